@@ -119,7 +119,7 @@ LOOK_UPS: Final = {
     "the gate's patience": (r"operations/gate", "deploy/operations/gate.py", "UNREACHABLE_FOR"),
     "a new scheduler": (r"plugins/__init__", "render/plugins/__init__.py", "volcano.PLUGIN"),
     "OOM to reason": (r"failure_reason", "lifecycle/failure_reason.py", "OOMKilled"),
-    "where a local run's state is written": (r"run_folder", "local/run_folder.py", "STATE_HOME"),
+    "where a local run's state is written": (r"home_folders", "home_folders.py", "STATE_HOME"),
     "activeDeadlineSeconds on Kubernetes": (
         r"cluster/.*active_deadline_seconds",
         "cluster/provider/active_deadline_seconds.py",

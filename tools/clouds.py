@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tools import lock
-from trainer_infra.local import run_folder
+from trainer_infra import home_folders
 
 SDKS: Final = ("pulumi-gcp==10.2.0", "pulumi-aws==7.51.1", "pulumi-azure-native==3.29.0")
 """Newer ones than a user's may be: what is given here has to be known by them."""
@@ -34,7 +34,9 @@ def main() -> None:
 
 def _sdk_folder() -> Path:
     """The SDKs without what they depend on, which the checkout has."""
-    folder = run_folder.cache_home() / "clouds" / "-".join(each.partition("==")[2] for each in SDKS)
+    folder = (
+        home_folders.cache_home() / "clouds" / "-".join(each.partition("==")[2] for each in SDKS)
+    )
     if folder.exists():
         return folder
     print(f"clouds: {', '.join(SDKS)}, into {folder}", flush=True)
@@ -50,7 +52,7 @@ def _sdk_folder() -> Path:
 
 
 def _mypy(stack: str, folder: Path) -> int:
-    cache = run_folder.cache_home() / "clouds" / "mypy"
+    cache = home_folders.cache_home() / "clouds" / "mypy"
     options = ("--strict", "--follow-imports=silent", "--cache-dir", str(cache))
     command = (_SCRIPTS / "mypy", *options, f"{stack}/__main__.py")
     env = {**os.environ, "MYPYPATH": os.pathsep.join((str(folder), str(lock.ROOT)))}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tools import lock
-from trainer_infra.local import run_folder
+from trainer_infra import home_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ WARNINGS: Final = ("-W", "default::DeprecationWarning")
 def main() -> None:
     """Run every round; the exit code is that of the first step that failed."""
     for each in ROUNDS:
-        checkout = run_folder.cache_home() / "lowest" / each.name
+        checkout = home_folders.cache_home() / "lowest" / each.name
         print(f"lowest: {each.name}, in {checkout}", flush=True)
         _copy(checkout)
         code = _set_up(checkout, each) or _pytest(checkout, each)

@@ -31,8 +31,8 @@ from tools.cluster import (
     up,
     volcano,
 )
+from trainer_infra import home_folders
 from trainer_infra.errors import TrainerInfraError
-from trainer_infra.local import run_folder
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PROGRAM: Final = ROOT / "stacks" / "platform"
@@ -147,7 +147,7 @@ def _settings(stack: str) -> dict[str, Any]:
 
 
 def _state() -> Path:
-    return run_folder.state_home() / "pulumi"
+    return home_folders.state_home() / "pulumi"
 
 
 def _pulumi(

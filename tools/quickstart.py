@@ -16,7 +16,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from trainer_infra.local import run_folder
+from trainer_infra import home_folders
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "stacks" / "quickstart"
@@ -47,7 +47,7 @@ def main() -> None:
 
 def _state() -> Path:
     """Where the file backend keeps the quickstart's stacks."""
-    return run_folder.state_home() / "pulumi"
+    return home_folders.state_home() / "pulumi"
 
 
 def _environment() -> dict[str, str]:

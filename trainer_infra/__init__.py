@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
+    from trainer_infra.catalog.initializers import with_initializers
     from trainer_infra.deploy.run_result import RunResult
     from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
     from trainer_infra.deploy.train_job_arguments import TrainJobArgs
@@ -43,6 +44,7 @@ __all__ = [
     "Trl",
     "Unsloth",
     "with_fault_tolerance",
+    "with_initializers",
     # Parts of these in wire form.
     "AffinityArgs", "AppArmorProfileArgs", "CSIVolumeSourceArgs", "CapabilitiesArgs",
     "ClusterTrustBundleProjectionArgs", "ConfigMapEnvSourceArgs", "ConfigMapKeySelectorArgs",
@@ -103,6 +105,7 @@ _HOME = {
     "Trl": "trainer_infra.trainers.libraries.trl",
     "Unsloth": "trainer_infra.trainers.libraries.unsloth",
     "with_fault_tolerance": "trainer_infra.api.fault_tolerance",
+    "with_initializers": "trainer_infra.catalog.initializers",
 }
 
 

@@ -1,4 +1,4 @@
-"""The catalog holds what the reference installs, and three runtimes of ours."""
+"""The catalog holds what the reference installs, and four runtimes of ours."""
 
 from typing import Any
 
@@ -11,7 +11,12 @@ from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
 
-OURS = ("plain-distributed", "flux-distributed", "torchtune-llama3.3-70b")
+OURS = (
+    "plain-distributed",
+    "flux-distributed",
+    "torchtune-llama3.3-70b",
+    "torch-distributed-with-initializers",
+)
 LLAMAS = ("torchtune-llama3.2-1b", "torchtune-llama3.2-3b", "torchtune-llama3.3-70b")
 NAMES = tuple(each.name for each in catalog.RUNTIMES)
 

@@ -79,7 +79,11 @@ def test_initializers_are_where_the_page_says() -> None:
         each.name for each in catalog.RUNTIMES if names.DATASET_INITIALIZER in variables(each.name)
     }
     said = {each.name for each in catalog.RUNTIMES if each.name.startswith("torchtune-")}
-    assert having == {*said, "torch-distributed-with-cache"}
+    assert having == {
+        *said,
+        "torch-distributed-with-cache",
+        "torch-distributed-with-initializers",
+    }
 
 
 @pytest.mark.parametrize("runtime", ["torch-distributed", "plain-distributed"])

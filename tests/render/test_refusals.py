@@ -8,7 +8,7 @@ from trainer_infra import catalog
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
-from trainer_infra.render import pipeline
+from trainer_infra.render import initializer, pipeline
 from trainer_infra.render.behaviour import REFERENCE
 
 TORCH = catalog.get("torch-distributed")
@@ -61,13 +61,11 @@ def test_an_initializer_needs_its_job_in_the_runtime() -> None:
     assert refusal(job(initializer={"dataset": uri, "model": uri})) == [
         (
             "TrainJob tj: spec.runtimeRef: must have dataset-initializer job when trainJob is "
-            "configured with input datasetConfig; use a runtime that has it, runtime "
-            "'torch-distributed' does not"
+            f"configured with input datasetConfig, got 'torch-distributed'; {initializer.FIX}"
         ),
         (
             "TrainJob tj: spec.runtimeRef: must have model-initializer job when trainJob is "
-            "configured with input modelConfig; use a runtime that has it, runtime "
-            "'torch-distributed' does not"
+            f"configured with input modelConfig, got 'torch-distributed'; {initializer.FIX}"
         ),
     ]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.catalog import data_cache, mpi, one_job, torchtune
+from trainer_infra.catalog import data_cache, initializers, mpi, one_job, torchtune
 from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.errors import InvalidInput, Problem
 
@@ -27,6 +27,7 @@ RUNTIMES: Final[tuple[ShippedRuntime, ...]] = (
     one_job.PLAIN_DISTRIBUTED,
     one_job.FLUX_DISTRIBUTED,
     torchtune.LLAMA_3_3_70B,
+    initializers.TORCH_DISTRIBUTED_WITH_INITIALIZERS,
 )
 """All there is: the nine of the reference, then ours."""
 

@@ -18,4 +18,5 @@ RuntimeName = Literal[
     "plain-distributed",
     "flux-distributed",
     "torchtune-llama3.3-70b",
+    "torch-distributed-with-initializers",
 ]

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import MLPolicy, Torch, TrainingRuntimeSpec
-from trainer_infra.catalog import replicated_jobs, shipped_runtime
+from trainer_infra.catalog import initializers, replicated_jobs, shipped_runtime
+from trainer_infra.catalog.initializers import ACCESS, STORAGE, WORKSPACE
 from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
-WORKSPACE: Final = "/workspace"
 MODEL: Final = f"{WORKSPACE}/model"
 DATASET: Final = "hf://tatsu-lab/alpaca"
 
@@ -37,9 +37,9 @@ class _Model:
     gpus: int = 2
     """GPUs of each node."""
     rendezvous: str = "localhost:29500"
-    access: str = "ReadWriteOnce"
+    access: str = ACCESS
     """Access mode of the volume that initializers and nodes share."""
-    storage: str = "20Gi"
+    storage: str = STORAGE
     """Size of that volume: the model, its data and one output."""
 
 
@@ -61,38 +61,22 @@ def _spec(model: _Model) -> TrainingRuntimeSpec:
             f"checkpointer.checkpoint_dir={MODEL}",
         ],
         resources={"limits": {"nvidia.com/gpu": model.gpus}},
-        volumeMounts=[_mount()],
+        volumeMounts=[initializers.workspace_mount()],
     )
-    initializers = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
     return shipped_runtime.runtime_spec(
         MLPolicy(num_nodes=model.nodes, torch=Torch()),
         _initializer(names.DATASET_INITIALIZER, DATASET),
         _initializer(names.MODEL_INITIALIZER, model.uri),
-        replicated_jobs.depends_on(node, "Complete", *initializers),
-        volumeClaimPolicies=[{"templates": [_claim(model)]}],
+        replicated_jobs.depends_on(node, "Complete", *initializers.ROLES),
+        volumeClaimPolicies=[
+            {"templates": [initializers.workspace_claim(model.storage, model.access)]}
+        ],
     )
 
 
-def _mount() -> dict[str, Any]:
-    return {"name": names.INITIALIZER_VOLUME, "mountPath": WORKSPACE}
-
-
-def _claim(model: _Model) -> dict[str, Any]:
-    resources = {"requests": {"storage": model.storage}}
-    return {
-        "metadata": {"name": names.INITIALIZER_VOLUME},
-        "spec": {"accessModes": [model.access], "resources": resources},
-    }
-
-
 def _initializer(name: str, uri: str) -> dict[str, Any]:
-    container = {
-        "name": name,
-        "image": f"{IMAGES}/{name}:{TAG}",
-        "env": [{"name": names.STORAGE_URI, "value": uri}],
-        "volumeMounts": [_mount()],
-    }
-    return replicated_jobs.replicated_job(name, container, name)
+    env = [{"name": names.STORAGE_URI, "value": uri}]
+    return initializers.initializer_job(name, f"{IMAGES}/{name}:{TAG}", env=env)
 
 
 def _llama(size: str) -> _Model:

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.local import installation, run_folder
+from trainer_infra import home_folders
+from trainer_infra.local import installation
 from trainer_infra.local.children import Children
 
 MARKER: Final = "ready"
@@ -35,7 +36,7 @@ def python_variables(venv: Path | None) -> dict[str, str]:
 
 def environments_home() -> Path:
     """The folder of all environments."""
-    return run_folder.cache_home() / "venvs"
+    return home_folders.cache_home() / "venvs"
 
 
 def environment_folder(packages: Sequence[str]) -> Path:

@@ -21,29 +21,13 @@ from typing import Any, Final
 
 import psutil
 
-from trainer_infra import names
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.home_folders import state_home
 from trainer_infra.local import full_disk
 
 RESERVE: Final = 256 * 1024
 """Bytes set aside in a run's folder, so that the status can be written when the disk is full."""
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-
-
-def state_home() -> Path:
-    """The state folder: TRAINER_INFRA_HOME, else XDG_STATE_HOME, else ~/.local/state."""
-    return _base(names.STATE_HOME, "XDG_STATE_HOME", ".local/state")
-
-
-def cache_home() -> Path:
-    """The cache folder: TRAINER_INFRA_CACHE, else XDG_CACHE_HOME, else ~/.cache."""
-    return _base(names.CACHE_HOME, "XDG_CACHE_HOME", ".cache")
-
-
-def _base(own: str, xdg: str, default: str) -> Path:
-    if os.environ.get(own):
-        return Path(os.environ[own]).absolute()
-    return Path(os.environ.get(xdg) or Path.home() / default).absolute() / "trainer-infra"
 
 
 def write_json(path: Path, value: object) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from trainer_infra import names
+from trainer_infra import home_folders, names
 from trainer_infra.errors import NotAvailable
 from trainer_infra.local import pod_environment, processes, run_folder, run_record
 from trainer_infra.local.processes import ProcessIdentity
@@ -48,8 +48,8 @@ def _launch(target: RunFolder, timeout: float) -> None:
         "PYTHONPATH": os.pathsep.join(
             [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
         ),
-        names.STATE_HOME: str(run_folder.state_home()),
-        names.CACHE_HOME: str(run_folder.cache_home()),
+        names.STATE_HOME: str(home_folders.state_home()),
+        names.CACHE_HOME: str(home_folders.cache_home()),
         names.PROCESS_MARK: f"{_uid(target)}/supervisor",
     }
     arguments = [sys.executable, "-P", "-m", "trainer_infra.local.supervisor", str(target.path)]

@@ -4,11 +4,17 @@ Rules and messages: reference behaviour 5.1.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
+
+FIX: Final = (
+    "use a runtime that has it, such as torch-distributed-with-initializers, "
+    "or with_initializers of this one"
+)
 
 
 def initializer_problems(draft: Draft) -> Iterable[Problem]:
@@ -26,7 +32,6 @@ def initializer_problems(draft: Draft) -> Iterable[Problem]:
 
 
 def _missing(draft: Draft, name: str, config: str, needs_mount: bool) -> Iterable[Problem]:
-    runtime = f"runtime {draft.runtime.metadata.name!r}"
     pod_set = next((each for each in draft.pod_sets if each.name == name), None)
     container = pod_set.container(name) if pod_set else None
     if pod_set is None:
@@ -43,7 +48,7 @@ def _missing(draft: Draft, name: str, config: str, needs_mount: bool) -> Iterabl
         )
     else:
         return
-    yield Problem("spec.runtimeRef", what, fix=f"use a runtime that has it, {runtime} does not")
+    yield Problem("spec.runtimeRef", what, got=draft.runtime.metadata.name, fix=FIX)
 
 
 def _is_init_container(draft: Draft, pod_set: PodSet, name: str) -> bool:

@@ -6,9 +6,9 @@ them. Called by `declared_run`, `rendering` and `options`.
 
 from collections.abc import Mapping
 
+from trainer_infra import home_folders
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.properties import TrainJobProperties
-from trainer_infra.local import run_folder
 from trainer_infra.trainers import kept_outputs
 
 
@@ -16,7 +16,7 @@ def outputs_root(job: TrainJobProperties) -> str:
     """The address below which a run's outputs are kept where they have none of their own."""
     if given := job.json.get("outputsAt"):
         return str(given)
-    return f"{run_folder.state_home()}/outputs" if job.target == targets.LOCAL else ""
+    return f"{home_folders.state_home()}/outputs" if job.target == targets.LOCAL else ""
 
 
 def output_places(job: TrainJobProperties, name: str) -> Mapping[str, str]:
@@ -28,7 +28,7 @@ def output_places(job: TrainJobProperties, name: str) -> Mapping[str, str]:
     if job.target != targets.LOCAL:
         return places
     # The folder that stands for volume claims on this machine has one for each namespace in it.
-    volumes = f"{run_folder.state_home()}/volumes/{job.namespace}/"
+    volumes = f"{home_folders.state_home()}/volumes/{job.namespace}/"
     return {
         key: each.replace(kept_outputs.CLAIM, volumes)
         if each.startswith(kept_outputs.CLAIM)

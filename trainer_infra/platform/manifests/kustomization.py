@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import NotAvailable
+from trainer_infra.home_folders import cache_home
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.run_folder import cache_home, write_json
+from trainer_infra.local.run_folder import write_json
 from trainer_infra.platform.manifests.manifest_text import objects_of_text
 
 _BUILDERS: Final = (

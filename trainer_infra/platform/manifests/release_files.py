@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local.run_folder import cache_home
+from trainer_infra.home_folders import cache_home
 from trainer_infra.platform.releases import Release
 
 PATIENCE: Final = 60.0
