@@ -114,12 +114,15 @@ def test_a_plot_has_the_metric_over_the_steps(done: Command) -> None:
     assert done("get", "long", "--metrics", "--plot", "progress").code == 0
 
 
-def test_each_node_has_a_plot_and_a_node_without_steps_is_drawn_over_time(done: Command) -> None:
+def test_each_node_has_a_plot_over_time_where_one_has_no_steps(done: Command) -> None:
     lines = done("get", "digits", "--plot", "loss").out.splitlines()
     assert sorted(line for line in lines if line.startswith("loss of")) == [
         "loss of node-0-0, over time",
         "loss of node-0-1, over time",
     ]
+    assert done("get", "digits", "--plot", "accuracy").out.startswith(
+        "accuracy of node-0-0, over step"
+    )
 
 
 @pytest.mark.parametrize("metric", ["losses", "note"])

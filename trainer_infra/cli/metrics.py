@@ -5,7 +5,7 @@ Called by `runs`. A table has some rows, evenly spread over the time, unless all
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -14,7 +14,6 @@ import typer
 from trainer_infra import names
 from trainer_infra.cli import get, named_runs, plot, screen, table
 from trainer_infra.cli.options import MetricsRequest
-from trainer_infra.cli.plot import Point
 from trainer_infra.cli.screen import Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
@@ -27,6 +26,8 @@ ROWS: Final = 20
 """Rows of a table, unless all are asked for."""
 WIDTH: Final = 80
 """Characters of a plot in a pipe."""
+WIDEST: Final = 120
+"""Characters of a plot in a terminal, at most."""
 PROGRESS: Final = "progress"
 """What can be plotted besides metrics."""
 STEP: Final = "step"
@@ -77,7 +78,7 @@ def _table(run: Run, history: Sequence[PastReport], shown: Screen) -> Iterator[s
     several = len({each.node for each in history}) > 1
     rows = [
         (
-            _elapsed(run, history, each),
+            _clock(_seconds(run, history, each)),
             each.node if several else "",
             "" if each.progress is None else f"{each.progress}%",
             "" if each.remaining is None else sentences.duration_shown(each.remaining),
@@ -107,39 +108,43 @@ def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], shown: Sc
     return len(columns)
 
 
+@dataclass(frozen=True, slots=True)
+class _Dot:
+    """One number of a metric."""
+
+    node: str
+    step: float | None
+    seconds: float
+    """Since the run started."""
+    value: float
+
+
 def _plots(run: Run, history: Sequence[PastReport], metric: str, shown: Screen) -> Iterator[str]:
     """A plot of the metric for each node that reported it."""
-    by_step = all(_number(each.metrics, STEP) is not None for each in history)
-    drawn = False
-    for node in dict.fromkeys(each.node for each in history):
-        reports = [each for each in history if each.node == node]
-        points = list(_points(reports, metric, by_step=by_step))
-        if not points:
-            continue
-        if by_step:
-            ends = tuple(sentences.number_shown(x) for x in (points[0][0], points[-1][0]))
-        else:
-            ends = tuple(_elapsed(run, history, each) for each in (reports[0], reports[-1]))
-        if drawn:
-            yield ""
-        drawn = True
-        over = STEP if by_step else "time"
-        yield shown.paint(f"{metric}{f' of {node}' if node else ''}, over {over}", "bold")
-        yield from plot.plot_lines(points, (ends[0], ends[-1]), min(shown.width or WIDTH, 120))
-    if not drawn:
+    dots = list(_dots(run, history, metric))
+    if not dots:
         known = sorted({name for each in history for name in each.metrics})
         raise NotAvailable(
             f"{run.name} has no numbers of a metric {metric!r}; it reported "
             f"{', '.join((PROGRESS, *known))}"
         )
+    by_step = all(each.step is not None for each in dots)
+    for node in dict.fromkeys(each.node for each in dots):
+        mine = [each for each in dots if each.node == node]
+        over = [(each.step or 0.0) if by_step else each.seconds for each in mine]
+        ends = [sentences.number_shown(x) if by_step else _clock(x) for x in (over[0], over[-1])]
+        title = f"{metric}{f' of {node}' if node else ''}, over {STEP if by_step else 'time'}"
+        yield shown.paint(title, "bold")
+        points = list(zip(over, (each.value for each in mine), strict=True))
+        yield from plot.plot_lines(points, (ends[0], ends[1]), min(shown.width or WIDTH, WIDEST))
 
 
-def _points(reports: Sequence[PastReport], metric: str, *, by_step: bool) -> Iterator[Point]:
-    for each in reports:
-        y = each.progress if metric == PROGRESS else _number(each.metrics, metric)
-        x = _number(each.metrics, STEP) if by_step else _seconds(reports[0], each)
-        if x is not None and y is not None:
-            yield x, float(y)
+def _dots(run: Run, history: Sequence[PastReport], metric: str) -> Iterator[_Dot]:
+    for each in history:
+        value = each.progress if metric == PROGRESS else _number(each.metrics, metric)
+        if value is not None:
+            seconds = _seconds(run, history, each)
+            yield _Dot(each.node, _number(each.metrics, STEP), seconds, float(value))
 
 
 def _number(metrics: Mapping[str, str], name: str) -> float | None:
@@ -150,11 +155,11 @@ def _number(metrics: Mapping[str, str], name: str) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _elapsed(run: Run, history: Sequence[PastReport], report: PastReport) -> str:
-    """The time since the run started: `0:12:44`."""
-    since = run.started or history[0].time
-    return str(timedelta(seconds=int(sentences.seconds_between(since, report.time))))
+def _seconds(run: Run, history: Sequence[PastReport], report: PastReport) -> float:
+    """From when the run started, where that is known, else from its first report."""
+    return sentences.seconds_between(run.started or history[0].time, report.time)
 
 
-def _seconds(first: PastReport, report: PastReport) -> float:
-    return sentences.seconds_between(first.time, report.time)
+def _clock(seconds: float) -> str:
+    """Seconds as `0:12:44`."""
+    return str(timedelta(seconds=int(seconds)))
