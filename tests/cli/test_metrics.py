@@ -168,9 +168,8 @@ def test_what_is_about_one_run_is_refused_for_a_list(done: Command) -> None:
     assert done("get", "digits", "--plot", "loss", "-o", "json").code == 2
 
 
-@pytest.mark.parametrize("engine", ["provider"])
-def test_a_run_of_a_cluster_has_its_last_report(team: Team, engine: str) -> None:
-    team.submit(engine=engine)
+def test_a_run_of_a_cluster_has_its_last_report(team: Team) -> None:
+    team.submit()
     said = {"progressPercentage": 40, "lastUpdatedTime": "2026-11-21T12:00:40Z"}
     statuses = [container(ended(0, "Completed", json.dumps(said)))]
     team.world.pod(phase="Succeeded", containerStatuses=statuses)

@@ -31,12 +31,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         runs.delete(RunKey(run.namespace, run.name, run.uid), timeout=5)
 
 
-def train(what: str, *folders: str, command: tuple[str, ...] = (), nodes: int = 1) -> Run:
-    """The run of one of the programs, once it has ended."""
+def train(what: str, *folders: str, nodes: int = 1) -> Run:
+    """The run of one of the programs, once it has ended; several nodes have a process each."""
     path = [str(python.environment(each, VERSION)) for each in folders]
     env = [{"name": "PYTHONPATH", "value": os.pathsep.join([*path, str(ROOT)])}]
-    started = (*(command or (sys.executable,)), str(PROGRAMS / f"report_{what}.py"))
-    run = finished(Job(command=started, env=env, nodes=nodes).submit(), timeout=900)
+    torchrun = ("-m", "torch.distributed.run") if nodes > 1 and "torch" in folders else ()
+    command = (sys.executable, *torchrun, str(PROGRAMS / f"report_{what}.py"))
+    policy = "xgboost" if what == "xgboost" else "torch"
+    job = Job(command=command, env=env, nodes=nodes, policy=policy)
+    run = finished(job.submit(), timeout=900)
     assert run.phase == COMPLETE, lines(run)
     return run
 
@@ -91,8 +94,16 @@ def test_a_loop_over_a_data_loader_reports() -> None:
     assert float(metrics["loss"]) > 0
 
 
-def test_of_two_nodes_only_the_first_reports() -> None:
-    torchrun = (sys.executable, "-m", "torch.distributed.run")
-    run = train("loop", "torch", command=torchrun, nodes=2)
+@pytest.mark.parametrize(
+    ("what", "folders"),
+    [
+        ("loop", ("torch",)),
+        ("xgboost", ("xgboost",)),
+        ("hugging_face", ("trainers", "torch")),
+        ("lightning", ("trainers", "torch")),
+    ],
+)
+def test_of_two_nodes_only_the_first_reports(what: str, folders: tuple[str, ...]) -> None:
+    run = train(what, *folders, nodes=2)
     assert {each.node for each in history(run)} == {"node-0-0"}
     assert [each.progress for each in run.nodes] == [100, None]

@@ -2,6 +2,7 @@
 
 # mypy: disable-error-code="import-not-found,misc"
 
+import os
 from typing import Any
 
 import torch
@@ -37,6 +38,8 @@ def train() -> None:
     trainer = Trainer(
         max_epochs=2,
         accelerator="cpu",
+        devices=1,
+        num_nodes=int(os.environ.get("WORLD_SIZE", "1")),
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
