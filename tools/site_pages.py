@@ -22,12 +22,17 @@ HOME: Final = {"README.md": "index.md"}
 """Names of the root's pages where they differ from those of the files."""
 REFERENCE: Final = (
     *trainer_infra.__all__,
+    "callbacks.HuggingFaceCallback",
+    "callbacks.LightningCallback",
+    "callbacks.TrainingLoop",
+    "callbacks.XGBoostCallback",
+    "callbacks.steps",
     "report.report",
     "storage.output",
     "storage.mounted",
     "catalog.get",
 )
-"""What users import: names of the package, and functions of three of its modules."""
+"""What users import: names of the package, and what four of its modules have."""
 WITHOUT_MENU: Final = "---\nhide: [navigation]\n---\n\n"
 SOURCE: Final = "source"
 LINK: Final = re.compile(r"```.*?```|`[^`\n]*`|(?<=\]\()(?!\w+:)([^)\s#]+)(?=[)#])", re.DOTALL)

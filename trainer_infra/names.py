@@ -333,6 +333,8 @@ KUEUE_PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 REPORT_FILE: Final = "TRAINER_INFRA_REPORT"
 REPORT_PREFIX: Final = "trainer-infra-report: "
 TERMINATION_LOG: Final = "/dev/termination-log"
+# The metric that callbacks report; in_pod/callbacks/training_progress.py spells it itself.
+SAMPLES_PER_SECOND: Final = "samples_per_second"
 
 # The local target: variables that move its folders or choose what installs packages, and the mark
 # that every process of a run has.

@@ -1,24 +1,32 @@
-"""What `lifecycle.plan` says is applied is what each engine stores: no driver adds to it afterwards."""
+"""What all drivers have in common: they store what `lifecycle.plan` says is applied and add nothing to it
+afterwards, and they answer what a run reported."""
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cluster.submissions import OWNER, Job
-from tests.cluster.world import World
+from tests.cluster.world import World, container, ended
+from tests.local.jobs import Job as LocalJob
+from tests.local.jobs import finished, python
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cluster import drift
 from trainer_infra.cluster.provider.behaviour import provider_behaviour
 from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.runs import ClusterRuns
+from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle.plan import plan
 from trainer_infra.local import run_folder, runs
 from trainer_infra.local.target import ThisMachine
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import RunKey, Submission
 from trainer_infra.trainers import compose
 
@@ -99,6 +107,43 @@ def test_this_machine_keeps_what_the_plan_applies(
         # Where the TrainJob has a UID, its objects have an owner, and nothing else is another.
         owned = planned(submission, OURS, run.uid)
         assert [without_owner(each) for each in owned] == list(submission.objects)
+    finally:
+        runs.delete(RunKey("default", "tj", run.uid))
+
+
+def test_each_engine_answers_what_a_run_reported_when_only_its_last_words_are_left(
+    world: World, either: ClusterRuns, job: Job
+) -> None:
+    run = either.submit(job.submission())
+    assert either.history(run.key) == ()
+    said = {
+        "progressPercentage": 100,
+        "metrics": [{"name": "loss", "value": "0.25"}],
+        "lastUpdatedTime": "2026-11-21T12:00:40Z",
+    }
+    statuses = [container(ended(0, "Completed", json.dumps(said)))]
+    world.pod(phase="Succeeded", containerStatuses=statuses)
+    world.end("Completed")
+    report = PastReport("2026-11-21T12:00:40Z", "node-0-0", 100, None, {"loss": "0.25"})
+    assert either.history(run.key) == (report,)
+    with pytest.raises(NotAvailable, match="there is no run"):
+        either.history(RunKey(world.namespace, "other"))
+
+
+def test_this_machine_answers_what_a_run_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(names.STATE_HOME, str(tmp_path / "home"))
+    code = "from trainer_infra.report import report; report(100, loss=0.25)"
+    target = ThisMachine()
+    run = target.submit(LocalJob(command=python(code)).submission())
+    try:
+        finished(run)
+        (report,) = target.history(run.key)
+        assert (report.node, report.progress) == ("node-0-0", 100)
+        assert report.metrics == {"loss": "0.25"}
+        with pytest.raises(NotAvailable, match="there is no run"):
+            target.history(RunKey("default", "other"))
     finally:
         runs.delete(RunKey("default", "tj", run.uid))
 

@@ -27,6 +27,10 @@ def run(progress: int | None = None, remaining: int | None = None, **metrics: st
         (run(), "running"),
         (run(21), "21%  running"),
         (run(21, 200, loss="0.3333333333333333"), "21%  3m left  loss=0.3333  running"),
+        (
+            run(21, 200, samples_per_second="812.44", loss="0.5"),
+            "21%  3m left  812.4 samples/s  loss=0.5  running",
+        ),
         (run(0, 0, loss="0.5"), "0%  0s left  loss=0.5  running"),
         (run(None, None, step="7"), "step=7  running"),
     ],

@@ -309,10 +309,23 @@ def test_the_file_takes_4096_bytes_and_so_the_last_metrics_are_dropped(
     )
 
 
-def test_a_server_goes_before_a_file(server: Server, tmp_path: Path) -> None:
+def test_with_a_server_and_a_file_it_posts_prints_and_leaves_the_same(
+    server: Server, tmp_path: Path
+) -> None:
     file = tmp_path / "termination-log"
-    assert server.run("print(report(1))", TRAINER_INFRA_REPORT=str(file)) == ("True\n", "")
-    assert (len(server.bodies), file.exists()) == (1, False)
+    out, err = server.run("print(report(1, loss=0.5))", TRAINER_INFRA_REPORT=str(file))
+    line, returned = out.splitlines()
+    status = {"progressPercentage": 1, "metrics": [metric("loss", "0.5")]}
+    assert (returned, err, server.statuses()) == ("True", "", [status])
+    assert without_time(line.removeprefix("trainer-infra-report: ")) == status
+    assert without_time(file.read_text()) == status
+
+
+def test_a_file_that_cannot_be_written_does_not_keep_a_report_from_the_server(
+    server: Server, tmp_path: Path
+) -> None:
+    out, err = server.run("print(report(1))", TRAINER_INFRA_REPORT=str(tmp_path))
+    assert (out.splitlines()[1], err, len(server.bodies)) == ("True", "", 1)
 
 
 def test_a_file_that_cannot_be_written_never_raises(server: Server, tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ import linecache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.trainers.conftest import Load, Pod, Write
+from trainer_infra import in_pod
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.secret import Secret
 
@@ -189,6 +192,33 @@ def test_report_is_there_without_our_package(module: Load, pod: Pod) -> None:
     )
     ended = pod.run(CustomTrainer(fit.train).pack())
     assert (ended.err, ended.out) == ("", "progress 40%  loss=0.31\nFalse True\n")
+
+
+@pytest.mark.parametrize(
+    "line", ["from trainer_infra.callbacks import steps", "from trainer_infra import callbacks"]
+)
+def test_callbacks_are_there_without_our_package_when_the_code_names_them(
+    line: str, module: Load, pod: Pod
+) -> None:
+    named = "steps" if line.endswith("steps") else "callbacks.steps"
+    fit = module(f"def train():\n    {line}\n    print(list({named}('ab')), {named}.__module__)\n")
+    packed = CustomTrainer(fit.train).pack()
+    ended = pod.run(packed)
+    printed = "['a', 'b'] trainer_infra.in_pod.callbacks.loop"
+    assert (ended.err, ended.out.splitlines()[-1]) == ("", printed)
+    assert {path for path in packed.code.files if "callbacks" in path} == {
+        "lib/trainer_infra/callbacks.py",
+        *(
+            f"lib/trainer_infra/in_pod/callbacks/{path.name}"
+            for path in (Path(in_pod.__file__).parent / "callbacks").glob("*.py")
+        ),
+    }
+
+
+def test_callbacks_do_not_travel_with_code_that_does_not_name_them(module: Load) -> None:
+    fit = module("def train():\n    from trainer_infra import report\n    callbacks = report\n")
+    packed = CustomTrainer(fit.train).pack()
+    assert [path for path in packed.code.files if "callbacks" in path] == []
 
 
 def test_an_installed_package_wins_over_the_copy(module: Load, pod: Pod, tmp_path: Path) -> None:

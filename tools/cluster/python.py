@@ -31,7 +31,7 @@ class Packages:
     """What one folder holds."""
 
     requirements: tuple[str, ...]
-    """Pinned, as pip takes them."""
+    """Pinned, as pip takes them; perhaps options of pip too."""
     removed: tuple[str, ...] = ()
     """Patterns of paths that a machine without GPUs never reads."""
 
@@ -53,6 +53,20 @@ ENVIRONMENTS: Final = {
             "nvidia/cudnn/lib/libcudnn_*.so*",
             "torch/include",
         ),
+    ),
+    # Goes on PYTHONPATH before the folder `torch`: with dependencies it would hold a second torch.
+    "trainers": Packages(
+        (
+            "--no-deps",
+            *("transformers==5.24.0", "accelerate==1.15.0", "lightning==2.6.6"),
+            *("tokenizers==0.23.3", "safetensors==0.8.0", "huggingface_hub==2.4.0"),
+            *("lightning-utilities==0.15.3", "torchmetrics==1.9.0", "psutil==7.2.2"),
+            *("regex==2026.11.19", "PyYAML==6.0.4", "packaging==26.4", "tqdm==4.70.1"),
+            *("typer==0.29.2", "click==8.5.1", "shellingham==1.5.4", "annotated-doc==0.0.7"),
+            *("rich==15.0.0", "markdown-it-py==4.3.0", "mdurl==0.1.2", "Pygments==2.21.0"),
+            *("httpx2==2.16.2", "httpcore2==2.16.2", "anyio==4.16.0", "idna==3.20", "h11==0.16.0"),
+            *("truststore==0.10.5", "hf-xet==1.8.0"),
+        )
     ),
     "xgboost": Packages(("xgboost-cpu==3.2.0", _DIGITS)),
 }

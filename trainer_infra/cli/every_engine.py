@@ -17,6 +17,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
+from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import Contents, Listing, LogSelection, Owner, Run, RunKey, Submission
 from trainer_infra.runs.target import Target
 
@@ -121,6 +122,10 @@ class EveryEngine(Target):
     @override
     def logs(self, key: RunKey, wanted: LogSelection) -> Iterator[tuple[str, str]]:
         return self._engine_of(*key.address).logs(key, wanted)
+
+    @override
+    def history(self, key: RunKey) -> tuple[PastReport, ...]:
+        return self._engine_of(*key.address).history(key)
 
     def described(self, namespace: str, name: str) -> RunDescription | None:
         """The run with its history; None when there is none of that name."""

@@ -45,7 +45,7 @@ def show_one(place: RunPlace, name: str, output: str) -> None:
     """
     run = named_runs.known_run(place, name)
     if output != "table":
-        _write(runs_document(run), output)
+        write_document(runs_document(run), output)
         return
     shown = screen.screen_of_stdout()
     lines = [*run_rows(place, [run], shown), "", *run_details(run, shown)]
@@ -58,7 +58,7 @@ def show_several(place: RunPlace, namespace: str | None, asked: RunSelection, ou
     named_runs.warn_of(listing)
     found = selection.select_runs(listing.runs, asked)
     if output != "table":
-        _write({"items": [runs_document(each) for each in found]}, output)
+        write_document({"items": [runs_document(each) for each in found]}, output)
     elif found:
         typer.echo("\n".join(run_rows(place, found, screen.screen_of_stdout())))
     else:
@@ -109,7 +109,8 @@ def run_details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
         yield from ("", *nodes.step_rows(run, shown))
 
 
-def _write(whole: Mapping[str, Any], output: str) -> None:
+def write_document(whole: Mapping[str, Any], output: str) -> None:
+    """Print JSON values as JSON or YAML."""
     if output == "json":
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     else:

@@ -117,7 +117,7 @@ def progress_bars(run: Run) -> RenderableType:
             ),
             Text("" if each.progress is None else f"{each.progress}%", justify="right"),
             Text(each.phase, style=PHASES.get(each.phase, "")),
-            Text(sentences.metrics_line(each.metrics)),
+            Text(sentences.reported_line(each.metrics, gap="  ")),
         )
     waits = f": {run.waiting_for}" if run.waiting_for else ""
     left = f", {sentences.remaining_time(run)} left" if sentences.remaining_time(run) else ""

@@ -125,6 +125,15 @@ Context = Annotated[
 ]
 
 
+Metrics = Annotated[
+    bool, typer.Option("--metrics", help="What its training reported so far, as a table.")
+]
+Plot = Annotated[
+    str | None, typer.Option(metavar="METRIC", help="The same as a plot of this metric.")
+]
+AllRows = Annotated[bool, typer.Option("--all", help="Every report as a row, not twenty.")]
+
+
 class TargetRequest(NamedTuple):
     """Where a command's runs live, as its options say; None where one is not given."""
 
@@ -147,6 +156,17 @@ class RunSelection(NamedTuple):
     """Seconds since it was created, at least."""
     newer_than: NewerThan = None
     """Seconds since it was created, at most."""
+
+    def __bool__(self) -> bool:
+        return any(self)
+
+
+class MetricsRequest(NamedTuple):
+    """Whether a run's history is asked for, and how."""
+
+    metrics: Metrics = False
+    plot: Plot = None
+    all_rows: AllRows = False
 
     def __bool__(self) -> bool:
         return any(self)

@@ -12,6 +12,7 @@ from trainer_infra.cli.options import (
     Context,
     EndedBefore,
     Kubeconfig,
+    MetricsRequest,
     Name,
     Names,
     RunSelection,
@@ -37,6 +38,7 @@ def get(
         TableFormat, typer.Option("--output", "-o", help="Format.")
     ] = TableFormat.TABLE,
     *,
+    history: MetricsRequest,
     selection: RunSelection,
     all_namespaces: AllNamespaces = False,
     asked: TargetRequest,
@@ -44,12 +46,21 @@ def get(
     """List runs, the newest last, or show one in detail."""
     from trainer_infra.cli import get as command
 
+    if history and name is None:
+        raise typer.BadParameter("--metrics, --plot and --all are about one run: give its NAME")
+    if history.plot and output is not TableFormat.TABLE:
+        raise typer.BadParameter("--plot draws: leave --output out, or --plot")
+
     if name is not None and all_namespaces:
         raise typer.BadParameter("--all-namespaces lists runs: leave NAME out, or give -n")
     if name is not None and selection:
         raise typer.BadParameter("options that choose runs are for a list: leave NAME out")
     place = _place(asked)
-    if name is not None:
+    if name is not None and history:
+        from trainer_infra.cli import metrics
+
+        metrics.show_metrics(place, name, history, output.value)
+    elif name is not None:
         command.show_one(place, name, output.value)
     else:
         command.show_several(

@@ -10,16 +10,15 @@ import re
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership
+from trainer_infra.cluster import container_logs, ownership
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient, LogOf, ObjectSelection
+from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import (
     Forbidden,
     NotFound,
@@ -27,7 +26,7 @@ from trainer_infra.kube.refusals import (
     Unauthorized,
     Unreachable,
 )
-from trainer_infra.kube.resource import JOBSET, POD
+from trainer_infra.kube.resource import POD
 from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.redaction import Redaction
@@ -48,25 +47,6 @@ _WAITING: Final = 1000
 """Lines that are read ahead of who follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """One container of one pod."""
-
-    pod: JSONObject
-    container: str
-
-    @property
-    def name(self) -> str:
-        return str(self.pod["metadata"]["name"])
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.pod["metadata"]["uid"], self.container
-
-    def log(self, **more: Any) -> LogOf:
-        return LogOf(self.pod["metadata"]["namespace"], self.name, self.container, **more)
-
-
 async def open_lines(
     client: KubeClient, run: Run, wanted: LogSelection, hidden: Redaction
 ) -> AsyncIterator[Line]:
@@ -81,7 +61,7 @@ async def open_lines(
     Raises:
         NotAvailable: The run never had such a pod.
     """
-    jobset, pods = await _seen(client, run)
+    jobset, pods = await container_logs.jobset_and_pods(client, run)
     gone = _gone(run, pods)
     known = [each["metadata"]["name"] for each in pods] + list(gone)
     found = any(_is_wanted(each, wanted) for each in pods) or wanted.pod in (None, *gone)
@@ -92,7 +72,9 @@ async def open_lines(
         )
     if wanted.follow and jobset is not None and not _has_ended(jobset):
         return _redacted(_followed(client, run, wanted), hidden)
-    return _redacted(_written(client, wanted, run, _sources(jobset, pods)), hidden)
+    return _redacted(
+        _written(client, wanted, run, container_logs.started_containers(jobset, pods)), hidden
+    )
 
 
 async def _redacted(
@@ -105,7 +87,10 @@ async def _redacted(
 
 
 async def _written(
-    client: KubeClient, wanted: LogSelection, run: Run, sources: Iterator[_Source]
+    client: KubeClient,
+    wanted: LogSelection,
+    run: Run,
+    sources: Iterator[container_logs.ContainerLog],
 ) -> AsyncGenerator[Line, None]:
     """The lines that there are, pod after pod."""
     seen = []
@@ -120,7 +105,9 @@ async def _written(
                 yield pod, line
 
 
-async def _read(client: KubeClient, source: _Source, tail: int | None) -> AsyncGenerator[str, None]:
+async def _read(
+    client: KubeClient, source: container_logs.ContainerLog, tail: int | None
+) -> AsyncGenerator[str, None]:
     """The lines of a container; with `tail` more are read than wanted, for reports are among them."""
     asked = None if tail is None else 4 * tail + 100
     kept: deque[str] = deque(maxlen=tail)
@@ -200,13 +187,13 @@ class _Reader:
 
     async def _goes_on(self) -> bool:
         """Begin to read new containers; whether more may come."""
-        jobset, pods = await _seen(self._client, self._run)
-        for source in _sources(jobset, pods):
+        jobset, pods = await container_logs.jobset_and_pods(self._client, self._run)
+        for source in container_logs.started_containers(jobset, pods):
             if _is_wanted(source.pod, self._wanted) and source.key not in self._tasks:
                 self._tasks[source.key] = asyncio.ensure_future(self._read(source))
         return jobset is not None and not _has_ended(jobset)
 
-    async def _read(self, source: _Source) -> None:
+    async def _read(self, source: container_logs.ContainerLog) -> None:
         """Every line of a container, over lost connections and its own restarts."""
         position = _Position(source.pod["metadata"]["creationTimestamp"])
         tail, broken, why = self._wanted.tail, 0, ""
@@ -233,7 +220,7 @@ class _Reader:
             await asyncio.sleep(INTERVAL)
         await self._lines.put((source.name, BROKEN.format(why)))
 
-    async def _is_over(self, source: _Source) -> bool:
+    async def _is_over(self, source: container_logs.ContainerLog) -> bool:
         """Whether the container has ended for good."""
         try:
             pod = await self._client.get(POD, source.name, self._run.namespace)
@@ -279,39 +266,8 @@ class _Position:
         return True
 
 
-async def _seen(client: KubeClient, run: Run) -> tuple[JSONObject | None, tuple[JSONObject, ...]]:
-    """The run's JobSet, and its pods in order."""
-    labels = f"{names.JOBSET_NAME_LABEL}={run.name}"
-    page = await client.list(ObjectSelection(POD, run.namespace, labels))
-    jobset: JSONObject | None = None
-    with suppress(NotFound):
-        found = await client.get(JOBSET, run.name, run.namespace)
-        jobset = found if ownership.is_of(found, run.uid) else None
-    return jobset, pod_facts.in_order(jobset, page.items)
-
-
-def _sources(jobset: JSONObject | None, pods: tuple[JSONObject, ...]) -> Iterator[_Source]:
-    """Containers of the run that have started, in order."""
-    own = {
-        each["name"]: each["template"]["spec"]["template"]["spec"]
-        for each in ((jobset or {}).get("spec") or {}).get("replicatedJobs") or ()
-    }
-    for pod in pods:
-        template = own.get(pod_facts.step_of(pod)) or pod["spec"]
-        listed = (*(template.get("initContainers") or ()), *template["containers"])
-        started = {each["name"] for each in pod_facts.container_statuses(pod) if _has_started(each)}
-        for container in listed:
-            if container["name"] in started:
-                yield _Source(pod, container["name"])
-
-
 def _is_wanted(pod: JSONObject, wanted: LogSelection) -> bool:
     return wanted.pod in (None, pod["metadata"]["name"], pod_facts.host_name(pod))
-
-
-def _has_started(container: JSONObject) -> bool:
-    states = (container.get(key) or {} for key in ("state", "lastState"))
-    return any("running" in each or "terminated" in each for each in states)
 
 
 def _gone(run: Run, pods: Any) -> dict[str, tuple[str, ...]]:

@@ -19,6 +19,7 @@ from trainer_infra.cluster import (
     logs,
     observe,
     record_lookup,
+    report_history,
     secret_values,
 )
 from trainer_infra.cluster.last_seen import FailedPod
@@ -29,6 +30,10 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import JOBSET, SECRET, Resource
+from trainer_infra.runs import pods as pod_facts
+from trainer_infra.runs import report_history as run_history
+from trainer_infra.runs.redaction import Redaction
+from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import FAILED, FINISHED, Listing, LogSelection, Run, RunKey, is_fixed
 from trainer_infra.runs.view import Observation
 
@@ -102,12 +107,37 @@ async def log_lines(
         NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
             cannot be read to hide them.
     """
+    record, hidden = await _to_read(session, key)
+    run = replace(record.final or record.declared(session.host), uid=record.holder)
+    return await logs.open_lines(session.client, run, wanted, hidden)
+
+
+async def past_reports(session: Session, key: RunKey) -> tuple[PastReport, ...]:
+    """What the run's training reported, from the logs of its pods, and the last reports where they are gone.
+
+    Raises:
+        NotAvailable: There is no such run; or values of its secrets cannot be read to hide them.
+        Refused: This account may not read logs.
+    """
+    record, hidden = await _to_read(session, key)
+    known = replace(record.final or record.declared(session.host), uid=record.holder)
+    now, found = await asyncio.gather(
+        at_one(session, *key.address), report_history.reports_in_logs(session.client, known, hidden)
+    )
+    return run_history.with_last_reports(now or known, found, pod_facts.SUFFIX)
+
+
+async def _to_read(session: Session, key: RunKey) -> tuple[Record, Redaction]:
+    """The run's record, and what is hidden in what its program printed.
+
+    Raises:
+        NotAvailable: There is no such run; or values of its secrets cannot be read to hide them.
+    """
     record = await record_lookup.present_record(session.client, session.store, key)
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     if hidden is None:
         raise NotAvailable(secret_values.lines_left_out(key.namespace, key.name))
-    run = replace(record.final or record.declared(session.host), uid=record.holder)
-    return await logs.open_lines(session.client, run, wanted, hidden)
+    return record, hidden
 
 
 def _read(session: Session, value: JSONObject | None, uid: str) -> Record | None:

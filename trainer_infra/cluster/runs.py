@@ -44,6 +44,7 @@ from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Answer, Unreachable
 from trainer_infra.kube.retry import Patience
 from trainer_infra.runs import sentences
+from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import Contents, Listing, LogSelection, Owner, Run, RunKey, Submission
 from trainer_infra.runs.target import Target
 
@@ -214,6 +215,10 @@ class ClusterRuns(Target):
     def logs(self, key: RunKey, wanted: LogSelection) -> Iterator[tuple[str, str]]:
         source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))
         return loop.iterate_in_loop(source)
+
+    @override
+    def history(self, key: RunKey) -> tuple[PastReport, ...]:
+        return self._ask(lambda session: run_lookup.past_reports(session, key))
 
     def close(self) -> None:
         """End every connection; another call makes a new one."""

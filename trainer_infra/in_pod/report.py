@@ -1,8 +1,8 @@
 """Progress and metrics, sent from inside a training function.
 
 Called by the user's code in a pod, or by hand on a laptop. Sends the body of reference behaviour 6
-to the address in the environment; without one it leaves it in the file that the environment names
-and in the log, where engine `provider` reads it, and without that file it prints. Stands alone:
+to the address in the environment. It leaves it in the file that the environment names and in the log,
+where a run in a cluster is read, with and without such an address. With neither it prints. Stands alone:
 CustomTrainer ships this file to images that lack the package, so it needs nothing but the standard
 library, keeps to the syntax of Python 3.9 and imports what is slow when needed.
 """
@@ -110,9 +110,7 @@ class _Reporter:
         status, self.withheld = self.withheld, None
         accepted = False
         try:
-            accepted = (
-                _post({"trainerStatus": status}) if os.environ.get(SERVER) else _leave(status or {})
-            )
+            accepted = _deliver(status or {})
         finally:
             self.pause = PAUSE if accepted else min(LONGEST_PAUSE, self.pause * 2)
             self.due = time.monotonic() + self.pause
@@ -171,7 +169,19 @@ def _print(progress: int | None, seconds: int | None, texts: dict[str, str]) -> 
     print("  ".join(parts), flush=True)  # noqa: T201  what the function is for without a server
 
 
-def _leave(status: dict[str, Any]) -> bool:
+def _deliver(status: dict[str, Any]) -> bool:
+    """Into the log and the file, where there is one, and to the server: the log is what keeps history."""
+    has_server = bool(os.environ.get(SERVER))
+    if os.environ.get(FILE):
+        try:
+            _leave(status)
+        except OSError:
+            if not has_server:
+                raise
+    return _post({"trainerStatus": status}) if has_server else True
+
+
+def _leave(status: dict[str, Any]) -> None:
     """Print a status as one line, and leave it in the file, which takes 4096 bytes.
 
     A kubelet reads that file when the container ends; the line is read while it runs.
@@ -187,7 +197,6 @@ def _leave(status: dict[str, Any]) -> bool:
     print(f"{PREFIX}{text}\n", end="", flush=True)  # noqa: T201  what the reader of the log finds
     with open(os.environ[FILE], "w", encoding="ascii") as file:  # noqa: PTH123  see above
         file.write(text)
-    return True
 
 
 def _post(body: dict[str, Any]) -> bool:

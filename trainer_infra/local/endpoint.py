@@ -38,13 +38,17 @@ class ProgressEndpoint:
     """Receives reports of one run; it is the handler's authenticator and store."""
 
     def __init__(
-        self, namespace: str, name: str, folder: Path, changed: Callable[[], None]
+        self,
+        namespace: str,
+        name: str,
+        folder: Path,
+        accepted: Callable[[str, Mapping[str, Any]], None],
     ) -> None:
         self.reports: dict[str, Mapping[str, Any]] = {}
         """The last accepted trainerStatus of each node, by pod."""
         self._job = (namespace, name)
         self._folder = folder
-        self._changed = changed
+        self._accepted = accepted
         self._tokens: dict[str, str] = {}
         self._server: asyncio.Server | None = None
         self._port = 0
@@ -92,9 +96,9 @@ class ProgressEndpoint:
     async def replace(
         self, namespace: str, name: str, reporter: Reporter, status: Mapping[str, Any]
     ) -> bool:
-        """Keep a report."""
+        """Keep a report, and hand it on with its pod."""
         self.reports[reporter.pod] = status
-        self._changed()
+        self._accepted(reporter.pod, status)
         return (namespace, name) == self._job
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

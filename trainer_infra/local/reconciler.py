@@ -7,6 +7,7 @@ has come.
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from trainer_infra.local.endpoint import ProgressEndpoint
 from trainer_infra.local.jobset import decide, pods
 from trainer_infra.local.jobset.decide import JobSetState
 from trainer_infra.local.jobset.pods import PodPhase, Start
+from trainer_infra.local.metrics_file import MetricsFile
 from trainer_infra.local.pod import PodCallbacks, PodSetup, PodTry
 from trainer_infra.local.pod_environment import PodContext
 from trainer_infra.local.pod_setup import PodFolders
@@ -44,7 +46,7 @@ from trainer_infra.local.run_folder import RunFolder
 from trainer_infra.render import plugin_registry, resolve
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed_objects import ObservedObjects
-from trainer_infra.runs import view
+from trainer_infra.runs import report_history, sentences, view
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import Run, run_from_json, run_to_json
 from trainer_infra.runs.view import Observation
@@ -78,6 +80,7 @@ class Reconciler:
         self._hidden = Redaction()
         self._awake = asyncio.Event()
         self._stopping = False
+        self._history = MetricsFile(target.metrics)
         self._endpoint = ProgressEndpoint(
             self._run.namespace, self._run.name, target.progress, self._reported
         )
@@ -331,7 +334,9 @@ class Reconciler:
         self._folder.reserve.unlink(missing_ok=True)
         self.fail(names.DISK_FULL, full_disk.full_disk_message(path, error))
 
-    def _reported(self) -> None:
+    def _reported(self, pod: str, status: JSONObject) -> None:
+        report = report_history.past_report(sentences.short_pod_name(self._run, pod), status)
+        self._history.add(replace(report, metrics=self._hidden.texts(report.metrics)))
         asyncio.get_running_loop().call_later(REPORT_PAUSE, self.wake)
 
     async def _end_pods(self) -> None:

@@ -1,6 +1,6 @@
 """Running a run again that failed: the same run, with its folder as it was submitted.
 
-Called by `target`. Its logs and the folders of its pods are those of the new try; volume claims stay,
+Called by `target`. Its logs, its reports and the folders of its pods are those of the new try; volume claims stay,
 as a cluster keeps them.
 """
 
@@ -33,6 +33,7 @@ def retry_run(key: RunKey) -> Run:
         for part in (target.pods, target.logs):
             shutil.rmtree(part)
             part.mkdir(mode=0o700)
+        target.metrics.unlink(missing_ok=True)
         target.status.unlink()
         supervision.start_supervisor(target, TIMEOUT)
         return run_record.present_run(target, run.uid)

@@ -3,7 +3,8 @@
 Called by `runs`, the supervisor and its guard. Layout of `<home>/runs/<namespace>/<name>/`:
 run.json (who and when), record.json (what was submitted), status.json (what is known now),
 control.json (what the user wants now), secrets.json, supervisor.json (process identities),
-supervisor.lock (held while a supervisor lives), logs/<pod>.log, pods/, claims/.
+supervisor.lock (held while a supervisor lives), metrics.jsonl (what training reported),
+logs/<pod>.log, pods/, claims/.
 """
 
 import fcntl
@@ -119,6 +120,11 @@ class RunFolder:
     def claims(self) -> Path:
         """One folder per volume claim."""
         return self.path / "claims"
+
+    @property
+    def metrics(self) -> Path:
+        """What its training reported, a JSON line per report: `metrics_file`."""
+        return self.path / "metrics.jsonl"
 
     @property
     def progress(self) -> Path:

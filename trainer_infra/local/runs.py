@@ -20,6 +20,7 @@ from trainer_infra.lifecycle import conditions
 from trainer_infra.local import (
     full_disk,
     guard,
+    metrics_file,
     ports,
     processes,
     run_folder,
@@ -28,8 +29,9 @@ from trainer_infra.local import (
     unsupported_fields,
 )
 from trainer_infra.local.run_folder import RunFolder
-from trainer_infra.runs import identity, sentences
+from trainer_infra.runs import identity, report_history, sentences
 from trainer_infra.runs.identity import Claim
+from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import (
     CREATED,
     FINISHED,
@@ -207,6 +209,13 @@ def logs(key: RunKey, wanted: LogSelection) -> Iterator[tuple[str, str]]:
     if not wanted.follow:
         return read_lines(files, wanted.tail)
     return follow_lines(files, lambda: not run_folder.is_supervised(target), wanted.tail)
+
+
+def history(key: RunKey) -> tuple[PastReport, ...]:
+    """What the run's training reported so far, in order of time."""
+    target = run_folder.folder_of(key.namespace, key.name)
+    run = run_record.present_run(target, key.uid, key.owner)
+    return report_history.with_last_reports(run, metrics_file.read_metrics(target.metrics))
 
 
 def _folder(submission: Submission) -> RunFolder:

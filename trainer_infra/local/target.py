@@ -25,6 +25,7 @@ class ThisMachine:
     give = staticmethod(runs.give)
     delete = staticmethod(runs.delete)
     logs = staticmethod(runs.logs)
+    history = staticmethod(runs.history)
 
     def host(self, _namespace: str = "") -> str:
         """The machine's name."""

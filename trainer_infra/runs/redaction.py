@@ -69,14 +69,15 @@ class Redaction:
             run,
             message=self.text(run.message),
             status=self._said(run.status),
-            nodes=tuple(replace(each, metrics=self._texts(each.metrics)) for each in run.nodes),
+            nodes=tuple(replace(each, metrics=self.texts(each.metrics)) for each in run.nodes),
             failure=failure,
             waiting_for=self.text(run.waiting_for),
             stuck=self.text(run.stuck),
-            drift=self._texts(run.drift),
+            drift=self.texts(run.drift),
         )
 
-    def _texts(self, texts: Mapping[str, str]) -> dict[str, str]:
+    def texts(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """The texts by name without the values, for example metrics."""
         return {key: self.text(each) for key, each in texts.items()}
 
     def _said(self, value: Any) -> Any:

@@ -20,9 +20,14 @@ def of_lines(lines: Iterable[str]) -> JSONObject | None:
     """The trainerStatus of the last report among lines of a log."""
     found: JSONObject | None = None
     for line in lines:
-        _, prefix, text = line.partition(names.REPORT_PREFIX)
-        found = (_status(text) if prefix else None) or found
+        found = of_line(line) or found
     return found
+
+
+def of_line(line: str) -> JSONObject | None:
+    """The trainerStatus of a line that is a report; None of another line."""
+    _, prefix, text = line.partition(names.REPORT_PREFIX)
+    return _status(text) if prefix else None
 
 
 def of_pod(pod: JSONObject) -> JSONObject | None:

@@ -36,10 +36,18 @@ def last_metrics(run: Run) -> dict[str, str]:
 
 def metrics_line(metrics: Mapping[str, float | str]) -> str:
     """Metrics on one line, numbers with four digits: `loss=0.3333 accuracy=0.96`."""
-    return " ".join(f"{name}={_short(value)}" for name, value in metrics.items())
+    return " ".join(f"{name}={number_shown(value)}" for name, value in metrics.items())
 
 
-def _short(value: float | str) -> str:
+def reported_line(metrics: Mapping[str, str], gap: str = " ") -> str:
+    """Metrics on one line as of training that goes on, how fast it is first: `812 samples/s loss=0.3333`."""
+    rate = metrics.get(names.SAMPLES_PER_SECOND)
+    speed = f"{number_shown(rate)} samples/s" if rate else ""
+    others = {name: each for name, each in metrics.items() if name != names.SAMPLES_PER_SECOND}
+    return gap.join(filter(None, (speed, metrics_line(others))))
+
+
+def number_shown(value: float | str) -> str:
     """A number with four digits, and none of what is left of its point lost; other text as it is."""
     text = str(value)
     try:
@@ -67,7 +75,7 @@ def node_line(run: Run, node: Node) -> str:
     done = node.phase if node.progress is None else f"{node.progress}%"
     restarts = f"{node.restarts} restarts" if node.restarts else ""
     return " ".join(
-        filter(None, (short_pod_name(run, node.pod), done, metrics_line(node.metrics), restarts))
+        filter(None, (short_pod_name(run, node.pod), done, reported_line(node.metrics), restarts))
     )
 
 

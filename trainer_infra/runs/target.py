@@ -12,6 +12,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
+from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import Contents, Listing, LogSelection, Owner, Run, RunKey, Submission
 
 
@@ -177,4 +178,10 @@ class Target(Protocol):
 
         Raises:
             NotAvailable: It never had such a pod.
+        """
+
+    def history(self, key: RunKey, /) -> tuple[PastReport, ...]:
+        """What the run's training reported so far, in order of time: of a long run not every report.
+
+        At least the last report of each node that made one, once that is all that is left.
         """

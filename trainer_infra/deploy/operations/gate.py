@@ -215,7 +215,12 @@ def status_line(run: Run) -> str:
     parts = ["" if done is None else f"{done}%", f"{left} left" if left else ""]
     return "  ".join(
         filter(
-            None, [*parts, sentences.metrics_line(sentences.last_metrics(run)), run.phase.lower()]
+            None,
+            [
+                *parts,
+                sentences.reported_line(sentences.last_metrics(run), gap="  "),
+                run.phase.lower(),
+            ],
         )
     )
 

@@ -8,6 +8,7 @@ import functools
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
@@ -230,27 +231,40 @@ def whole_number(path: str, value: Any) -> Iterator[Problem]:
 def _files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
     """The whole content of the code mount."""
     return {
-        **own_files(),
+        **own_files(SHIPPED),
+        **(own_files(CALLBACKS) if _has_callbacks(source) else {}),
         "launch.json": json.dumps(source.launch),
         "args.json": json.dumps(dict(sorted(plain.items()))),
         **{f"source/{path}": text for path, text in source.files.items()},
     }
 
 
-SHIPPED: Final = ("report.py", "storage.py")
-"""Files of the package, and of its room `in_pod`, that travel for images which lack it."""
+SHIPPED: Final = ("report.py", "storage.py", "in_pod/report.py", "in_pod/storage.py")
+"""Files of the package that travel for images which lack it."""
+CALLBACKS: Final = ("callbacks.py", "in_pod/callbacks/*.py")
+"""The same for code that names the callbacks: what travels with every job has its price in a cluster."""
+_NAMES_CALLBACKS: Final = re.compile(
+    r"trainer_infra\.callbacks\b|from\s+trainer_infra\s+import\b[^#\n]*\bcallbacks\b"
+)
+
+
+def _has_callbacks(source: CodeSource) -> bool:
+    return any(_NAMES_CALLBACKS.search(text) for text in source.files.values())
 
 
 @functools.cache
-def own_files() -> dict[str, str]:
-    """What we add to the user's code: the launcher, and `report` and `storage` for images that lack them."""
+def own_files(patterns: Sequence[str] = SHIPPED) -> dict[str, str]:
+    """What we add to the user's code: the launcher, and modules of ours for images that lack them."""
     package = Path(in_pod.__file__).parents[1]
-    shipped = [*SHIPPED, *(f"in_pod/{file}" for file in SHIPPED)]
+    shipped = [path for pattern in patterns for path in sorted(package.glob(pattern))]
     return {
         "main.py": (package / "in_pod" / "main.py").read_text(encoding="utf-8"),
         "lib/trainer_infra/__init__.py": "",
         "lib/trainer_infra/in_pod/__init__.py": "",
-        **{f"lib/trainer_infra/{file}": (package / file).read_text("utf-8") for file in shipped},
+        **{
+            f"lib/trainer_infra/{path.relative_to(package).as_posix()}": path.read_text("utf-8")
+            for path in shipped
+        },
     }
 
 

@@ -1,0 +1,165 @@
+"""`trainer-infra get NAME --metrics`: what training reported, as a table or as a plot of one metric.
+
+Called by `runs`. A table has some rows, evenly spread over the time, unless all are asked for.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Final
+
+import typer
+
+from trainer_infra import names
+from trainer_infra.cli import get, named_runs, plot, screen, table
+from trainer_infra.cli.options import MetricsRequest
+from trainer_infra.cli.screen import Screen
+from trainer_infra.cli.table import Column
+from trainer_infra.cli.target import RunPlace
+from trainer_infra.errors import NotAvailable
+from trainer_infra.runs import report_history, sentences
+from trainer_infra.runs.report_history import PastReport
+from trainer_infra.runs.run import Run, RunKey
+
+ROWS: Final = 20
+"""Rows of a table, unless all are asked for."""
+WIDTH: Final = 80
+"""Characters of a plot in a pipe."""
+WIDEST: Final = 120
+"""Characters of a plot in a terminal, at most."""
+PROGRESS: Final = "progress"
+"""What can be plotted besides metrics."""
+STEP: Final = "step"
+FIRST: Final = (STEP, "epoch", names.SAMPLES_PER_SECOND)
+"""Metrics that come before others, because callbacks of every framework have them."""
+
+
+def show_metrics(place: RunPlace, name: str, asked: MetricsRequest, output: str) -> None:
+    """Print what a run of the place's namespace reported.
+
+    Raises:
+        NotAvailable: there is no run that is meant by that name, or no such metric of it.
+    """
+    run = named_runs.known_run(place, name)
+    history = place.target.history(RunKey(*run.key.address))
+    if output != "table":
+        get.write_document({"items": [asdict(each) for each in history]}, output)
+        return
+    if not history:
+        typer.echo(_silence(run), err=True)
+        return
+    shown = screen.screen_of_stdout()
+    if asked.plot is not None:
+        lines = _plots(run, history, asked.plot, shown)
+    else:
+        lines = _table(
+            run, history if asked.all_rows else report_history.thinned(history, ROWS), shown
+        )
+    typer.echo("\n".join(lines))
+
+
+def _silence(run: Run) -> str:
+    how = "its training code has to call trainer_infra.report, or a callback of trainer_infra.callbacks"
+    return f"{run.name} has reported nothing: {how}"
+
+
+def _table(run: Run, history: Sequence[PastReport], shown: Screen) -> Iterator[str]:
+    """A row per report, and a column per metric, as many as there is room for."""
+    names_of_metrics = list(dict.fromkeys(name for each in history for name in each.metrics))
+    ordered = sorted(names_of_metrics, key=lambda name: (*FIRST, name).index(name))
+    columns = [
+        Column("ELAPSED"),
+        Column("NODE", optional=True),
+        Column("PROGRESS"),
+        Column("LEFT", optional=True),
+        *map(Column, ordered),
+    ]
+    several = len({each.node for each in history}) > 1
+    rows = [
+        (
+            _clock(_seconds(run, history, each)),
+            each.node if several else "",
+            "" if each.progress is None else f"{each.progress}%",
+            "" if each.remaining is None else sentences.duration_shown(each.remaining),
+            *(sentences.number_shown(each.metrics.get(name, "")) for name in ordered),
+        )
+        for each in history
+    ]
+    fitting = _fitting(columns, rows, shown)
+    yield from table.table_lines(columns[:fitting], [row[:fitting] for row in rows], shown)
+    if fitting < len(columns):
+        left_out = ", ".join(each.name for each in columns[fitting:])
+        yield f"no room for {left_out}: --plot NAME draws one, -o json has all"
+
+
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], shown: Screen) -> int:
+    """How many columns there is room for."""
+    if shown.width is None:
+        return len(columns)
+    used = -table.GAP
+    for index, column in enumerate(columns):
+        cells = [row[index] for row in rows]
+        if column.optional and not any(cells):
+            continue
+        used += table.GAP + max(map(len, (column.name, *cells)))
+        if used > shown.width:
+            return index
+    return len(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dot:
+    """One number of a metric."""
+
+    node: str
+    step: float | None
+    seconds: float
+    """Since the run started."""
+    value: float
+
+
+def _plots(run: Run, history: Sequence[PastReport], metric: str, shown: Screen) -> Iterator[str]:
+    """A plot of the metric for each node that reported it."""
+    dots = list(_dots(run, history, metric))
+    if not dots:
+        known = sorted({name for each in history for name in each.metrics})
+        raise NotAvailable(
+            f"{run.name} has no numbers of a metric {metric!r}; it reported "
+            f"{', '.join((PROGRESS, *known))}"
+        )
+    by_step = all(each.step is not None for each in dots)
+    for node in dict.fromkeys(each.node for each in dots):
+        mine = [each for each in dots if each.node == node]
+        over = [(each.step or 0.0) if by_step else each.seconds for each in mine]
+        ends = [sentences.number_shown(x) if by_step else _clock(x) for x in (over[0], over[-1])]
+        title = f"{metric}{f' of {node}' if node else ''}, over {STEP if by_step else 'time'}"
+        yield shown.paint(title, "bold")
+        points = list(zip(over, (each.value for each in mine), strict=True))
+        yield from plot.plot_lines(points, (ends[0], ends[1]), min(shown.width or WIDTH, WIDEST))
+
+
+def _dots(run: Run, history: Sequence[PastReport], metric: str) -> Iterator[_Dot]:
+    for each in history:
+        value = each.progress if metric == PROGRESS else _number(each.metrics, metric)
+        if value is not None:
+            seconds = _seconds(run, history, each)
+            yield _Dot(each.node, _number(each.metrics, STEP), seconds, float(value))
+
+
+def _number(metrics: Mapping[str, str], name: str) -> float | None:
+    try:
+        found = float(metrics.get(name, ""))
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _seconds(run: Run, history: Sequence[PastReport], report: PastReport) -> float:
+    """From when the run started, where that is known, else from its first report."""
+    return sentences.seconds_between(run.started or history[0].time, report.time)
+
+
+def _clock(seconds: float) -> str:
+    """Seconds as `0:12:44`."""
+    return str(timedelta(seconds=int(seconds)))

@@ -1,0 +1,75 @@
+"""The containers of a run whose logs there are.
+
+Called by `logs`, which shows their lines, and by `report_history`, which looks for reports among them.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.cluster import ownership
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.client import KubeClient, LogOf, ObjectSelection
+from trainer_infra.kube.refusals import NotFound
+from trainer_infra.kube.resource import JOBSET, POD
+from trainer_infra.runs import pods as pod_facts
+from trainer_infra.runs.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerLog:
+    """One container of one pod."""
+
+    pod: JSONObject
+    container: str
+
+    @property
+    def name(self) -> str:
+        """Of the pod."""
+        return str(self.pod["metadata"]["name"])
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from any other: UID of the pod, and the container's name."""
+        return self.pod["metadata"]["uid"], self.container
+
+    def log(self, **more: Any) -> LogOf:
+        """Its log, for a client; with fields of LogOf."""
+        return LogOf(self.pod["metadata"]["namespace"], self.name, self.container, **more)
+
+
+async def jobset_and_pods(
+    client: KubeClient, run: Run
+) -> tuple[JSONObject | None, tuple[JSONObject, ...]]:
+    """The run's JobSet, and its pods in order."""
+    labels = f"{names.JOBSET_NAME_LABEL}={run.name}"
+    page = await client.list(ObjectSelection(POD, run.namespace, labels))
+    jobset: JSONObject | None = None
+    with suppress(NotFound):
+        found = await client.get(JOBSET, run.name, run.namespace)
+        jobset = found if ownership.is_of(found, run.uid) else None
+    return jobset, pod_facts.in_order(jobset, page.items)
+
+
+def started_containers(
+    jobset: JSONObject | None, pods: tuple[JSONObject, ...]
+) -> Iterator[ContainerLog]:
+    """Containers of the run that have started, in order; none of those that a webhook put beside them."""
+    own = {
+        each["name"]: each["template"]["spec"]["template"]["spec"]
+        for each in ((jobset or {}).get("spec") or {}).get("replicatedJobs") or ()
+    }
+    for pod in pods:
+        template = own.get(pod_facts.step_of(pod)) or pod["spec"]
+        listed = (*(template.get("initContainers") or ()), *template["containers"])
+        started = {each["name"] for each in pod_facts.container_statuses(pod) if _has_started(each)}
+        for container in listed:
+            if container["name"] in started:
+                yield ContainerLog(pod, container["name"])
+
+
+def _has_started(container: JSONObject) -> bool:
+    states = (container.get(key) or {} for key in ("state", "lastState"))
+    return any("running" in each or "terminated" in each for each in states)

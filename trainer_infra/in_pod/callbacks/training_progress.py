@@ -1,0 +1,110 @@
+"""What every callback reports, whatever its framework: progress, rate, time to the end, and metrics.
+
+Called by `hugging_face`, `lightning`, `xgboost` and `loop`, each in the one process that reports.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import time
+
+from trainer_infra.in_pod.callbacks.pace import Pace
+from trainer_infra.in_pod.report import COMPLETE, FILE, SERVER, report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+PAUSE = 1.0
+"""Seconds between two readings of what is slow to read, and between two lines where no run takes reports."""
+SAMPLES_PER_SECOND = "samples_per_second"
+OWN = frozenset(("progress", "remaining"))
+"""Names of `report`'s own arguments, which no metric can have."""
+
+
+def harmless(hook: Hook) -> Hook:
+    """The hook of a framework, which says on stderr what went wrong in it: the training goes on."""
+
+    @functools.wraps(hook)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return hook(self, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001  no training fails for want of a report
+            if not vars(self).get("_has_complained") and sys.stderr is not None:
+                self._has_complained = True
+                name = type(self).__name__
+                text = (
+                    f"trainer_infra.callbacks: {name} did not report, training goes on: {error!r}"
+                )
+                print(text, file=sys.stderr, flush=True)  # noqa: T201  the user's own log
+            return None
+
+    return guarded  # type: ignore[return-value]  # it has the same signature
+
+
+class TrainingProgress:
+    """How far one training is."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._pace = Pace(clock)
+        self._due = 0.0
+        self._withheld: Mapping[str, Any] = {}
+
+    def begin(self, done: float | None) -> None:
+        """Say that it begins, with the share that a checkpoint has done already; None is not known."""
+        self._pace.begin(done or 0.0)
+        self._withheld = {}
+        if done is not None:
+            _send(_percent(done), None, {})
+
+    def advance(
+        self,
+        done: float | None,
+        samples: float,
+        facts: Mapping[str, Any],
+        measured: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        """Say how far it is after a step.
+
+        Args:
+            done: share of the whole, 0 to 1; None where the whole is not known.
+            samples: of all processes, since the last call.
+            facts: metrics that are known of each step, such as `step`.
+            measured: metrics that are slow to read: asked once a second.
+        """
+        self._pace.advance(done or 0.0, samples)
+        rate = self._pace.samples_per_second
+        facts = {**facts, **({} if rate is None else {SAMPLES_PER_SECOND: float(f"{rate:.4g}")})}
+        is_due = self._clock() >= self._due
+        if is_due:
+            self._due = self._clock() + PAUSE
+            facts = {**facts, **measured()}
+        # A run withholds what comes too often itself, and sends the newest at the end.
+        is_sent = is_due or os.environ.get(SERVER) or os.environ.get(FILE)
+        self._withheld = {} if is_sent else facts
+        if is_sent:
+            _send(_percent(done), self._pace.remaining, facts)
+
+    def tell(self, metrics: Mapping[str, Any]) -> None:
+        """Say what the framework measured."""
+        _send(None, self._pace.remaining, metrics)
+
+    def end(self, metrics: Mapping[str, Any] | None = None) -> None:
+        """Say that it is over, and what was measured last."""
+        _send(COMPLETE, 0, {**self._withheld, **(metrics or {})})
+
+
+def _send(progress: float | None, remaining: float | None, metrics: Mapping[str, Any]) -> None:
+    named = {str(name): value for name, value in metrics.items() if name not in OWN}
+    report(progress, remaining, **named)
+
+
+def _percent(done: float | None) -> float | None:
+    """Under 100 until the framework says that it is over: it may still evaluate and store."""
+    return None if done is None else min(COMPLETE - 1, 100 * done + 1e-9)
