@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+from trainer_infra.in_pod.initializers.archive import unpack_archives
 from trainer_infra.in_pod.initializers.download import Download
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.folder import Done, TargetFolder
@@ -117,7 +118,14 @@ def _download(
         lock.check()
         progress.follow()
         lock.say(f"downloading {settings.uri.shown}: {progress.text()}")
-    done = folder.finish(listing.revision, download.whole.values())
+    unpacked, left_out = unpack_archives(listing, folder, settings.patterns)
+    if left_out:
+        _say(
+            settings.kind, f"left out {files_text(left_out)}: links out of the folder, and devices"
+        )
+    kept = {each.path for each in listing.files if each.unpacked is None}
+    whole = {path: each for path, each in download.whole.items() if path in kept}
+    done = folder.finish(listing.revision, {**whole, **unpacked}.values())
     took, speed = seconds_text(time.monotonic() - started), bytes_text(progress.speed())
     _say(settings.kind, f"done: {_amount(done)} in {took}, {speed}/s")
     report_progress(settings.kind, 100, 0)

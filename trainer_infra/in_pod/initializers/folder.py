@@ -1,6 +1,6 @@
 """The target folder: what is there already, what is half there, and the moves that make a file whole.
 
-Called by `__main__` and `download`. Beside the files it has `.trainer-infra/`, with
+Called by `__main__`, `download` and `archive`. Beside the files it has `.trainer-infra/`, with
 
     done      JSON: input, revision and files, once all are there; its absence means work
     journal   JSON lines: the input, then each part and each file that is on the disk
@@ -114,7 +114,7 @@ class TargetFolder:
     def is_complete(self, done: Done) -> bool:
         """Whether the same input was downloaded and every file still has its size."""
         return done.input == self.identity and all(
-            _size(self.path / each.path) == each.size for each in done.files
+            file_size(self.path / each.path) == each.size for each in done.files
         )
 
     def begin(self, listing: FileListing) -> tuple[dict[str, WholeFile], list[DonePart]]:
@@ -202,7 +202,8 @@ class TargetFolder:
         }
         _write(self.state / "done", json.dumps(content).encode())
         (self.state / "journal").unlink(missing_ok=True)
-        shutil.rmtree(self.partial, ignore_errors=True)
+        for each in (self.partial, self.state / "archives"):
+            shutil.rmtree(each, ignore_errors=True)
         return done
 
     def _known(self) -> _Record:
@@ -222,7 +223,7 @@ class TargetFolder:
 
     def _is_intact(self, whole: WholeFile) -> bool:
         place = self.path / whole.path
-        return _size(place) == whole.size and all(
+        return file_size(place) == whole.size and all(
             _sum_of(place, index) == each for index, each in enumerate(whole.sums)
         )
 
@@ -305,7 +306,7 @@ def _write(path: Path, content: bytes) -> None:
     new.replace(path)
 
 
-def _size(path: Path) -> int:
+def file_size(path: Path) -> int:
     """Of a file; -1 where there is none."""
     try:
         return path.stat().st_size

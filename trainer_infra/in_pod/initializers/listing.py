@@ -31,8 +31,8 @@ class RemoteFile:
     """Changes when the content does: an ETag, a time; empty where the source has none."""
     checksum: str = ""
     """`<algorithm>:<hex>` of the content, with sha256, sha1, sha512, md5 or git; empty where the source has none."""
-    is_archive: bool = False
-    """Whether it is a tar to unpack at the path, instead of a file to keep."""
+    unpacked: str | None = None
+    """The folder below the target in which this tar is unpacked, empty for the target; None for a file to keep."""
     resumes: bool = True
     """Whether the source can begin in the middle of it."""
 
@@ -80,24 +80,21 @@ def checked_listing(place: str, listing: FileListing) -> FileListing:
     """
     if not listing.files:
         raise DownloadFailure(place, "there is no file", "see whether the URI is right")
-    paths = {each.path for each in listing.files if not each.is_archive}
+    paths = {each.path for each in listing.files if each.unpacked is None}
     for each in listing.files:
-        parts = each.path.split("/")
-        if not each.is_archive and (
-            each.path.startswith("/") or "\0" in each.path or {"", ".", ".."} & set(parts)
-        ):
-            raise DownloadFailure(
-                place, f"{each.path!r} is no path below a folder", "rename it there"
-            )
+        name = each.path if each.unpacked is None else each.unpacked
+        if each.unpacked == "":
+            continue
+        parts = name.split("/")
+        if "\0" in name or {"", ".", ".."} & set(parts):
+            raise DownloadFailure(place, f"{name!r} is no path below a folder", "rename it there")
         if parts[0] == STATE:
-            raise DownloadFailure(
-                place, f"{each.path!r} is where we keep our state", "rename it there"
-            )
-        above = next(iter(paths & set(_folders_above(each.path))), None)
+            raise DownloadFailure(place, f"{name!r} is where we keep our state", "rename it there")
+        above = next(iter(paths & set(_folders_above(name))), None)
         if above:
             raise DownloadFailure(
                 place,
-                f"{above!r} is a file and, for {each.path!r}, a folder",
+                f"{above!r} is a file and, for {name!r}, a folder",
                 "a file system cannot have both: leave one out with IGNORE_PATTERNS",
             )
     return replace(listing, files=tuple({each.path: each for each in listing.files}.values()))

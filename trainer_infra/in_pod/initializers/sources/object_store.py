@@ -1,13 +1,13 @@
 """Files of an object store: every object below a folder, or one object.
 
-Called by `s3`.
+Called by `s3`, `gs` and `az`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +36,31 @@ class ObjectStoreSource(FileSource):
 
     Args:
         settings: of the download; the URI's path is a folder in the store, or one object.
-        store: as `obstore` has it.
+        make: of `obstore`, makes the store.
         words: for messages.
         has_md5: whether an ETag that looks like an MD5 may be one.
+
+    Raises:
+        DownloadFailure: The variables with credentials make no sense.
     """
 
     def __init__(
-        self, settings: InitializerSettings, store: Any, words: StoreWords, *, has_md5: bool
+        self,
+        settings: InitializerSettings,
+        make: Callable[[], Any],
+        words: StoreWords,
+        *,
+        has_md5: bool,
     ) -> None:
         self.settings = settings
-        self.store = store
         self.words = words
         self.has_md5 = has_md5
+        try:
+            self.store = make()
+        except BaseError as error:
+            said = str(error).partition("\n")[0].partition("error: ")[2].rstrip(".")
+            cause = f"its credentials cannot be used: {said}"
+            raise DownloadFailure(words.shown, cause, words.credentials) from None
 
     @override
     def list_files(self) -> FileListing:

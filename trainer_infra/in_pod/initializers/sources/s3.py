@@ -62,15 +62,20 @@ class S3Source(ObjectStoreSource):
         else:
             # Without keys the role is that of a web identity: its token is in a file which AWS's variables name.
             options |= {"access_key_id": key, "secret_access_key": secret, "role_arn": role}
-        store = S3Store(
-            bucket,
-            config={name: value for name, value in options.items() if value},  # type: ignore[arg-type]
-            client_options=client_options(settings),  # type: ignore[arg-type]
-            retry_config=NO_RETRIES,  # type: ignore[arg-type]
-            credential_provider=provider,
-        )
+        config = {name: value for name, value in options.items() if value}
+        transport = client_options(settings)
+
+        def make() -> S3Store:
+            return S3Store(
+                bucket,
+                config=config,  # type: ignore[arg-type]
+                client_options=transport,  # type: ignore[arg-type]
+                retry_config=NO_RETRIES,  # type: ignore[arg-type]
+                credential_provider=provider,
+            )
+
         words = StoreWords(settings.uri.shown, f"bucket {bucket}", CREDENTIALS)
-        super().__init__(settings, store, words, has_md5=True)
+        super().__init__(settings, make, words, has_md5=True)
 
     @override
     def vouches_for(self, file: RemoteFile) -> bool:
