@@ -1,6 +1,6 @@
 """A TCP proxy before a server, which counts what the server sends and can hold it back.
 
-Called by `test_resumption`.
+Called by `test_resumption` and `test_lock`.
 """
 
 import socket

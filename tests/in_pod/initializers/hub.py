@@ -7,14 +7,12 @@ says why, a large file is a redirect to another host with its bytes, and a token
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from typing_extensions import override
+from tests.in_pod.initializers.web_server import Answer, WebServer, range_answer
 
 LARGE = 1 << 20
 """Bytes from which on a file is not in Git itself."""
@@ -42,68 +40,35 @@ class Repository:
     is_gated: bool = False
 
 
-@dataclass
-class Answer:
-    """Of a request."""
-
-    status: int = 200
-    content: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-
-
 class Hub:
     """One that runs; `repositories` is by `models/<name>` or `datasets/<name>`."""
 
     def __init__(self) -> None:
         self.repositories: dict[str, Repository] = {}
-        self.requests: list[tuple[str, dict[str, str]]] = []
+
         self.blobs: dict[str, bytes] = {}
         self.damages = False
-        self.hub = self._server(self._answer)
-        self.cdn = self._server(self._blob)
-        self.url = f"http://127.0.0.1:{self.hub.server_port}"
-        self.cdn_url = f"http://localhost:{self.cdn.server_port}"
+        self.hub = WebServer(self._answer)
+        self.cdn = WebServer(self._blob)
+        self.url = self.hub.url
+        self.cdn_url = self.cdn.url.replace("127.0.0.1", "localhost")
 
     def __enter__(self) -> Self:
-        for each in (self.hub, self.cdn):
-            threading.Thread(target=each.serve_forever, daemon=True).start()
+        self.hub.__enter__()
+        self.cdn.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each in (self.hub, self.cdn):
-            each.shutdown()
-            each.server_close()
-
-    def _server(self, answer: Any) -> ThreadingHTTPServer:
-        requests = self.requests
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                requests.append((self.path, dict(self.headers)))
-                found: Answer = answer(self.path, self.headers)
-                self.send_response(found.status)
-                for name, value in found.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(found.content)))
-                self.end_headers()
-                self.wfile.write(found.content)
-
-            @override
-            def log_message(self, *_: object) -> None:
-                """Nothing: pytest shows what is wrong."""
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        return server
+        self.hub.__exit__()
+        self.cdn.__exit__()
 
     def _answer(self, path: str, headers: Mapping[str, str]) -> Answer:
         given, url = headers.get("Authorization"), urlsplit(path)
         if given not in {None, f"Bearer {TOKEN}"}:
             said = "Invalid credentials in Authorization header"
             return Answer(401, headers={"X-Error-Message": said})
-        route = next(found.groupdict() for each in ROUTES if (found := each.fullmatch(url.path)))
+        routes = (each.fullmatch(url.path) for each in ROUTES)
+        route = next((each.groupdict() for each in routes if each), {"name": "none of ours"})
         repository = self.repositories.get(f"{route.get('kind', 'models')}/{route['name']}")
         if repository is None or (repository.is_private and not given):
             return Answer(404 if given else 401, headers={"X-Error-Code": "RepoNotFound"})
@@ -134,7 +99,7 @@ class Hub:
         if content is None:
             return Answer(404, headers={"X-Error-Code": "EntryNotFound"})
         if len(content) < LARGE:
-            return _range(content, headers)
+            return range_answer(content, headers)
         digest = hashlib.sha256(content).hexdigest()
         self.blobs[digest] = content
         return Answer(
@@ -145,7 +110,7 @@ class Hub:
         if "Authorization" in headers:
             return Answer(400)
         content = self.blobs[urlsplit(path).path[1:]]
-        return _range(b"?" + content[1:] if self.damages else content, headers)
+        return range_answer(b"?" + content[1:] if self.damages else content, headers)
 
 
 def _entry(name: str, content: bytes) -> dict[str, Any]:
@@ -163,16 +128,3 @@ def _entry(name: str, content: bytes) -> dict[str, Any]:
 
 def _json(value: object) -> Answer:
     return Answer(200, json.dumps(value).encode(), {"Content-Type": "application/json"})
-
-
-def _range(content: bytes, headers: Mapping[str, str]) -> Answer:
-    """Part of a content, as the header asks."""
-    tag = {"ETag": f'"{hashlib.sha256(content).hexdigest()}"'}
-    found = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("Range", ""))
-    if found is None:
-        return Answer(200, content, tag)
-    start, end = int(found[1]), min(int(found[2] or len(content)), len(content) - 1)
-    if start >= len(content):
-        return Answer(416, headers={"Content-Range": f"bytes */{len(content)}"})
-    headers = {**tag, "Content-Range": f"bytes {start}-{end}/{len(content)}"}
-    return Answer(206, content[start : end + 1], headers)

@@ -44,7 +44,7 @@ def test_a_large_file_comes_in_ranges_from_another_host_which_gets_no_token(
     words: Initializer, hub: Hub
 ) -> None:
     words.run(ACCESS_TOKEN=TOKEN)
-    blobs = [headers for path, headers in hub.requests if "secret-signature" in path]
+    blobs = [headers for path, headers in hub.cdn.requests if "secret-signature" in path]
     assert sorted(each["Range"] for each in blobs) == [
         "bytes=0-16777215",
         "bytes=16777216-33554431",

@@ -77,12 +77,11 @@ def fetch(settings: InitializerSettings) -> None:
     if _is_there(settings, folder):
         return
     source = open_source(settings)
-    lock = FolderLock(settings.target / STATE)
+    lock = FolderLock(settings.target / STATE, f"downloading {settings.uri.shown}")
     try:
         lock.acquire(lambda text: _say(settings.kind, text))
         if _is_there(settings, folder):
             return
-        lock.say(f"downloading {settings.uri.shown}")
         listing = with_attempts(settings.attempts, source.list_files)
         _download(settings, source, checked_listing(settings.uri.shown, listing), folder, lock)
     finally:

@@ -33,6 +33,10 @@ LOOK = 1.0
 SPEAK = 30.0
 """Seconds between two lines about the process that is waited for."""
 RELEASED = "released"
+SIZE = 4096
+"""Bytes of a lock."""
+LONGEST = 400
+"""Characters of what a holder says, each at most six bytes in JSON."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +58,16 @@ class FolderLock:
 
     Args:
         folder: with the lock files; made where it is missing.
+        text: what the holder does, for those who wait.
         patience: seconds, see `PATIENCE`.
     """
 
-    def __init__(self, folder: Path, patience: float = PATIENCE) -> None:
+    def __init__(self, folder: Path, text: str = "", patience: float = PATIENCE) -> None:
         self.folder = folder
         self.patience = patience
         self.number = 0
         self.descriptor = -1
-        self.said = ""
+        self.said = text
         self.is_lost = False
         self.ended = threading.Event()
 
@@ -73,12 +78,12 @@ class FolderLock:
             OSError: The folder cannot be written to.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        seen, since, spoke = "", time.monotonic(), 0.0
+        seen, since, spoke = (0, ""), time.monotonic(), 0.0
         while True:
             number = self.highest()
             text = self.read(number)
-            if text != seen:
-                seen, since = text, time.monotonic()
+            if (number, text) != seen:
+                seen, since = (number, text), time.monotonic()
             if self.is_free(number, text, since):
                 if self.create(number + 1):
                     return
@@ -152,16 +157,16 @@ class FolderLock:
         return self.folder / f"lock-{number}"
 
     def say(self, text: str) -> None:
-        """Leave a word for those who wait."""
+        """Leave another word for those who wait, with the next sign of life."""
         self.said = text
 
     def write(self, state: str) -> None:
         """Write who we are, and a number that was not there before."""
         name = f"{socket.gethostname()} (process {os.getpid()})"
-        fields = {"name": name, "boot": _boot(), "state": state, "text": self.said}
+        fields = {"name": name, "boot": _boot(), "state": state, "text": self.said[:LONGEST]}
         content = json.dumps({**fields, "beat": time.monotonic_ns()}).encode()
-        os.ftruncate(self.descriptor, 0)
-        os.pwrite(self.descriptor, content, 0)
+        # Always as long, so that one write replaces all and a reader never sees half of it.
+        os.pwrite(self.descriptor, content.ljust(SIZE), 0)
         with contextlib.suppress(OSError):
             os.fsync(self.descriptor)
 
