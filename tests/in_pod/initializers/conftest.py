@@ -7,13 +7,20 @@ import pytest
 
 from tests.in_pod.initializers.hub import Hub
 from tests.in_pod.initializers.initializer_process import Initializer
-from tools.cluster import versitygw
+from tools.cluster import distribution, versitygw
+from tools.cluster.distribution import Registry
 from tools.cluster.versitygw import S3Server
 
 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     with versitygw.running(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    with distribution.running(tmp_path_factory.mktemp("registry")) as server:
         yield server
 
 

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import httpx2
@@ -14,18 +14,11 @@ import pytest
 
 from tests.in_pod.initializers.initializer_process import Initializer
 from tests.in_pod.initializers.test_s3 import MIB, noise
-from tools.cluster import distribution
 from tools.cluster.distribution import PASSWORD, USER, Registry
 
 OCTETS = "application/octet-stream"
 TAR = "application/vnd.oci.image.layer.v1.tar"
 TITLE = "org.opencontainers.image.title"
-
-
-@pytest.fixture(scope="session")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    with distribution.running(tmp_path_factory.mktemp("registry")) as server:
-        yield server
 
 
 @pytest.fixture

@@ -1,7 +1,10 @@
 """s3:// against a real S3 server."""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import boto3  # type: ignore[import-untyped]
 import pytest
@@ -25,8 +28,9 @@ def noise(size: int) -> bytes:
     return random.Random(size).randbytes(size)
 
 
-def upload(s3: S3Server, bucket: Path, name: str, content: bytes) -> None:
-    """Put an object as a client does, which gives it an ETag."""
+@contextmanager
+def s3_client(s3: S3Server) -> Iterator[Any]:
+    """Amazon's own client."""
     client = boto3.client(
         "s3",
         endpoint_url=s3.url,
@@ -34,8 +38,14 @@ def upload(s3: S3Server, bucket: Path, name: str, content: bytes) -> None:
         aws_secret_access_key=s3.secret_key,
         region_name=REGION,
     )
-    client.put_object(Bucket=bucket.name, Key=name, Body=content)
+    yield client
     client.close()
+
+
+def upload(s3: S3Server, bucket: Path, name: str, content: bytes) -> None:
+    """Put an object as a client does, which gives it an ETag."""
+    with s3_client(s3) as client:
+        client.put_object(Bucket=bucket.name, Key=name, Body=content)
 
 
 def test_a_bucket_arrives_with_big_small_and_empty_files(

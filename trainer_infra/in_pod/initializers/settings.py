@@ -32,8 +32,6 @@ class InitializerSettings:
     uri: StorageUri
     target: Path
     patterns: Patterns
-    are_patterns_default: bool
-    """Whether no variable says which files are wanted."""
     environment: Mapping[str, str] = field(repr=False)
     """All variables: sources read those of their scheme, secrets among them."""
 
@@ -90,6 +88,5 @@ def read_settings(kind: str, environment: Mapping[str, str] = os.environ) -> Ini
         uri=uri,
         target=Path(mounted(TARGETS[kind])),
         patterns=parse_patterns(ignored, allowed, default),
-        are_patterns_default=ignored is None and allowed is None,
         environment=environment,
     )

@@ -23,6 +23,7 @@ from trainer_infra.in_pod.initializers.sources.object_store_failure import (
     StoreWords,
     store_failure,
 )
+from trainer_infra.in_pod.initializers.units import files_text
 
 CONNECT_TIMEOUT = "10s"
 READ_TIMEOUT = "30s"
@@ -129,7 +130,7 @@ def nothing_wanted(shown: str, count: int, patterns: str) -> DownloadFailure:
     """Why a listing is empty that was not so before the patterns."""
     return DownloadFailure(
         shown,
-        f"none of its {count:,} files matches {patterns}",
+        f"{patterns} leaves none of {files_text(count)}",
         "change the patterns; set IGNORE_PATTERNS to nothing to ignore none",
     )
 
