@@ -1,6 +1,6 @@
 """A real S3 server over a folder, built of its published module.
 
-Called by tests/in_pod.
+Called by tests/in_pod, and by `tools.bench.initializers`.
 """
 
 import urllib.request

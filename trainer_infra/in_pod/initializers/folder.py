@@ -31,8 +31,8 @@ from trainer_infra.in_pod.initializers.listing import STATE, FileListing, Remote
 
 PART = 16 << 20
 """Bytes of a part of a big file: what one connection may have to transfer twice."""
-BLOCK = 1 << 20
-"""Bytes that are read at once."""
+BLOCK = 1 << 18
+"""Bytes that are read at once: of larger ones the allocator gives each back to the kernel, which takes as long."""
 UNPACKED = "unpacked"
 """The version of a file that came out of an archive."""
 

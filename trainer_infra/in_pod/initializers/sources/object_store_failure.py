@@ -66,7 +66,10 @@ def store_failure(error: BaseException, words: StoreWords, file: str = "") -> Do
     if status:
         said = " ".join(each for each in (str(status), code, message) if each)
         return DownloadFailure(place, f"the server answered {said}", may_pass=status in MAY_PASS)
-    return connection_failure(words.shown, text)
+    if "Http" in text or "HTTP" in text:
+        return connection_failure(words.shown, text)
+    said = re.sub(r"https?://\S+", "...", text.partition("\n")[0]).partition("error: ")[2]
+    return DownloadFailure(place, f"the server's answer makes no sense: {said}")
 
 
 def _known_failure(
