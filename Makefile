@@ -9,7 +9,7 @@ BIN = .venv/bin
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform
+.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -112,3 +112,6 @@ bench-controller: setup ## measure `trainer-infra controller`, as JSON lines [PE
 
 bench-platform: setup ## measure `pulumi up` of the platform on a bare cluster, as JSON [ROUNDS=3]
 	@$(BIN)/python -m tools.bench.platform_bench --rounds $(or $(ROUNDS),3)
+
+bench-initializers: setup ## measure the initializers' downloads from an S3 server, beside s5cmd, as JSON [ROUNDS=3]
+	@$(BIN)/python -m tools.bench.initializers --rounds $(or $(ROUNDS),3)

@@ -1,0 +1,46 @@
+"""What the tests of this folder share: real servers, and a volume."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.in_pod.initializers.hub import Hub
+from tests.in_pod.initializers.initializer_process import Initializer
+from tools.cluster import distribution, versitygw
+from tools.cluster.distribution import Registry
+from tools.cluster.versitygw import S3Server
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with versitygw.running(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    with distribution.running(tmp_path_factory.mktemp("registry")) as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(s3: S3Server, tmp_path: Path) -> Path:
+    """A bucket of one test; its name is that of the folder."""
+    folder = s3.buckets / f"test-{tmp_path.name.replace('_', '-').lower()}"[:60].strip("-")
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def dataset(s3: S3Server, bucket: Path, tmp_path: Path) -> Initializer:
+    """A dataset initializer for that bucket."""
+    return Initializer(
+        tmp_path / "volume", {**s3.environment, "STORAGE_URI": f"s3://{bucket.name}"}
+    )
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with Hub() as server:
+        yield server

@@ -1,0 +1,90 @@
+"""The real initializer, as a process on this machine with a folder for its volume.
+
+Called by tests/in_pod/initializers.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+OF_OTHERS = ("AWS_", "AZURE_", "GOOGLE_", "HF_", "KUBEFLOW_", "TRAINER_INFRA_")
+"""Beginnings of variables that this machine may have and a pod has not."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a process left."""
+
+    code: int
+    output: str
+    errors: str
+
+
+@dataclass(frozen=True)
+class Initializer:
+    """One of a kind on a volume.
+
+    Args:
+        volume: the folder that stands for `/workspace`.
+        environment: its variables, besides those that every process has.
+        kind: `dataset` or `model`.
+    """
+
+    volume: Path
+    environment: Mapping[str, str]
+    kind: str = "dataset"
+
+    @property
+    def target(self) -> Path:
+        """Where its files go."""
+        return self.volume / self.kind
+
+    def start(self, **variables: str) -> "subprocess.Popen[str]":
+        own = {key: value for key, value in os.environ.items() if not key.startswith(OF_OTHERS)}
+        mounts = {"TRAINER_INFRA_MOUNTS": json.dumps({"/workspace": str(self.volume)})}
+        return subprocess.Popen(
+            [sys.executable, "-m", "trainer_infra.in_pod.initializers", self.kind],
+            cwd=ROOT,
+            env={**own, "ATTEMPTS": "2", **mounts, **self.environment, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, code: int = 0, **variables: str) -> Outcome:
+        """Run it to its end, which has this exit code."""
+        outcome = end_of(self.start(**variables))
+        assert outcome.code == code, outcome
+        return outcome
+
+    def files(self) -> dict[str, bytes]:
+        """What there is in the target, without our own state."""
+        return {
+            str(each.relative_to(self.target)): each.read_bytes()
+            for each in sorted(self.target.rglob("*"))
+            if each.is_file() and ".trainer-infra" not in each.parts
+        }
+
+    def lock_text(self) -> str:
+        """What the process that works on the target says; empty where there is none."""
+        locks = sorted((self.target / ".trainer-infra").glob("lock-*"))
+        return locks[-1].read_text() if locks else ""
+
+
+def end_of(process: "subprocess.Popen[str]") -> Outcome:
+    """What a process left, once it has ended."""
+    output, errors = process.communicate()
+    return Outcome(process.returncode, output, errors)
+
+
+def kill(process: "subprocess.Popen[str]") -> None:
+    """End it as a kubelet does that is out of memory."""
+    process.send_signal(signal.SIGKILL)
+    process.communicate()

@@ -1,0 +1,208 @@
+"""oci:// against a real registry, with TLS and a password."""
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.in_pod.initializers.initializer_process import Initializer
+from tests.in_pod.initializers.test_s3 import MIB, noise
+from tools.cluster.distribution import PASSWORD, USER, Registry
+
+OCTETS = "application/octet-stream"
+TAR = "application/vnd.oci.image.layer.v1.tar"
+TITLE = "org.opencontainers.image.title"
+
+
+@pytest.fixture
+def model(registry: Registry, tmp_path: Path) -> Initializer:
+    return Initializer(
+        tmp_path,
+        {
+            "STORAGE_URI": f"oci://{registry.host}/{name_of(tmp_path)}:1",
+            "SSL_CERT_FILE": str(registry.authority),
+            "REGISTRY_USERNAME": USER,
+            "REGISTRY_PASSWORD": PASSWORD,
+        },
+        "model",
+    )
+
+
+def name_of(folder: Path) -> str:
+    """A repository of one test."""
+    return f"tests/{folder.name.replace('_', '-').lower().rstrip('-')}"
+
+
+Layer = tuple[bytes, str, Mapping[str, str]]
+
+
+def push(registry: Registry, name: str, layers: Sequence[Layer], tag: str = "1") -> str:
+    """Push an artifact as any client does; its digest."""
+    with registry.client() as client:
+
+        def put_blob(content: bytes) -> str:
+            digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+            place = httpx2.URL(client.post(f"{name}/blobs/uploads/").headers["Location"])
+            done = client.put(place.copy_merge_params({"digest": digest}), content=content)
+            assert done.status_code == 201, done.text
+            return digest
+
+        def described(content: bytes, kind: str, notes: Mapping[str, str]) -> dict[str, object]:
+            digest = put_blob(content)
+            return {"mediaType": kind, "digest": digest, "size": len(content), "annotations": notes}
+
+        manifest = {
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": described(b"{}", "application/vnd.oci.empty.v1+json", {}),
+            "layers": [described(*each) for each in layers],
+        }
+        return put_manifest(registry, name, manifest, tag)
+
+
+def put_manifest(registry: Registry, name: str, manifest: Mapping[str, object], tag: str) -> str:
+    content = json.dumps(manifest).encode()
+    with registry.client() as client:
+        kind = {"Content-Type": str(manifest["mediaType"])}
+        done = client.put(f"{name}/manifests/{tag}", content=content, headers=kind)
+    assert done.status_code == 201, done.text
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def tar(*members: tuple[str, bytes | str]) -> bytes:
+    """A tar of files, and of links where the content is a text."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in members:
+            entry = tarfile.TarInfo(name)
+            if isinstance(content, str):
+                entry.type, entry.linkname = tarfile.SYMTYPE, content
+                archive.addfile(entry)
+            else:
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def test_layers_with_a_title_are_files(
+    model: Initializer, registry: Registry, tmp_path: Path
+) -> None:
+    weights = noise(20 * MIB)
+    digest = push(
+        registry,
+        name_of(tmp_path),
+        [
+            (b"{}", "application/json", {TITLE: "config.json"}),
+            (weights, OCTETS, {TITLE: "deep/w.safetensors"}),
+            (b"old", OCTETS, {TITLE: "w.bin"}),
+        ],
+    )
+    outcome = model.run()
+    assert model.files() == {"config.json": b"{}", "deep/w.safetensors": weights}
+    assert f" at {digest}: 2 files, 20.0 MiB" in outcome.output
+    again = Initializer(tmp_path / "other", model.environment, "model")
+    again.run(STORAGE_URI=f"oci://{registry.host}/{name_of(tmp_path)}@{digest}")
+    assert again.files() == model.files()
+
+
+def test_layers_of_an_image_are_unpacked_in_their_order(
+    model: Initializer, registry: Registry, tmp_path: Path
+) -> None:
+    push(
+        registry,
+        name_of(tmp_path),
+        [
+            (tar(("m/a", b"old"), ("m/gone", b"x"), ("full/x", b"x"), ("w.bin", b"w")), TAR, {}),
+            (
+                gzip.compress(tar(("./m/a", b"new"), ("m/link", "a"), ("m/.wh.gone", b""))),
+                f"{TAR}+gzip",
+                {},
+            ),
+            (
+                tar(("full/.wh..wh..opq", b""), ("full/y", b"y"), ("bin/sh", "/bin/busybox")),
+                TAR,
+                {},
+            ),
+        ],
+    )
+    outcome = model.run()
+    assert model.files() == {"m/a": b"new", "m/link": b"new", "full/y": b"y"}
+    assert "left out 1 file: links out of the folder, and devices" in outcome.output
+    assert not (model.target / ".trainer-infra" / "archives").exists()
+    assert "nothing to do" in model.run().output
+    push(registry, name_of(tmp_path), [(b"1", OCTETS, {TITLE: "one"})], "2")
+    model.run(STORAGE_URI=f"oci://{registry.host}/{name_of(tmp_path)}:2")
+    assert {str(each.relative_to(model.target)) for each in model.target.glob("[!.]*")} == {"one"}
+
+
+def test_a_folder_that_oras_packed_is_unpacked_below_its_title(
+    model: Initializer, registry: Registry, tmp_path: Path
+) -> None:
+    notes = {TITLE: "data", "io.deis.oras.content.unpack": "true"}
+    content = gzip.compress(tar(("x", b"x"), ("y/z", b"z")))
+    push(registry, name_of(tmp_path), [(content, f"{TAR}+gzip", notes)])
+    model.run()
+    assert model.files() == {"data/x": b"x", "data/y/z": b"z"}
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/../../evil", ".trainer-infra/done"])
+def test_a_name_that_leads_out_ends_the_download(
+    model: Initializer, registry: Registry, tmp_path: Path, name: str
+) -> None:
+    push(registry, name_of(tmp_path), [(tar((name, b"evil")), TAR, {})])
+    assert "is a name in an archive that leads out of its folder" in model.run(1).errors
+    push(registry, name_of(tmp_path), [(b"evil", OCTETS, {TITLE: name})], "2")
+    uri = f"oci://{registry.host}/{name_of(tmp_path)}:2"
+    assert f"{name!r} is " in model.run(1, STORAGE_URI=uri).errors
+    assert list(tmp_path.rglob("evil")) == []
+
+
+def test_a_link_out_is_no_way_out_for_what_follows(
+    model: Initializer, registry: Registry, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    members = tar(
+        ("way", str(outside)), ("way/evil", b"evil"), ("up", "../outside"), ("up/evil", b"evil")
+    )
+    push(registry, name_of(tmp_path), [(members, TAR, {})])
+    model.run()
+    assert list(outside.iterdir()) == []
+
+
+def test_of_an_index_the_manifest_of_this_machine_counts(
+    model: Initializer, registry: Registry, tmp_path: Path
+) -> None:
+    name, entries = name_of(tmp_path), []
+    for machine in ("amd64", "arm64", "s390x"):
+        digest = push(registry, name, [(machine.encode(), OCTETS, {TITLE: "machine"})], machine)
+        with registry.client() as client:
+            size = len(client.get(f"{name}/manifests/{digest}", headers={"Accept": "*/*"}).content)
+        kind = "application/vnd.oci.image.manifest.v1+json"
+        platform = {"os": "linux", "architecture": machine}
+        entries.append({"mediaType": kind, "digest": digest, "size": size, "platform": platform})
+    kind = "application/vnd.oci.image.index.v1+json"
+    put_manifest(registry, name, {"schemaVersion": 2, "mediaType": kind, "manifests": entries}, "1")
+    model.run()
+    assert model.files()["machine"] in {b"amd64", b"arm64"}
+
+
+def test_a_mounted_pull_secret_is_enough(
+    model: Initializer, registry: Registry, tmp_path: Path
+) -> None:
+    push(registry, name_of(tmp_path), [(b"1", OCTETS, {TITLE: "one"})])
+    secret = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+    folder = tmp_path / "secret"
+    folder.mkdir()
+    (folder / ".dockerconfigjson").write_text(
+        json.dumps({"auths": {registry.host: {"auth": secret}}})
+    )
+    model.run(REGISTRY_USERNAME="", DOCKER_CONFIG=str(folder))
+    assert model.files() == {"one": b"1"}

@@ -1,0 +1,159 @@
+"""`python -m trainer_infra.in_pod.initializers dataset|model`: download onto the volume, once.
+
+Exits with 0 when all is there, with 1 after one line that says why not, and with 143 when the pod is ended.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from trainer_infra.in_pod.initializers.archive import unpack_archives
+from trainer_infra.in_pod.initializers.download import Download
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.folder import Done, TargetFolder
+from trainer_infra.in_pod.initializers.listing import (
+    STATE,
+    FileListing,
+    FileSource,
+    checked_listing,
+)
+from trainer_infra.in_pod.initializers.lock import FolderLock, LockLost
+from trainer_infra.in_pod.initializers.progress_line import ProgressLine, report_progress
+from trainer_infra.in_pod.initializers.retries import with_attempts
+from trainer_infra.in_pod.initializers.schemes import open_source
+from trainer_infra.in_pod.initializers.settings import KINDS, InitializerSettings, read_settings
+from trainer_infra.in_pod.initializers.units import bytes_text, files_text, seconds_text
+from trainer_infra.in_pod.report import FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+TERMINATION_LOG = "/dev/termination-log"
+LONGEST_MESSAGE = 4096
+"""Bytes that a kubelet takes of a termination message."""
+USAGE = "usage: python -m trainer_infra.in_pod.initializers dataset|model"
+
+
+def main() -> None:
+    """Do what the one argument says, and end the process, whose threads may still wait for bytes."""
+    kind = sys.argv[1] if len(sys.argv) == 2 else ""  # noqa: PLR2004  the program and the kind
+    if kind not in KINDS:
+        print(USAGE, file=sys.stderr)  # noqa: T201  for who started it by hand
+        os._exit(2)
+    signal.signal(signal.SIGTERM, _end)
+    code = 1
+    try:
+        fetch(read_settings(kind))
+        code = 0
+    except DownloadFailure as failure:
+        _fail(kind, str(failure))
+    except LockLost:
+        _fail(kind, "another process took this one for dead and has taken over; it goes on")
+    except OSError as error:
+        _fail(kind, f"{error.filename or 'the volume'}: {error.strerror or error}")
+    except KeyboardInterrupt:
+        code = 130
+    except SystemExit as end:
+        code = int(end.code or 0)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def fetch(settings: InitializerSettings) -> None:
+    """Have all files of the URI in the target, unless they are there.
+
+    Raises:
+        DownloadFailure: It cannot be.
+        LockLost: Another process has taken over.
+        OSError: The volume cannot be written to.
+    """
+    folder = TargetFolder(settings.target, settings.identity)
+    if _is_there(settings, folder):
+        return
+    source = open_source(settings)
+    lock = FolderLock(settings.target / STATE, f"downloading {settings.uri.shown}")
+    try:
+        lock.acquire(lambda text: _say(settings.kind, text))
+        if _is_there(settings, folder):
+            return
+        listing = with_attempts(settings.attempts, source.list_files)
+        _download(settings, source, checked_listing(settings.uri.shown, listing), folder, lock)
+    finally:
+        lock.release()
+
+
+def _is_there(settings: InitializerSettings, folder: TargetFolder) -> bool:
+    done = folder.read_done()
+    if done is None or not folder.is_complete(done):
+        return False
+    what = f"{settings.uri.shown}{f' at {done.revision}' if done.revision else ''}"
+    _say(settings.kind, f"{what} is there since {done.finished}: {_amount(done)}; nothing to do")
+    report_progress(settings.kind, 100, 0)
+    return True
+
+
+def _download(
+    settings: InitializerSettings,
+    source: FileSource,
+    listing: FileListing,
+    folder: TargetFolder,
+    lock: FolderLock,
+) -> None:
+    started = time.monotonic()
+    download = Download(source, listing, folder, settings.attempts)
+    download.start()
+    at = f" at {listing.revision}" if listing.revision else ""
+    here = f"; {bytes_text(download.kept)} of it are here already" if download.kept else ""
+    amount = f"{files_text(len(listing.files))}, {bytes_text(listing.size)}"
+    _say(settings.kind, f"downloading {settings.uri.shown}{at}: {amount}, into {folder.path}{here}")
+    progress = ProgressLine(settings.kind, download)
+    while not download.wait(0.5):
+        lock.check()
+        progress.follow()
+        lock.say(f"downloading {settings.uri.shown}: {progress.text()}")
+    unpacked, left_out = unpack_archives(listing, folder, settings.patterns)
+    if left_out:
+        _say(
+            settings.kind, f"left out {files_text(left_out)}: links out of the folder, and devices"
+        )
+    kept = {each.path for each in listing.files if each.unpacked is None}
+    whole = {path: each for path, each in download.whole.items() if path in kept}
+    done = folder.finish(listing.revision, {**whole, **unpacked}.values())
+    took, speed = seconds_text(time.monotonic() - started), bytes_text(progress.speed())
+    _say(settings.kind, f"done: {_amount(done)} in {took}, {speed}/s")
+    report_progress(settings.kind, 100, 0)
+
+
+def _amount(done: Done) -> str:
+    return f"{files_text(len(done.files))}, {bytes_text(done.size)}"
+
+
+def _say(kind: str, text: str) -> None:
+    print(f"{kind}: {text}", flush=True)  # noqa: T201  the pod's log
+
+
+def _fail(kind: str, text: str) -> None:
+    """Say why, in the log and to the kubelet, which shows it in the pod's status."""
+    line = f"{kind}: {text}"
+    print(line, file=sys.stderr, flush=True)  # noqa: T201  the pod's log
+    path = Path(os.environ.get(FILE) or TERMINATION_LOG)
+    try:
+        if path.exists() or FILE in os.environ:
+            path.write_bytes(line.encode()[:LONGEST_MESSAGE])
+    except OSError:
+        pass  # it is in the log
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    """Leave by way of the lock: a restart goes on from what is there."""
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""What a source answers: the files that there are, and bytes of them.
+
+Called by `sources`, and by `folder` and `download`, which need nothing else of a source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+
+STATE = ".trainer-infra"
+"""The folder in the target with what we keep besides the files."""
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One file of a source."""
+
+    path: str
+    """Where it goes, below the target, with slashes."""
+    size: int | None
+    """Bytes; None where the source does not say."""
+    location: str
+    """How the source finds it again."""
+    validator: str = ""
+    """Changes when the content does: an ETag, a time; empty where the source has none."""
+    checksum: str = ""
+    """`<algorithm>:<hex>` of the content, with sha256, sha1, sha512, md5 or git; empty where the source has none."""
+    unpacked: str | None = None
+    """The folder below the target in which this tar is unpacked, empty for the target; None for a file to keep."""
+    resumes: bool = True
+    """Whether the source can begin in the middle of it."""
+
+    @property
+    def version(self) -> str:
+        """Equal for equal content, as far as the source lets us know."""
+        return f"{self.size}/{self.checksum or self.validator}"
+
+
+@dataclass(frozen=True)
+class FileListing:
+    """The files that a URI stands for, in the order in which they are fetched."""
+
+    files: tuple[RemoteFile, ...]
+    revision: str = ""
+    """The exact version that a name stood for: a commit, a digest; empty where there is none."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files whose size is known."""
+        return sum(each.size or 0 for each in self.files)
+
+
+class FileSource(ABC):
+    """Where files come from. Methods raise DownloadFailure; several threads at once call `read`."""
+
+    @abstractmethod
+    def list_files(self) -> FileListing:
+        """Every wanted file."""
+
+    @abstractmethod
+    def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
+        """Bytes of a file from `start` to before `end`, None for all; fewer if the connection breaks."""
+
+    def vouches_for(self, file: RemoteFile) -> bool:  # noqa: ARG002  most do for all
+        """Whether the checksum in the listing is one of the content; asked when it differs."""
+        return True
+
+
+def checked_listing(place: str, listing: FileListing) -> FileListing:
+    """The listing, if its files can all be written below one folder and there are any.
+
+    Raises:
+        DownloadFailure: It is empty, or a path leads out of the folder, into our own, or is another's folder.
+    """
+    if not listing.files:
+        raise DownloadFailure(place, "there is no file", "see whether the URI is right")
+    paths = {each.path for each in listing.files if each.unpacked is None}
+    for each in listing.files:
+        name = each.path if each.unpacked is None else each.unpacked
+        if each.unpacked == "":
+            continue
+        parts = name.split("/")
+        if "\0" in name or {"", ".", ".."} & set(parts):
+            raise DownloadFailure(place, f"{name!r} is no path below a folder", "rename it there")
+        if parts[0] == STATE:
+            raise DownloadFailure(place, f"{name!r} is where we keep our state", "rename it there")
+        above = next(iter(paths & set(_folders_above(name))), None)
+        if above:
+            raise DownloadFailure(
+                place,
+                f"{above!r} is a file and, for {name!r}, a folder",
+                "a file system cannot have both: leave one out with IGNORE_PATTERNS",
+            )
+    return replace(listing, files=tuple({each.path: each for each in listing.files}.values()))
+
+
+def _folders_above(path: str) -> Iterable[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:count]) for count in range(1, len(parts)))
+
+
+class Checksum:
+    """Hashes a content as it comes by, to compare it with what the source says.
+
+    Args:
+        expected: as `RemoteFile.checksum`.
+        size: bytes of the content, which git hashes first.
+    """
+
+    def __init__(self, expected: str, size: int) -> None:
+        self.algorithm, _, self.expected = expected.partition(":")
+        name = "sha1" if self.algorithm == "git" else self.algorithm
+        self.digest = hashlib.new(name, usedforsecurity=False) if name else None
+        if self.digest and self.algorithm == "git":
+            self.digest.update(f"blob {size}\0".encode())
+
+    def update(self, data: bytes) -> None:
+        """Take the next bytes."""
+        if self.digest:
+            self.digest.update(data)
+
+    def difference(self) -> str:
+        """What is wrong, a clause; empty if nothing is."""
+        if self.digest is None or self.digest.hexdigest() == self.expected.lower():
+            return ""
+        return f"its {self.algorithm} is {self.digest.hexdigest()} and should be {self.expected}"
+
+
+def is_checksum(text: str) -> bool:
+    """Whether a text is a checksum that we can verify, such as `sha256:<hex>`."""
+    algorithm, _, digest = text.partition(":")
+    lengths = {"md5": 32, "sha1": 40, "git": 40, "sha256": 64, "sha512": 128}
+    return len(digest) == lengths.get(algorithm) and bool(re.fullmatch("[0-9a-fA-F]+", digest))

@@ -1,0 +1,92 @@
+"""What the environment asks of an initializer.
+
+Called by `__main__`, and by the sources, which read the variables of their scheme.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.patterns import MODEL_DEFAULT, Patterns, parse_patterns
+from trainer_infra.in_pod.initializers.storage_uri import VARIABLE, StorageUri, parse_uri
+from trainer_infra.in_pod.storage import mounted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KINDS = ("dataset", "model")
+TARGETS = {"dataset": "/workspace/dataset", "model": "/workspace/model"}
+"""Where the files go (reference behaviour 7.1)."""
+
+
+@dataclass(frozen=True)
+class InitializerSettings:
+    """One download."""
+
+    kind: str
+    """One of `KINDS`."""
+    uri: StorageUri
+    target: Path
+    patterns: Patterns
+    environment: Mapping[str, str] = field(repr=False)
+    """All variables: sources read those of their scheme, secrets among them."""
+
+    def variable(self, *names: str) -> str:
+        """The first of these variables that is set to something; empty if none is."""
+        return next((self.environment[each] for each in names if self.environment.get(each)), "")
+
+    @property
+    def attempts(self) -> int:
+        """How often a request is sent that fails for a reason which may pass: ATTEMPTS, 6 if unset.
+
+        Raises:
+            DownloadFailure: It is no number from 1 on.
+        """
+        text = self.variable("ATTEMPTS") or "6"
+        if not text.isdigit() or int(text) < 1:
+            raise DownloadFailure("ATTEMPTS", f"is {text!r}", "set it to a whole number from 1 on")
+        return int(text)
+
+    @property
+    def endpoint(self) -> str:
+        """ENDPOINT, empty if it is unset.
+
+        Raises:
+            DownloadFailure: It is no address.
+        """
+        text = self.variable("ENDPOINT")
+        if text and not text.startswith(("http://", "https://")):
+            raise DownloadFailure("ENDPOINT", f"is {text!r}", "begin it with https:// or http://")
+        return text.rstrip("/")
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """What makes two downloads the same: without secrets, and as JSON has it."""
+        return {
+            "uri": self.uri.identity,
+            "endpoint": self.endpoint,
+            "ignored": list(self.patterns.ignored),
+            "allowed": None if self.patterns.allowed is None else list(self.patterns.allowed),
+        }
+
+
+def read_settings(kind: str, environment: Mapping[str, str] = os.environ) -> InitializerSettings:
+    """Settings of a kind.
+
+    Raises:
+        DownloadFailure: STORAGE_URI is unset or makes no sense.
+    """
+    uri = parse_uri(environment.get(VARIABLE, ""))
+    ignored, allowed = environment.get("IGNORE_PATTERNS"), environment.get("ALLOW_PATTERNS")
+    default = MODEL_DEFAULT if kind == "model" else ()
+    return InitializerSettings(
+        kind=kind,
+        uri=uri,
+        target=Path(mounted(TARGETS[kind])),
+        patterns=parse_patterns(ignored, allowed, default),
+        environment=environment,
+    )

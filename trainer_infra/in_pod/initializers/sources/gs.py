@@ -1,0 +1,43 @@
+"""`gs://BUCKET/FOLDER`: Google Cloud Storage.
+
+Called by `schemes`, by name. Credentials are those of Google's own variables, and where these are unset those of the
+pod's service account, by GKE's workload identity.
+"""
+
+from __future__ import annotations
+
+from obstore.store import GCSStore
+
+from trainer_infra.in_pod.initializers.settings import InitializerSettings
+from trainer_infra.in_pod.initializers.sources.object_store import (
+    NO_RETRIES,
+    ObjectStoreSource,
+    client_options,
+)
+from trainer_infra.in_pod.initializers.sources.object_store_failure import StoreWords
+
+CREDENTIALS = (
+    "give the pod's service account a workload identity, or name a key file in "
+    "GOOGLE_APPLICATION_CREDENTIALS; for a public bucket set GOOGLE_SKIP_SIGNATURE=true"
+)
+
+
+def open_source(settings: InitializerSettings) -> ObjectStoreSource:
+    """Objects of a bucket. ETags are no MD5s where the user's key encrypts, so only sizes are compared.
+
+    Raises:
+        DownloadFailure: ENDPOINT or SSL_CERT_FILE make no sense.
+    """
+    bucket = settings.uri.authority
+    options = client_options(settings)
+
+    def make() -> GCSStore:
+        return GCSStore(
+            bucket,
+            config={"base_url": settings.endpoint} if settings.endpoint else {},
+            client_options=options,  # type: ignore[arg-type]
+            retry_config=NO_RETRIES,  # type: ignore[arg-type]
+        )
+
+    words = StoreWords(settings.uri.shown, f"bucket {bucket}", CREDENTIALS)
+    return ObjectStoreSource(settings, make, words, has_md5=False)

@@ -1,0 +1,107 @@
+"""Byte ranges over HTTP.
+
+Called by `hf`, `https`, `oci` and `registry_credentials`. Redirects are followed, and a token goes to no other host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import httpx2
+
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.folder import BLOCK
+from trainer_infra.in_pod.initializers.sources.connection_failure import connection_failure
+
+CONNECT_TIMEOUT = 10.0
+READ_TIMEOUT = 30.0
+"""Seconds without a byte."""
+POOL = 64
+"""Connections that are kept: more than `download` uses."""
+MAY_PASS = {408, 425, 429, 500, 502, 503, 504}
+PARTIAL, WHOLE, CHANGED = 206, 200, 412
+
+
+def new_client() -> httpx2.Client:
+    """A client with timeouts, for all threads."""
+    return httpx2.Client(
+        follow_redirects=True,
+        timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
+        limits=httpx2.Limits(max_connections=POOL, max_keepalive_connections=POOL),
+    )
+
+
+@contextmanager
+def asked(
+    client: httpx2.Client, place: str, url: str, headers: Mapping[str, str]
+) -> Iterator[httpx2.Response]:
+    """The answer to a GET, whose body is not read yet.
+
+    Raises:
+        DownloadFailure: The server is not reached, or the connection breaks while the body is read.
+    """
+    # What is compressed on the way has other bytes at other places.
+    sent = {"Accept-Encoding": "identity", **headers}
+    try:
+        with client.stream("GET", url, headers=sent) as answer:
+            yield answer
+    except httpx2.HTTPError as error:
+        raise connection_failure(place, causes_text(error)) from None
+    except httpx2.InvalidURL:
+        raise DownloadFailure(
+            place, "is no address of a server", "see whether the URI is right"
+        ) from None
+
+
+def read_range(answer: httpx2.Response, place: str, start: int, end: int | None) -> Iterator[bytes]:
+    """The body of an answer to a request for these bytes.
+
+    Raises:
+        DownloadFailure: It is the answer to something else.
+    """
+    if answer.status_code == PARTIAL:
+        found = answer.headers.get("Content-Range", "")
+        if not found.startswith(f"bytes {start}-"):
+            raise DownloadFailure(
+                place, f"the server sent {found or 'another range'}", may_pass=True
+            )
+    elif answer.status_code != WHOLE or start:
+        raise refused(answer, place)
+    if answer.headers.get("Content-Encoding", "identity") != "identity":
+        raise DownloadFailure(place, "the server sent it compressed, which was not asked for")
+    left = None if end is None else end - start
+    for data in answer.iter_raw(BLOCK):
+        yield data if left is None else data[:left]
+        if left is not None:
+            left -= len(data)
+            if left <= 0:
+                return
+
+
+def range_header(start: int, end: int | None) -> dict[str, str]:
+    """What asks for these bytes; nothing for all."""
+    if end is None:
+        return {"Range": f"bytes={start}-"} if start else {}
+    return {"Range": f"bytes={start}-{end - 1}"}
+
+
+def refused(answer: httpx2.Response, place: str) -> DownloadFailure:
+    """Why an answer is none of those that were hoped for."""
+    status = answer.status_code
+    if status == WHOLE:
+        return DownloadFailure(place, "the server sends only the whole file")
+    if status == CHANGED:
+        return DownloadFailure(place, "was changed while it was downloaded", "start again")
+    cause = f"the server answered {status} {answer.reason_phrase}".strip()
+    return DownloadFailure(place, cause, may_pass=status in MAY_PASS)
+
+
+def causes_text(error: BaseException) -> str:
+    """The texts of an error and of what led to it."""
+    found: BaseException | None = error
+    texts: list[str] = []
+    while found is not None and len(texts) < 10:  # noqa: PLR2004  there may be a loop
+        texts.append(f"{type(found).__name__} {found}")
+        found = found.__cause__ or found.__context__
+    return " ".join(texts)

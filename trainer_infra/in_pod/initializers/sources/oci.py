@@ -1,0 +1,174 @@
+"""`oci://REGISTRY/REPOSITORY:TAG` or `@DIGEST`: an artifact or an image of a registry.
+
+Called by `schemes`, by name. A layer that has a title is a file; one that is a tar is unpacked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import httpx2
+from typing_extensions import override
+
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.listing import STATE, FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.settings import InitializerSettings
+from trainer_infra.in_pod.initializers.sources.http_ranges import (
+    PARTIAL,
+    WHOLE,
+    asked,
+    new_client,
+    range_header,
+    read_range,
+    refused,
+)
+from trainer_infra.in_pod.initializers.sources.object_store import nothing_wanted
+from trainer_infra.in_pod.initializers.sources.registry_credentials import (
+    CREDENTIALS,
+    RegistryCredentials,
+)
+
+TITLE = "org.opencontainers.image.title"
+UNPACK = "io.deis.oras.content.unpack"
+"""Annotation of a folder that `oras push` packed."""
+MANIFESTS = (
+    "application/vnd.oci.image.manifest.v1+json",
+    "application/vnd.oci.image.index.v1+json",
+    "application/vnd.docker.distribution.manifest.v2+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+)
+MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+"""What an index calls processors."""
+
+
+class RegistrySource(FileSource):
+    """Layers of one manifest.
+
+    Raises:
+        DownloadFailure: The URI names no repository.
+    """
+
+    def __init__(self, settings: InitializerSettings) -> None:
+        uri = settings.uri
+        found = re.fullmatch(r"([a-z0-9._/-]+)(?::([\w.-]+))?(?:@(sha256:[0-9a-f]{64}))?", uri.path)
+        if found is None:
+            cause = "is no reference to an image or artifact"
+            remedy = "write oci://REGISTRY/REPOSITORY:TAG or @sha256:DIGEST, in lower case"
+            raise DownloadFailure(uri.shown, cause, remedy)
+        self.settings = settings
+        self.shown = uri.shown
+        self.repository = found[1]
+        self.reference = found[3] or found[2] or "latest"
+        self.base = f"https://{uri.authority}/v2/{self.repository}"
+        self.client = new_client()
+        self.credentials = RegistryCredentials(settings, self.client, self.repository)
+
+    @override
+    def list_files(self) -> FileListing:
+        """Layers of the manifest that the tag stands for now; of an index, of this machine's."""
+        digest, manifest = self._manifest(self.reference)
+        if "manifests" in manifest:
+            _, manifest = self._manifest(self._platform(manifest["manifests"]))
+        layers = manifest.get("layers") or []
+        files = [self._file(number, each) for number, each in enumerate(layers)]
+        patterns = self.settings.patterns
+        wanted = [each for each in files if each.unpacked is not None or patterns.admits(each.path)]
+        if files and not wanted:
+            raise nothing_wanted(self.shown, len(files), patterns.shown)
+        return FileListing(tuple(wanted), digest)
+
+    @override
+    def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
+        """Bytes of a layer, wherever the registry says that they are."""
+        yield from self._body(file.location, {**range_header(start, end)}, (start, end))
+
+    def _manifest(self, reference: str) -> tuple[str, dict[str, Any]]:
+        url = f"{self.base}/manifests/{reference}"
+        content = b"".join(self._body(url, {"Accept": ", ".join(MANIFESTS)}, (0, None)))
+        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        if reference.startswith("sha256:") and digest != reference:
+            cause = f"the registry sent another manifest, of digest {digest}"
+            raise DownloadFailure(self.shown, cause)
+        found: dict[str, Any] = json.loads(content)
+        return digest, found
+
+    def _platform(self, manifests: list[dict[str, Any]]) -> str:
+        """The digest of an index's manifest for this machine, or of the only one."""
+        machine = MACHINES.get(platform.machine(), platform.machine())
+        of_machine = [
+            each["digest"]
+            for each in manifests
+            if (each.get("platform") or {}).get("architecture") == machine
+        ]
+        found: list[str] = of_machine or [
+            each["digest"] for each in manifests[:1] if len(manifests) == 1
+        ]
+        if not found:
+            raise DownloadFailure(
+                self.shown, f"has nothing for {machine}", "push it for that processor"
+            )
+        return found[0]
+
+    def _file(self, number: int, layer: Mapping[str, Any]) -> RemoteFile:
+        notes, digest = layer.get("annotations") or {}, layer["digest"]
+        title = str(notes.get(TITLE) or "")
+        unpacked = title if title and notes.get(UNPACK) == "true" else None
+        if not title:
+            if "tar" not in layer.get("mediaType", ""):
+                cause = f"layer {digest} is no tar, and no title says the name of its file"
+                raise DownloadFailure(self.shown, cause, f"push it with the annotation {TITLE}")
+            unpacked = ""
+        name = f"{STATE}/archives/{number:03}-{digest[-12:]}"
+        return RemoteFile(
+            path=title if unpacked is None else name,
+            size=layer["size"],
+            location=f"{self.base}/blobs/{digest}",
+            validator=digest,
+            checksum=digest,
+            unpacked=unpacked,
+        )
+
+    def _body(
+        self, url: str, headers: Mapping[str, str], span: tuple[int, int | None]
+    ) -> Iterator[bytes]:
+        """The body of an answer; one that asks who we are is answered once."""
+        sent = self.credentials.headers()
+        with self._asked(url, {**headers, **sent}) as answer:
+            if answer.status_code != httpx2.codes.UNAUTHORIZED:
+                yield from self._checked(answer, span)
+                return
+            answer.read()
+        sent = self.credentials.renewed(answer.headers.get("WWW-Authenticate", ""), sent)
+        with self._asked(url, {**headers, **sent}) as answer:
+            yield from self._checked(answer, span)
+
+    def _asked(
+        self, url: str, headers: Mapping[str, str]
+    ) -> AbstractContextManager[httpx2.Response]:
+        return asked(self.client, self.shown, url, headers)
+
+    def _checked(self, answer: httpx2.Response, span: tuple[int, int | None]) -> Iterator[bytes]:
+        if answer.status_code in {PARTIAL, WHOLE}:
+            return read_range(answer, self.shown, *span)
+        if answer.status_code in {401, 403}:
+            cause = "the registry refuses the credentials"
+            raise DownloadFailure(self.shown, cause, CREDENTIALS)
+        if answer.status_code == httpx2.codes.NOT_FOUND:
+            cause = f"the registry has no {self.repository} with {self.reference}"
+            raise DownloadFailure(self.shown, cause, "see whether the URI is right")
+        raise refused(answer, self.shown)
+
+
+def open_source(settings: InitializerSettings) -> RegistrySource:
+    """The source of a URI.
+
+    Raises:
+        DownloadFailure: As `RegistrySource` says.
+    """
+    return RegistrySource(settings)

@@ -1,0 +1,42 @@
+"""`pvc://CLAIM/FOLDER`: a folder or file of a volume claim, which the driver mounts read-only.
+
+Called by `schemes`, by name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.settings import InitializerSettings
+from trainer_infra.in_pod.initializers.sources.local_files import LocalSource
+from trainer_infra.in_pod.storage import mounted
+
+CLAIMS = "/opt/trainer-infra/claims"
+"""Where a driver mounts the claim, at `CLAIMS/<name of the claim>`; `storage.mounted` moves it on this machine."""
+
+
+def open_source(settings: InitializerSettings) -> LocalSource:
+    """Files of a claim.
+
+    Raises:
+        DownloadFailure: It is not mounted.
+    """
+    uri = settings.uri
+    claim = Path(mounted(f"{CLAIMS}/{uri.authority}"))
+    if not claim.is_dir():
+        raise DownloadFailure(
+            uri.shown,
+            f"the claim {uri.authority} is not mounted at {claim}",
+            "see whether there is a claim of that name in the namespace",
+        )
+    path = (claim / uri.path).resolve()
+    if claim.resolve() not in (path, *path.parents):
+        raise DownloadFailure(uri.shown, "leads out of the claim", "write the path below it")
+    return LocalSource(settings, path, f"the claim has {_contents(claim)}")
+
+
+def _contents(folder: Path) -> str:
+    """What there is instead, as a message names it."""
+    names = sorted(each.name for each in folder.iterdir())[:5]
+    return ", ".join(names) or "no files"

@@ -1,0 +1,114 @@
+"""`s3://BUCKET/FOLDER`: Amazon S3 and what speaks its protocol.
+
+Called by `schemes`, by name. Variables are those of the reference (behaviour 7.1); where they are unset, AWS's own
+count, first those of a workload identity.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import httpx2
+import obstore
+from obstore.store import S3Store
+from typing_extensions import override
+
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.listing import RemoteFile
+from trainer_infra.in_pod.initializers.settings import InitializerSettings
+from trainer_infra.in_pod.initializers.sources.object_store import (
+    NO_RETRIES,
+    ObjectStoreSource,
+    client_options,
+)
+from trainer_infra.in_pod.initializers.sources.object_store_failure import StoreWords
+
+CREDENTIALS = (
+    "set ACCESS_KEY_ID and SECRET_ACCESS_KEY, or give the pod's service account a role; "
+    "for a public bucket set AWS_SKIP_SIGNATURE=true"
+)
+OTHER_DIGESTS = (
+    "x-amz-server-side-encryption-customer-algorithm",
+    "x-amz-server-side-encryption-aws-kms-key-id",
+)
+"""Headers of objects whose ETag is no MD5."""
+
+
+def open_source(settings: InitializerSettings) -> S3Source:
+    """The source of a URI.
+
+    Raises:
+        DownloadFailure: As `S3Source` says.
+    """
+    return S3Source(settings)
+
+
+class S3Source(ObjectStoreSource):
+    """Objects of a bucket.
+
+    Raises:
+        DownloadFailure: Only one of a pair of variables is set.
+    """
+
+    def __init__(self, settings: InitializerSettings) -> None:
+        bucket = settings.uri.authority
+        key, secret, role = _keys(settings)
+        region = settings.variable("REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
+        options: dict[str, Any] = {"endpoint": settings.endpoint, "region": region}
+        provider = None
+        if role and key:
+            provider = _role_of_keys(key, secret, role, region)
+        else:
+            # Without keys the role is that of a web identity: its token is in a file which AWS's variables name.
+            options |= {"access_key_id": key, "secret_access_key": secret, "role_arn": role}
+        config = {name: value for name, value in options.items() if value}
+        transport = client_options(settings)
+
+        def make() -> S3Store:
+            return S3Store(
+                bucket,
+                config=config,  # type: ignore[arg-type]
+                client_options=transport,  # type: ignore[arg-type]
+                retry_config=NO_RETRIES,  # type: ignore[arg-type]
+                credential_provider=provider,
+            )
+
+        words = StoreWords(settings.uri.shown, f"bucket {bucket}", CREDENTIALS)
+        super().__init__(settings, make, words, has_md5=True)
+
+    @override
+    def vouches_for(self, file: RemoteFile) -> bool:
+        """Whether the ETag is an MD5: not of an object that S3 encrypts with a key of its own or of the user."""
+        url = obstore.sign(self.store, "HEAD", file.location, timedelta(minutes=5))
+        try:
+            found = httpx2.head(url, timeout=30)
+        except httpx2.HTTPError:
+            return True
+        return not any(each in found.headers for each in OTHER_DIGESTS)
+
+
+def _keys(settings: InitializerSettings) -> tuple[str, str, str]:
+    """Key, secret and role; empty where AWS's own variables say it.
+
+    Raises:
+        DownloadFailure: One of the first two is missing.
+    """
+    key, secret = settings.variable("ACCESS_KEY_ID"), settings.variable("SECRET_ACCESS_KEY")
+    if bool(key) != bool(secret):
+        missing = "SECRET_ACCESS_KEY" if key else "ACCESS_KEY_ID"
+        raise DownloadFailure(
+            settings.uri.shown, f"{missing} is not set", "set both or none of the two"
+        )
+    return key, secret, settings.variable("ROLE_ARN")
+
+
+def _role_of_keys(key: str, secret: str, role: str, region: str) -> Any:
+    """Credentials of a role that these keys may assume; AWS's SDK renews them."""
+    import boto3  # type: ignore[import-untyped]  # noqa: PLC0415  slow to import, and few need it
+    from obstore.auth.boto3 import StsCredentialProvider  # noqa: PLC0415  the same
+
+    session = boto3.session.Session(
+        aws_access_key_id=key, aws_secret_access_key=secret, region_name=region or "us-east-1"
+    )
+    return StsCredentialProvider(session, RoleArn=role, RoleSessionName="trainer-infra-initializer")
