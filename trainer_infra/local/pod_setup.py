@@ -11,7 +11,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import pod_environment, volumes
+from trainer_infra.local import image_entrypoint, pod_environment, volumes
 from trainer_infra.local.children import Command
 from trainer_infra.local.container import ContainerSetup
 from trainer_infra.local.mounts import Mounts
@@ -64,7 +64,8 @@ def prepare_pod(place: PodContext, ground: PodFolders) -> PodSetup:
             **_mounted(mounts),
             names.PROCESS_MARK: f"{ground.mark}/{name}",
         }
-        words = (*container["command"], *(container.get("args") or ()))
+        command = container.get("command") or image_entrypoint.image_entrypoint(container)
+        words = (*command, *(container.get("args") or ()))
         arguments = [pod_environment.expand_word(word, own, place, mounts) for word in words]
         folder = _working_folder(container.get("workingDir") or "", mounts, ground.folder / "work")
         return ContainerSetup(name, Command(arguments, environment, folder), container)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.local.image_entrypoint import image_entrypoint
 from trainer_infra.local.jobset import replicated_job
 from trainer_infra.local.jobset.failure_policy import FAIL, RESTART, RESTART_FREELY
 
@@ -111,7 +112,7 @@ def _in_jobset(jobset: JSONObject, known: JobSetNames) -> Iterator[Problem]:
 def _in_container(
     path: str, container: JSONObject, mountable: set[str], known: JobSetNames
 ) -> Iterator[Problem]:
-    if not container.get("command"):
+    if not container.get("command") and not image_entrypoint(container):
         what = "is missing: the entrypoint of an image cannot run on this machine"
         fix = "set the command, for example spec.trainer.command of the TrainJob"
         yield Problem(f"{path}.command", what, fix=fix, where=known.where)

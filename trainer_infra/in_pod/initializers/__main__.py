@@ -1,4 +1,4 @@
-"""`python -m trainer_infra.in_pod.initializers dataset|model`: download onto the volume, once.
+"""`python -m trainer_infra.in_pod.initializers dataset|model [--optional]`: download onto the volume, once.
 
 Exits with 0 when all is there, with 1 after one line that says why not, and with 143 when the pod is ended.
 """
@@ -26,6 +26,7 @@ from trainer_infra.in_pod.initializers.progress_line import ProgressLine, report
 from trainer_infra.in_pod.initializers.retries import with_attempts
 from trainer_infra.in_pod.initializers.schemes import open_source
 from trainer_infra.in_pod.initializers.settings import KINDS, InitializerSettings, read_settings
+from trainer_infra.in_pod.initializers.storage_uri import VARIABLE
 from trainer_infra.in_pod.initializers.units import bytes_text, files_text, seconds_text
 from trainer_infra.in_pod.report import FILE
 
@@ -36,19 +37,24 @@ if TYPE_CHECKING:
 TERMINATION_LOG = "/dev/termination-log"
 LONGEST_MESSAGE = 4096
 """Bytes that a kubelet takes of a termination message."""
-USAGE = "usage: python -m trainer_infra.in_pod.initializers dataset|model"
+OPTIONAL = "--optional"
+"""Says that a URI need not be set: runtimes have both initializers for TrainJobs that want one."""
+USAGE = f"usage: python -m trainer_infra.in_pod.initializers dataset|model [{OPTIONAL}]"
 
 
 def main() -> None:
-    """Do what the one argument says, and end the process, whose threads may still wait for bytes."""
-    kind = sys.argv[1] if len(sys.argv) == 2 else ""  # noqa: PLR2004  the program and the kind
-    if kind not in KINDS:
+    """Do what the arguments say, and end the process, whose threads may still wait for bytes."""
+    kind, *options = sys.argv[1:] or [""]
+    if kind not in KINDS or options not in ([], [OPTIONAL]):
         print(USAGE, file=sys.stderr)  # noqa: T201  for who started it by hand
         os._exit(2)
     signal.signal(signal.SIGTERM, _end)
     code = 1
     try:
-        fetch(read_settings(kind))
+        if options and not os.environ.get(VARIABLE):
+            _say(kind, "no URI is given; nothing to do")
+        else:
+            fetch(read_settings(kind))
         code = 0
     except DownloadFailure as failure:
         _fail(kind, str(failure))

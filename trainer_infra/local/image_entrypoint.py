@@ -1,0 +1,21 @@
+"""What an image would start, for the images that this machine can stand in for: the initializers.
+
+Called by `pod_setup`, which starts it, and by `unsupported_fields`, which refuses other containers without a
+command. Ours and the reference's images fetch the same (reference behaviour 7.1). Pure.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from trainer_infra.catalog.initializers import ROLES
+from trainer_infra.in_pod import initializers
+from trainer_infra.json_values import JSONObject
+
+
+def image_entrypoint(container: JSONObject) -> Sequence[str]:
+    """The command of an initializer's image, run by our own Python; empty for any other container."""
+    role = ROLES.get(str(container["name"]))
+    if role is None:
+        return ()
+    told = () if container.get("args") else (role,)
+    return (sys.executable, "-m", initializers.__name__, *told)
