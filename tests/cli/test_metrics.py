@@ -154,7 +154,7 @@ def test_a_run_without_reports_says_what_to_do(done: Command) -> None:
     silent = done("get", "silent", "--metrics")
     assert (silent.code, silent.out) == (0, "")
     assert silent.err == (
-        "silent has reported nothing: its training code has to call trainer_infra.report, or a "
+        "silent has reported nothing: let its training code call trainer_infra.report, or use a "
         "callback of trainer_infra.callbacks\n"
     )
     assert done("get", "silent", "--metrics", "-o", "json").out == '{\n  "items": []\n}\n'
@@ -179,3 +179,13 @@ def test_a_run_of_a_cluster_has_its_last_report(team: Team) -> None:
         ["ELAPSED", "PROGRESS"],
         ["0:00:30", "40%"],
     ]
+
+
+def test_a_single_report_is_a_dot_and_steps_that_begin_anew_stay_within_the_plot() -> None:
+    (first, *rows, _, _) = plot.plot_lines([(7.0, 0.5)], ("7", "7"), 40)
+    assert first.split() == ["0.5", f"{plot.UP}\u2801"]
+    assert {row.split()[-1] for row in rows} == {plot.UP}
+    # A container that was started again: step 20, then step 1.
+    lines = list(plot.plot_lines([(1, 5.0), (20, 0.5), (1, 3.0), (5, 2.0)], ("1", "20"), 40))
+    assert max(map(len, lines)) <= 40
+    assert all(len(line.split(plot.UP)[1]) > 0 for line in lines[: plot.ROWS])

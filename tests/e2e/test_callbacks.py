@@ -31,12 +31,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         runs.delete(RunKey(run.namespace, run.name, run.uid), timeout=5)
 
 
-def train(what: str, *folders: str, nodes: int = 1) -> Run:
+def train(what: str, *folders: str, nodes: int = 1, argument: str = "") -> Run:
     """The run of one of the programs, once it has ended; several nodes have a process each."""
     path = [str(python.environment(each, VERSION)) for each in folders]
     env = [{"name": "PYTHONPATH", "value": os.pathsep.join([*path, str(ROOT)])}]
     torchrun = ("-m", "torch.distributed.run") if nodes > 1 and "torch" in folders else ()
-    command = (sys.executable, *torchrun, str(PROGRAMS / f"report_{what}.py"))
+    program = (str(PROGRAMS / f"report_{what}.py"), *filter(None, (argument,)))
+    command = (sys.executable, *torchrun, *program)
     policy = "xgboost" if what == "xgboost" else "torch"
     job = Job(command=command, env=env, nodes=nodes, policy=policy)
     run = finished(job.submit(), timeout=900)
@@ -74,8 +75,9 @@ def test_hugging_face_reports_losses_and_takes_the_place_of_the_callback_of_tran
     }
 
 
-def test_lightning_reports_what_the_module_logs() -> None:
-    metrics = last(train("lightning", "trainers", "torch")).metrics
+@pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
+def test_lightning_reports_what_the_module_logs(package: str) -> None:
+    metrics = last(train("lightning", "trainers", "torch", argument=package)).metrics
     assert (metrics["step"], metrics["epoch"], metrics["learning_rate"]) == ("20", "2.0", "0.01")
     assert float(metrics["train_loss"]) > 0
     assert float(metrics["val_loss"]) > 0

@@ -37,6 +37,9 @@ def test_a_report_is_a_line_of_json_and_back() -> None:
         '"metrics": {"loss": "0.31"}}\n'
     )
     assert report_history.report_of_line(line) == report
+    odd = at(0, note="a\u2028b\x85c")
+    assert len(report_history.report_line(odd).splitlines()) == 1
+    assert report_history.report_of_line(report_history.report_line(odd)) == odd
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "7", '{"time": 1}', '{"node": "a", "metrics": 7}'])

@@ -58,7 +58,8 @@ ENVIRONMENTS: Final = {
     "trainers": Packages(
         (
             "--no-deps",
-            *("transformers==5.24.0", "accelerate==1.15.0", "lightning==2.6.6"),
+            *("transformers==5.24.0", "accelerate==1.15.0"),
+            *("lightning==2.6.6", "pytorch-lightning==2.6.6"),
             *("tokenizers==0.23.3", "safetensors==0.8.0", "huggingface_hub==2.4.0"),
             *("lightning-utilities==0.15.3", "torchmetrics==1.9.0", "psutil==7.2.2"),
             *("regex==2026.11.19", "PyYAML==6.0.4", "packaging==26.4", "tqdm==4.70.1"),

@@ -60,7 +60,7 @@ def show_metrics(place: RunPlace, name: str, asked: MetricsRequest, output: str)
 
 
 def _silence(run: Run) -> str:
-    how = "its training code has to call trainer_infra.report, or a callback of trainer_infra.callbacks"
+    how = "let its training code call trainer_infra.report, or use a callback of trainer_infra.callbacks"
     return f"{run.name} has reported nothing: {how}"
 
 
@@ -104,7 +104,7 @@ def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], shown: Sc
             continue
         used += table.GAP + max(map(len, (column.name, *cells)))
         if used > shown.width:
-            return index
+            return max(index, 1)
     return len(columns)
 
 
@@ -132,7 +132,7 @@ def _plots(run: Run, history: Sequence[PastReport], metric: str, shown: Screen) 
     for node in dict.fromkeys(each.node for each in dots):
         mine = [each for each in dots if each.node == node]
         over = [(each.step or 0.0) if by_step else each.seconds for each in mine]
-        ends = [sentences.number_shown(x) if by_step else _clock(x) for x in (over[0], over[-1])]
+        ends = [sentences.number_shown(x) if by_step else _clock(x) for x in (min(over), max(over))]
         title = f"{metric}{f' of {node}' if node else ''}, over {STEP if by_step else 'time'}"
         yield shown.paint(title, "bold")
         points = list(zip(over, (each.value for each in mine), strict=True))

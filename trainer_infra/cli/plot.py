@@ -14,8 +14,10 @@ DOTS: Final = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """Bits of a braille character's dots, by row and column."""
 BLANK: Final = 0x2800
 """The braille character without dots."""
-UP, CORNER, ALONG = "\u2502\u2514\u2500"
 ROWS: Final = 15
+"""Lines of a plot without its axis."""
+UP, CORNER, ALONG = "\u2502\u2514\u2500"
+"""The axes."""
 Point = tuple[float, float]
 
 
@@ -23,7 +25,7 @@ def plot_lines(points: Sequence[Point], ends: tuple[str, str], width: int) -> It
     """The rows of a plot: the largest and the smallest value beside it, and the ends of its axis below.
 
     Args:
-        points: at least one, finite, in order of the first number.
+        points: at least one, finite; joined in this order.
         ends: what to write at the left and the right end of the axis.
         width: characters of a line.
     """
@@ -43,7 +45,7 @@ def plot_lines(points: Sequence[Point], ends: tuple[str, str], width: int) -> It
 
 def _cells(points: Sequence[Point], columns: int) -> dict[tuple[int, int], int]:
     """Bits of each character, by row and column: the points, joined by straight lines."""
-    (first, _), (last, _) = points[0], points[-1]
+    first, last = min(x for x, _ in points), max(x for x, _ in points)
     low, high = min(y for _, y in points), max(y for _, y in points)
     wide, tall = 2 * columns - 1, 4 * ROWS - 1
     placed = [

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import container_logs, ownership
+from trainer_infra.cluster.container_logs import ContainerLog
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -90,7 +91,7 @@ async def _written(
     client: KubeClient,
     wanted: LogSelection,
     run: Run,
-    sources: Iterator[container_logs.ContainerLog],
+    sources: Iterator[ContainerLog],
 ) -> AsyncGenerator[Line, None]:
     """The lines that there are, pod after pod."""
     seen = []
@@ -106,7 +107,7 @@ async def _written(
 
 
 async def _read(
-    client: KubeClient, source: container_logs.ContainerLog, tail: int | None
+    client: KubeClient, source: ContainerLog, tail: int | None
 ) -> AsyncGenerator[str, None]:
     """The lines of a container; with `tail` more are read than wanted, for reports are among them."""
     asked = None if tail is None else 4 * tail + 100
@@ -193,7 +194,7 @@ class _Reader:
                 self._tasks[source.key] = asyncio.ensure_future(self._read(source))
         return jobset is not None and not _has_ended(jobset)
 
-    async def _read(self, source: container_logs.ContainerLog) -> None:
+    async def _read(self, source: ContainerLog) -> None:
         """Every line of a container, over lost connections and its own restarts."""
         position = _Position(source.pod["metadata"]["creationTimestamp"])
         tail, broken, why = self._wanted.tail, 0, ""
@@ -220,7 +221,7 @@ class _Reader:
             await asyncio.sleep(INTERVAL)
         await self._lines.put((source.name, BROKEN.format(why)))
 
-    async def _is_over(self, source: container_logs.ContainerLog) -> bool:
+    async def _is_over(self, source: ContainerLog) -> bool:
         """Whether the container has ended for good."""
         try:
             pod = await self._client.get(POD, source.name, self._run.namespace)

@@ -41,11 +41,8 @@ async def reports_in_logs(
     """
     jobset, pods = await container_logs.jobset_and_pods(client, run)
     training = resolve.trainer_jobs((jobset or {}).get("spec") or {})
-    ran = [
-        each
-        for each in container_logs.started_containers(jobset, pods)
-        if pod_facts.step_of(each.pod) in training
-    ][: log_tails.PODS]
+    first = [each for each in pods if pod_facts.step_of(each) in training][: log_tails.PODS]
+    ran = container_logs.started_containers(jobset, tuple(first))
     found = await asyncio.gather(*(_of_container(client, run, each, hidden) for each in ran))
     return tuple(each for history in found for each in history)
 

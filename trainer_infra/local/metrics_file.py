@@ -53,7 +53,7 @@ class MetricsFile:
 
 
 def _content(reports: Sequence[PastReport]) -> bytes:
-    return "".join(map(report_history.report_line, reports)).encode(errors="replace")
+    return "".join(map(report_history.report_line, reports)).encode()
 
 
 def read_metrics(path: Path) -> Sequence[PastReport]:

@@ -48,8 +48,8 @@ def past_report(node: str, status: JSONObject) -> PastReport:
 
 
 def report_line(report: PastReport) -> str:
-    """The report as a line of a file: JSON, and a line end."""
-    return f"{json.dumps(asdict(report), ensure_ascii=False)}\n"
+    """The report as a line of a file: JSON in ASCII, and a line end."""
+    return f"{json.dumps(asdict(report))}\n"
 
 
 def report_of_line(line: str) -> PastReport | None:

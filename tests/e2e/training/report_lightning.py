@@ -1,19 +1,25 @@
-"""Lightning: a linear layer on random numbers, validated after each of two epochs."""
+"""Lightning: a linear layer on random numbers, validated after each of two epochs.
+
+Argument: which of its two packages, else `lightning.pytorch`.
+"""
 
 # mypy: disable-error-code="import-not-found,misc"
 
 import os
+import sys
+from importlib import import_module
 from typing import Any
 
 import torch
-from lightning.pytorch import LightningModule, Trainer
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from trainer_infra.callbacks import LightningCallback
+lightning: Any = import_module((*sys.argv[1:], "lightning.pytorch")[0])
+# The callback is that of the package which is imported.
+LightningCallback: Any = import_module("trainer_infra.callbacks").LightningCallback
 
 
-class Line(LightningModule):
+class Line(lightning.LightningModule):
     """One layer."""
 
     def __init__(self) -> None:
@@ -35,7 +41,7 @@ class Line(LightningModule):
 def train() -> None:
     """Train for two epochs of ten batches."""
     loader = DataLoader(TensorDataset(torch.randn(80, 4), torch.randn(80, 1)), batch_size=8)
-    trainer = Trainer(
+    trainer = lightning.Trainer(
         max_epochs=2,
         accelerator="cpu",
         devices=1,

@@ -212,17 +212,13 @@ def status_line(run: Run) -> str:
     if run.waiting_for:
         return run.waiting_for
     done, left = sentences.percent_done(run), sentences.remaining_time(run)
-    parts = ["" if done is None else f"{done}%", f"{left} left" if left else ""]
-    return "  ".join(
-        filter(
-            None,
-            [
-                *parts,
-                sentences.reported_line(sentences.last_metrics(run), gap="  "),
-                run.phase.lower(),
-            ],
-        )
+    parts = (
+        "" if done is None else f"{done}%",
+        f"{left} left" if left else "",
+        sentences.reported_line(sentences.last_metrics(run), gap="  "),
+        run.phase.lower(),
     )
+    return "  ".join(filter(None, parts))
 
 
 def outputs_of(run: Run) -> dict[str, Any]:
