@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.cluster import build
+from trainer_infra.errors import NotAvailable
 from trainer_infra.trainers.libraries import option_schema, parser_record
 
 PINS: Final = {
@@ -23,6 +24,8 @@ PINS: Final = {
         "torch==2.15.0",
         "bitsandbytes==0.50.2",
     ),
+    "deepspeed": ("deepspeed==0.19.8", "torch==2.15.0", "setuptools==84.2.1"),
+    "xgboost": ("xgboost-cpu==3.2.0", "scikit-learn==1.9.1"),
     "llamafactory": ("llamafactory==0.9.5", "torch==2.15.0"),
     # Its command line needs nothing else; the rest of it needs another torch.
     "unsloth": (
@@ -43,7 +46,9 @@ def record(name: str) -> dict[str, Any]:
     """What the parser of a record takes, asked of the library itself."""
     library, _ = parser_record.RECORDS[name]
     command = [str(_python(library)), parser_record.__file__, name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NotAvailable(f"{name}: the parser cannot be asked:\n{done.stderr[-2000:]}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from trainer_infra.deploy.train_jobs_resource import TrainJobs, TrainJobsResult
     from trainer_infra.trainers.container_trainer import ContainerTrainer
     from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+    from trainer_infra.trainers.frameworks.deepspeed import DeepSpeed
+    from trainer_infra.trainers.frameworks.fsdp2 import Fsdp2
+    from trainer_infra.trainers.frameworks.hugging_face import HuggingFaceTrainer
+    from trainer_infra.trainers.frameworks.jax import Jax
+    from trainer_infra.trainers.frameworks.xgboost import XGBoost
     from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
     from trainer_infra.trainers.libraries.lora import LoraArgs
     from trainer_infra.trainers.libraries.torchtune import TorchTune
@@ -29,7 +34,11 @@ __all__ = [
     "ClusterTrainingRuntime",
     "ContainerTrainer",
     "CustomTrainer",
+    "DeepSpeed",
     "FaultTolerance",
+    "Fsdp2",
+    "HuggingFaceTrainer",
+    "Jax",
     "LlamaFactory",
     "LoraArgs",
     "RunResult",
@@ -43,6 +52,7 @@ __all__ = [
     "TrainingRuntime",
     "Trl",
     "Unsloth",
+    "XGBoost",
     "with_fault_tolerance",
     "with_initializers",
     # Parts of these in wire form.
@@ -90,7 +100,11 @@ _HOME = {
     "ClusterTrainingRuntime": "trainer_infra.deploy.runtime_resources",
     "ContainerTrainer": "trainer_infra.trainers.container_trainer",
     "CustomTrainer": "trainer_infra.trainers.custom.custom_trainer",
+    "DeepSpeed": "trainer_infra.trainers.frameworks.deepspeed",
     "FaultTolerance": "trainer_infra.api.fault_tolerance",
+    "Fsdp2": "trainer_infra.trainers.frameworks.fsdp2",
+    "HuggingFaceTrainer": "trainer_infra.trainers.frameworks.hugging_face",
+    "Jax": "trainer_infra.trainers.frameworks.jax",
     "LlamaFactory": "trainer_infra.trainers.libraries.llama_factory",
     "LoraArgs": "trainer_infra.trainers.libraries.lora",
     "RunResult": "trainer_infra.deploy.run_result",
@@ -103,6 +117,7 @@ _HOME = {
     "TrainJobsResult": "trainer_infra.deploy.train_jobs_resource",
     "TrainingRuntime": "trainer_infra.deploy.runtime_resources",
     "Trl": "trainer_infra.trainers.libraries.trl",
+    "XGBoost": "trainer_infra.trainers.frameworks.xgboost",
     "Unsloth": "trainer_infra.trainers.libraries.unsloth",
     "with_fault_tolerance": "trainer_infra.api.fault_tolerance",
     "with_initializers": "trainer_infra.catalog.initializers",

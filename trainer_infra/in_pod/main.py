@@ -39,7 +39,7 @@ def main() -> None:
     elif "script" in launch:
         run_script(os.path.join(SOURCE, launch["script"]))  # noqa: PTH118
     else:
-        load_function(launch)(**read_arguments())
+        call_function(load_function(launch), launch.get("framework"))
 
 
 def end_with_signal(number: int, _frame: FrameType | None) -> None:
@@ -93,6 +93,20 @@ def load_function(launch: dict[str, Any]) -> Callable[..., object]:
         spec.loader.exec_module(module)  # type: ignore[union-attr]  # the same
     function: Callable[..., object] = getattr(module, launch["function"])
     return function
+
+
+def call_function(function: Callable[..., object], framework: dict[str, Any] | None) -> None:
+    """Call the function with its arguments; with what a framework gives it, once that is prepared."""
+    arguments = read_arguments()
+    if framework is None:
+        function(**arguments)
+        return
+    import inspect  # noqa: PLC0415  slow to import
+
+    module = importlib.import_module(f"trainer_infra.in_pod.frameworks.{framework['name']}")
+    taken = inspect.signature(function).parameters
+    with module.prepared(framework["settings"]) as given:
+        function(**{name: each for name, each in given.items() if name in taken}, **arguments)
 
 
 def read_arguments() -> dict[str, Any]:

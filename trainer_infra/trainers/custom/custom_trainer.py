@@ -9,7 +9,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, Self
@@ -74,6 +74,17 @@ class CustomTrainer:
         Raises:
             InvalidInput: holds every problem, in the order of the fields.
         """
+        return self.packed_with(())
+
+    def packed_with(self, provided: Collection[str]) -> PackedProgram:
+        """The same of a function that gets some of its arguments elsewhere.
+
+        Args:
+            provided: names of arguments that a framework gives the function, where it takes them.
+
+        Raises:
+            InvalidInput: holds every problem, in the order of the fields.
+        """
         twice = [
             Problem(theirs, f"is the same as {ours}, and both are given", fix="keep one of them")
             for theirs, ours in KUBEFLOW.items()
@@ -82,7 +93,7 @@ class CustomTrainer:
         if twice:
             raise InvalidInput(twice)
         try:
-            return _Plain.of(self).pack()
+            return _Plain.of(self).pack(provided)
         except InvalidInput as error:
             used = {
                 ours: theirs
@@ -122,8 +133,8 @@ class _Plain:
                 given[ours] = getattr(trainer, theirs)
         return cls(**{name: as_python(value) for name, value in given.items()})
 
-    def pack(self) -> PackedProgram:
-        """As `CustomTrainer.pack`."""
+    def pack(self, provided: Collection[str]) -> PackedProgram:
+        """As `CustomTrainer.packed_with`."""
         problems = list(self._shapes())
         if problems:
             raise InvalidInput(problems)
@@ -132,7 +143,7 @@ class _Plain:
         except InvalidInput as error:
             source = None
             problems += error.problems
-        problems += self._problems(source)
+        problems += self._problems(source, provided)
         if problems or source is None:
             raise InvalidInput(problems)
         plain, secret = _split(self.func_args or {})
@@ -156,14 +167,14 @@ class _Plain:
             if value is not None and not isinstance(value, list | tuple):
                 yield Problem(path, "must be a list of texts", got=value)
 
-    def _problems(self, source: CodeSource | None) -> Iterator[Problem]:
+    def _problems(self, source: CodeSource | None, provided: Collection[str]) -> Iterator[Problem]:
         given = self.func_args or {}
         if source is not None:
             yield from source.problems
             yield from _kind(source, given, self.args or ())
         yield from func_args.argument_problems(given)
         if source is not None and source.function is not None:
-            yield from func_args.signature_problems(given, source.function, source.where)
+            yield from func_args.signature_problems(given, source.function, source.where, provided)
         yield from env_and_args.text_list_problems("args", self.args)
         yield from whole_number("num_nodes", self.num_nodes)
         yield from whole_number("num_proc_per_node", self.num_proc_per_node)

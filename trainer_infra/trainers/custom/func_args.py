@@ -7,7 +7,7 @@ refused with its path, not converted. Pure.
 import ast
 import difflib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from trainer_infra.errors import Problem
@@ -70,9 +70,16 @@ def argument_problems(func_args: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def signature_problems(
-    func_args: Mapping[str, Any], function: Function, where: str
+    func_args: Mapping[str, Any], function: Function, where: str, provided: Collection[str] = ()
 ) -> Iterator[Problem]:
-    """Arguments that the function does not take, and those it needs and does not get."""
+    """Arguments that the function does not take, and those it needs and does not get.
+
+    Args:
+        func_args: what the user gives it.
+        function: its definition.
+        where: file and line of that.
+        provided: names of arguments that a framework gives it.
+    """
     spec = function.args
     positional = [*spec.posonlyargs, *spec.args]
     without = positional[: len(positional) - len(spec.defaults)]
@@ -84,14 +91,17 @@ def signature_problems(
     ]
     taken = [arg.arg for arg in (*spec.args, *spec.kwonlyargs)]
     for name in func_args:
-        if name not in taken and spec.kwarg is None:
+        if name in provided:
+            what = "is an argument that the trainer itself gives the function"
+            yield Problem(f"func_args.{name}", what, fix="leave it out", where=where)
+        elif name not in taken and spec.kwarg is None:
             yield _unknown(name, taken, function.name, where)
     for arg in spec.posonlyargs:
         if arg.arg in needed:
             yield _by_position(arg, function.name, where)
             needed.remove(arg.arg)
     for name in needed:
-        if name not in func_args:
+        if name not in func_args and name not in provided:
             what = f"function {function.name} needs this argument, and it is not given"
             yield Problem(f"func_args.{name}", what, fix="give it, or a default", where=where)
 

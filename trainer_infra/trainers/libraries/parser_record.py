@@ -48,11 +48,19 @@ def main(wanted: str) -> None:
     library, options = RECORDS[wanted]
     record = {
         "library": library,
-        "version": importlib.metadata.version(library),
+        "version": version_of(library),
         **({"style": "click"} if library == "unsloth" else {}),
         "options": dict(sorted(options())),
     }
     json.dump(record, sys.stdout)
+
+
+def version_of(library: str) -> str:
+    """The version that is installed; XGBoost has a package of another name for machines without GPUs."""
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return importlib.metadata.version(f"{library}-cpu")
 
 
 def trl_options(method: str) -> Iterable[tuple[str, Any]]:
@@ -80,6 +88,63 @@ def unsloth_options() -> Iterable[tuple[str, Any]]:
         kind = VALUE_KINDS.get(param.type_descriptor.annotation, "text")
         if param.name != "help":
             yield param.name, option(kind, param.default, many=param.multiple)
+
+
+def xgboost_options() -> Iterable[tuple[str, Any]]:
+    """Of `xgboost.train`: what the boosters say of their configuration, and the estimators' names for it."""
+    xgboost = importlib.import_module("xgboost")
+    rows = xgboost.DMatrix([[0.0], [1.0]], label=[0, 1])
+    found = {each: option("any", None) for each in inspect.signature(xgboost.XGBModel).parameters}
+    for booster in ("gbtree", "dart", "gblinear"):
+        for objective, more in OBJECTIVES.items():
+            settings = {"booster": booster, "objective": objective, **more}
+            found |= dict(configured(json.loads(xgboost.Booster(settings, [rows]).save_config())))
+    found |= {name: option("any", None) for name in ("eval_metric", "nthread", "seed", "verbosity")}
+    yield from ((name, each) for name, each in found.items() if name not in ESTIMATORS_OWN)
+
+
+def configured(node: Any) -> Iterable[tuple[str, Any]]:
+    """The parameters in a booster's configuration, all of whose values are texts."""
+    for name, value in node.items() if isinstance(node, dict) else ():
+        if isinstance(value, str):
+            yield name, option("number" if is_number(value) else "text", None)
+        else:
+            yield from configured(value)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is one number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def deepspeed_options() -> Iterable[tuple[str, Any]]:
+    """Of `deepspeed.initialize`: every key that it looks for, and the fields of ZeRO's model."""
+    asked: set[str] = set()
+
+    def noting(name: str) -> Callable[..., Any]:
+        def method(self: Any, key: str, *more: Any) -> Any:
+            asked.add(key)
+            return getattr(dict, name)(self, key, *more)
+
+        return method
+
+    methods = {name: noting(name) for name in ("get", "__getitem__", "__contains__")}
+    methods["keys"] = lambda self: self
+    configuration = type("Configuration", (dict,), methods)
+    settings = {"train_micro_batch_size_per_gpu": 1, "train_batch_size": 1}
+    importlib.import_module("deepspeed.runtime.config").DeepSpeedConfig(configuration(settings))
+    yield from ((name, option("any", None)) for name in asked)
+    zero = importlib.import_module("deepspeed.runtime.zero.config").DeepSpeedZeroConfig
+    for name, each in zero.model_fields.items():
+        kind = VALUE_KINDS.get(each.annotation) or ANNOTATED_KINDS.get(
+            str(each.annotation).replace("typing.", ""), "any"
+        )
+        default = each.default if isinstance(each.default, (bool, int, float, str)) else None
+        yield f"zero_optimization.{each.alias or name}", option(kind, default)
 
 
 def torchtune_options(recipe: str) -> Iterable[tuple[str, Any]]:
@@ -167,6 +232,19 @@ def option(
     return {key: value for key, value in stated.items() if value is not None}
 
 
+OBJECTIVES: dict[str, dict[str, Any]] = {
+    "reg:squarederror": {},
+    "multi:softmax": {"num_class": 2},
+    "rank:ndcg": {},
+    "survival:aft": {},
+    "reg:tweedie": {},
+    "reg:pseudohubererror": {},
+    "reg:quantileerror": {"quantile_alpha": 0.5},
+    "count:poisson": {},
+}
+"""Objectives of XGBoost that between them have every parameter, with what they cannot do without."""
+ESTIMATORS_OWN = ("kwargs", "n_estimators", "missing", "callbacks", "early_stopping_rounds", "name")
+"""Names of the estimators and of the configuration that are no parameters of training."""
 VARIADIC = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 VALUE_KINDS = {bool: "boolean", int: "integer", float: "number", str: "text"}
 ANNOTATED_KINDS = {
@@ -179,6 +257,8 @@ RECORDS: dict[str, tuple[str, Callable[[], Iterable[tuple[str, Any]]]]] = {
     "hugging-face": ("transformers", training_arguments),
     "llama-factory": ("llamafactory", llama_factory_options),
     "unsloth": ("unsloth", unsloth_options),
+    "deepspeed": ("deepspeed", deepspeed_options),
+    "xgboost": ("xgboost", xgboost_options),
     **{
         f"torchtune-{recipe}": ("torchtune", partial(torchtune_options, recipe))
         for recipe in TORCHTUNE

@@ -1,0 +1,31 @@
+"""DeepSpeed: its process group, and the configuration that `deepspeed.initialize` takes. Needs deepspeed.
+
+Called by `main` for the trainer DeepSpeed.
+"""
+
+# mypy: disable-error-code="import-not-found"
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+@contextmanager
+def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """`config`, the configuration of the trainer."""
+    import deepspeed  # noqa: PLC0415  the same; it looks for torch's devices
+    import torch  # noqa: PLC0415  only this framework has it
+
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    deepspeed.init_distributed("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        yield {"config": settings["config"]}
+    finally:
+        torch.distributed.destroy_process_group()

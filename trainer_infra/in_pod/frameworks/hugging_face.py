@@ -1,0 +1,31 @@
+"""transformers' TrainingArguments, made of the trainer's options. Needs transformers.
+
+Called by `main` for the trainer HuggingFaceTrainer.
+"""
+
+# mypy: disable-error-code="import-not-found"
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from trainer_infra.in_pod.storage import output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+OUTPUT = "output://"
+
+
+@contextmanager
+def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """`arguments`, for `transformers.Trainer` and those that inherit it."""
+    import transformers  # noqa: PLC0415  only this framework has it
+
+    folder = settings["output"]
+    if folder.startswith(OUTPUT):
+        folder = output(folder[len(OUTPUT) :])
+    arguments = transformers.TrainingArguments(output_dir=folder, **settings["options"])
+    yield {"arguments": arguments}

@@ -1,0 +1,50 @@
+"""HuggingFaceTrainer: your own function, with TrainingArguments made of judged options.
+
+Users construct it; the deploy room calls `pack`. The options are the fields of transformers.TrainingArguments.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Final
+
+from typing_extensions import override
+
+from trainer_infra.errors import Problem
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
+from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.trainer import PackedProgram
+
+_MANAGED: Final = {"output_dir": "give output= of the trainer"}
+
+
+@dataclass(frozen=True, slots=True)
+class HuggingFaceTrainer(CustomTrainer):
+    """Trains with your own function and transformers' Trainer, on a torch runtime.
+
+    The function may take `arguments`, for `transformers.Trainer`: `def train(arguments): ...`.
+    """
+
+    _: KW_ONLY
+    options: Input[Mapping[str, Any] | None] = None
+    """Fields of TrainingArguments, such as `{"learning_rate": 2e-5, "max_steps": 100}`."""
+    output: Input[str] = "output://model"
+    """TrainingArguments' `output_dir`: an output of the run, or a folder."""
+
+    @override
+    def pack(self) -> PackedProgram:
+        """As `CustomTrainer.pack`, with the framework's part."""
+        given = as_python(self.options) or {}
+        known = {name: each for name, each in dict(given).items() if each is not None}
+        settings = {"options": known, "output": self.output}
+        framework = PreparedFramework("hugging_face", settings, ("arguments",))
+        return framework.packed(self, self._problems(given))
+
+    def _problems(self, given: Any) -> Iterator[Problem]:
+        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+            yield Problem("options", "must be a mapping with text keys", got=given)
+            return
+        schema = option_schema.recorded("hugging-face")
+        yield from schema.problems(given, "TrainingArguments", _MANAGED)

@@ -1,0 +1,65 @@
+"""A function that a framework is prepared for: what CustomTrainer packs, and the framework's part beside it.
+
+Called by `deepspeed`, `fsdp2`, `hugging_face`, `jax` and `xgboost`. In the pod `in_pod/main.py` enters the context of
+`in_pod/frameworks/NAME.py`, and calls the function with what that gives.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.custom import custom_trainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+from trainer_infra.trainers.trainer import PackedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedFramework:
+    """A framework, and what the function may take of it."""
+
+    name: str
+    """Of its file in `in_pod/frameworks`."""
+    settings: Mapping[str, Any]
+    """What that file gets, as JSON."""
+    arguments: tuple[str, ...]
+    """Names of the arguments that it gives; the function takes those that it wants."""
+
+    def packed(self, trainer: CustomTrainer, problems: Iterable[Problem]) -> PackedProgram:
+        """What a TrainJob needs.
+
+        Args:
+            trainer: the function and its pods.
+            problems: what is wrong with the framework's own fields.
+
+        Raises:
+            InvalidInput: holds every problem of both.
+        """
+        found = tuple(problems)
+        try:
+            packed = trainer.packed_with(self.arguments)
+        except InvalidInput as error:
+            raise InvalidInput((*error.problems, *found)) from None
+        launch = json.loads(packed.code.files["launch.json"])
+        if "function" not in launch:
+            what, fix = f"must be a function, which {self.name} is prepared for", '"train.py:train"'
+            found = (Problem("train", what, fix=f"write {fix}"), *found)
+        if found:
+            raise InvalidInput(found)
+        framework = {"name": self.name, "settings": self.settings}
+        files = {
+            **packed.code.files,
+            **custom_trainer.own_files(("in_pod/frameworks/__init__.py", *self._files())),
+            "launch.json": json.dumps({**launch, "framework": framework}),
+        }
+        return replace(packed, code=replace(packed.code, files=files))
+
+    def _files(self) -> tuple[str, ...]:
+        return tuple(
+            f"in_pod/frameworks/{each}.py" for each in (self.name, *SHARED.get(self.name, ()))
+        )
+
+
+SHARED: Mapping[str, tuple[str, ...]] = {"fsdp2": ("torch_group",)}
+"""Files that a framework's file imports."""

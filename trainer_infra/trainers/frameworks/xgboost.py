@@ -1,0 +1,54 @@
+"""XGBoost: your own function, as one of the workers that boost trees together.
+
+Users construct it; the deploy room calls `pack`. The parameters are those of `xgboost.train`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from typing_extensions import override
+
+from trainer_infra.errors import Problem
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.custom import custom_trainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
+from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.trainer import PackedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class XGBoost(CustomTrainer):
+    """Trains with your own function on an xgboost runtime, each node with its part of the rows.
+
+    The function may take `parameters` and `rounds`, for `xgboost.train`: `def train(parameters, rounds): ...`.
+    """
+
+    _: KW_ONLY
+    parameters: Input[Mapping[str, Any] | None] = None
+    """Parameters of XGBoost by name, such as `{"objective": "binary:logistic", "max_depth": 6}`."""
+    rounds: Input[int] = 10
+    """Trees, or layers of a forest, that are added one after the other."""
+
+    @override
+    def pack(self) -> PackedProgram:
+        """As `CustomTrainer.pack`, with the framework's part."""
+        settings = {
+            "parameters": as_python(self.parameters) or {},
+            "rounds": as_python(self.rounds),
+        }
+        framework = PreparedFramework("xgboost", settings, ("parameters", "rounds"))
+        return framework.packed(self, self._problems())
+
+    def _problems(self) -> Iterator[Problem]:
+        given = as_python(self.parameters) or {}
+        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+            yield Problem("parameters", "must be a mapping with text keys", got=given)
+        else:
+            schema = option_schema.recorded("xgboost")
+            for each in schema.problems(given, "xgboost.train", {}):
+                path = each.path.replace("options", "parameters", 1)
+                yield Problem(path, each.what, each.got, each.fix)
+        yield from custom_trainer.whole_number("rounds", as_python(self.rounds))
