@@ -65,6 +65,8 @@ class WebServer:
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(found.content)))
                 self.end_headers()
+                if self.command == "HEAD":
+                    return
                 if found.is_cut:
                     self.wfile.write(found.content[: len(found.content) // 2])
                     self.close_connection = True

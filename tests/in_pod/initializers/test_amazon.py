@@ -1,6 +1,6 @@
-"""ROLE_ARN with a key: Amazon's STS is asked for the role's own keys, which sign what follows.
+"""What only Amazon's S3 has: roles, for whose keys STS is asked, and objects whose ETag is no MD5.
 
-versitygw knows no session tokens, so one server of the tests answers both protocols, as far as this needs them.
+versitygw knows neither, so a server of the tests answers both protocols, as far as this needs them.
 """
 
 from collections.abc import Mapping
@@ -64,3 +64,32 @@ def test_the_key_assumes_the_role(key: str, tmp_path: Path) -> None:
             assert dataset.run(1).errors == f"dataset: s3://bucket: {said}\n"
         asked = parse_qs(server.bodies[0].decode())
     assert (asked["Action"], asked["RoleArn"]) == (["AssumeRole"], [ROLE])
+
+
+@pytest.mark.parametrize("is_encrypted", [True, False])
+def test_an_etag_is_no_md5_where_s3_encrypts_with_a_key_of_its_own(
+    is_encrypted: bool, tmp_path: Path
+) -> None:
+    tag = '"0123456789abcdef0123456789abcdef"'
+
+    def store(path: str, headers: Mapping[str, str]) -> Answer:
+        if "list-type=2" in path:
+            listed = LISTED.replace("<Size>", f"<ETag>{tag}</ETag><Size>")
+            return Answer(200, listed.encode(), {"Content-Type": "application/xml"})
+        answer = range_answer(b"a", headers)
+        answer.headers |= {"ETag": tag, "Last-Modified": "Thu, 26 Nov 2026 12:00:00 GMT"}
+        if is_encrypted:
+            answer.headers["x-amz-server-side-encryption-aws-kms-key-id"] = "key"
+        return answer
+
+    with WebServer(store) as server:
+        environment = {
+            "STORAGE_URI": "s3://bucket",
+            "ENDPOINT": server.url,
+            "ACCESS_KEY_ID": "key",
+            "SECRET_ACCESS_KEY": "secret",
+        }
+        dataset = Initializer(tmp_path, environment)
+        outcome = dataset.run(0 if is_encrypted else 1)
+    assert ("arrived damaged" in outcome.errors) != is_encrypted
+    assert dataset.files() == ({"a": b"a"} if is_encrypted else {})
