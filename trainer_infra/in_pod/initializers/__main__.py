@@ -129,6 +129,7 @@ def _download(
         _say(
             settings.kind, f"left out {files_text(left_out)}: links out of the folder, and devices"
         )
+    lock.check()
     kept = {each.path for each in listing.files if each.unpacked is None}
     whole = {path: each for path, each in download.whole.items() if path in kept}
     done = folder.finish(listing.revision, {**whole, **unpacked}.values())
