@@ -1,6 +1,6 @@
 """Renew requirements.lock, what every checkout and CI install: `python -m tools.lock [PACKAGE...]`.
 
-The controller's image has a part of it, in a lock of its own.
+Images have a part of it each, in locks of their own.
 
 Called by `make lock`. uv resolves pyproject.toml with all its extras once for all Pythons and
 machines that `[tool.uv]` there names. Without names everything becomes the newest that the ranges
@@ -15,9 +15,8 @@ from typing import Final
 ROOT = Path(__file__).resolve().parent.parent
 UV: Final = Path(sys.executable).parent / "uv"
 WHOLE: Final = ("--generate-hashes", "--custom-compile-command", "make lock")
-CONTROLLER: Final = "images/controller/requirements.lock"
-"""What of it the controller's image installs."""
-OF_CONTROLLER: Final = ("--extra", "controller", "--constraint", "requirements.lock")
+IMAGES: Final = {"controller": "controller", "initializer": "initializers"}
+"""Folders of images/ whose lock is what of it the image installs, and the extra that this is."""
 IN_IMAGE: Final = ("--python-platform", "linux", "--python-version", "3.11")
 EVERYWHERE: Final = ("--universal", "--python-version", "3.11")
 
@@ -26,10 +25,12 @@ def main() -> None:
     """Renew the lock of this checkout."""
     packages = sys.argv[1:]
     upgrades = [f"--upgrade-package={each}" for each in packages] or ["--upgrade"]
-    sys.exit(
-        resolve(ROOT, "requirements.lock", "--all-extras", *WHOLE, *EVERYWHERE, *upgrades)
-        or resolve(ROOT, CONTROLLER, *OF_CONTROLLER, *WHOLE, *IN_IMAGE)
-    )
+    code = resolve(ROOT, "requirements.lock", "--all-extras", *WHOLE, *EVERYWHERE, *upgrades)
+    for folder, extra in IMAGES.items():
+        part = ("--extra", extra, "--constraint", "requirements.lock")
+        file = f"images/{folder}/requirements.lock"
+        code = code or resolve(ROOT, file, *part, *WHOLE, *IN_IMAGE)
+    sys.exit(code)
 
 
 def resolve(checkout: Path, output: str, *options: str) -> int:

@@ -15,6 +15,7 @@ from tools.cluster import (
     controller_image,
     coscheduling,
     helm,
+    initializer_image,
     kueue,
     lws,
     prometheus,
@@ -30,6 +31,7 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
     "helm": helm.program,
     "kueue": kueue.archive,
     "controller": controller_image.archive,
+    "initializer": initializer_image.archive,
     "trainer": trainer.archive,
 }
 """What `make e2e` needs."""

@@ -1,5 +1,6 @@
 """What the tests of this folder share: real servers, and a volume."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,19 +26,20 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 
 @pytest.fixture
-def bucket(s3: S3Server, tmp_path: Path) -> Path:
-    """A bucket of one test; its name is that of the folder."""
+def bucket(s3: S3Server, tmp_path: Path) -> Iterator[Path]:
+    """A bucket of one test; its name is that of the folder. Pytest would keep it, and some are large."""
     folder = s3.buckets / f"test-{tmp_path.name.replace('_', '-').lower()}"[:60].strip("-")
     folder.mkdir()
-    return folder
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
-def dataset(s3: S3Server, bucket: Path, tmp_path: Path) -> Initializer:
+def dataset(s3: S3Server, bucket: Path, tmp_path: Path) -> Iterator[Initializer]:
     """A dataset initializer for that bucket."""
-    return Initializer(
-        tmp_path / "volume", {**s3.environment, "STORAGE_URI": f"s3://{bucket.name}"}
-    )
+    volume = tmp_path / "volume"
+    yield Initializer(volume, {**s3.environment, "STORAGE_URI": f"s3://{bucket.name}"})
+    shutil.rmtree(volume, ignore_errors=True)
 
 
 @pytest.fixture

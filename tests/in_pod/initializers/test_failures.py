@@ -1,6 +1,7 @@
 """Each failure is one sentence with the place, the cause and the remedy; none hangs, and none shows a secret."""
 
 import json
+import os
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -319,6 +320,18 @@ def test_a_volume_that_is_too_small_is_said_before_the_download(
     outcome = Initializer(tmp_path, right).run(1, STORAGE_URI="s3://failures-huge")
     assert "no space left: 8.0 TiB are to come and " in outcome.errors
     assert "; use a larger volume, or leave files out with IGNORE_PATTERNS\n" in outcome.errors
+
+
+def test_a_volume_that_cannot_be_written_says_by_whom(
+    right: Mapping[str, str], tmp_path: Path
+) -> None:
+    """The kernel lets no user make a folder in /sys, root included."""
+    outcome = Initializer(tmp_path, right).run(
+        1, TRAINER_INFRA_MOUNTS=json.dumps({"/workspace": "/sys/kernel"})
+    )
+    said = f"; let user {os.getuid()} write the volume, with an fsGroup of the pod\n"
+    assert outcome.errors.startswith("dataset: /sys/kernel/dataset: ")
+    assert outcome.errors.endswith(said)
 
 
 @pytest.mark.soak

@@ -49,19 +49,24 @@ class WebServer:
         self, answer: Callable[[str, Mapping[str, str]], Answer], folder: Path | None = None
     ) -> None:
         self.requests: list[tuple[str, dict[str, str]]] = []
-        requests = self.requests
+        self.bodies: list[bytes] = []
+        requests, bodies = self.requests, self.bodies
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
                 requests.append((self.path, Headers(self.headers)))
+                if length := int(self.headers.get("Content-Length", 0)):
+                    bodies.append(self.rfile.read(length))
                 found = answer(self.path, Headers(self.headers))
                 self.send_response(found.status)
                 for name, value in found.headers.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(found.content)))
                 self.end_headers()
+                if self.command == "HEAD":
+                    return
                 if found.is_cut:
                     self.wfile.write(found.content[: len(found.content) // 2])
                     self.close_connection = True

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 
 from trainer_infra.in_pod.initializers.archive import unpack_archives
@@ -61,11 +62,17 @@ def main() -> None:
     except LockLost:
         _fail(kind, "another process took this one for dead and has taken over; it goes on")
     except OSError as error:
-        _fail(kind, f"{error.filename or 'the volume'}: {error.strerror or error}")
+        remedy = f"; let user {os.getuid()} write the volume, with an fsGroup of the pod"
+        said = f"{error.strerror}{remedy if isinstance(error, PermissionError) else ''}"
+        _fail(kind, f"{error.filename or 'the volume'}: {said}")
     except KeyboardInterrupt:
         code = 130
     except SystemExit as end:
         code = int(end.code or 0)
+    except BaseException as error:  # noqa: BLE001  of libraries; its text may have a secret
+        traceback.print_tb(error.__traceback__)
+        what = f"{type(error).__module__}.{type(error).__name__}"
+        _fail(kind, f"ended by {what}; this is a bug in trainer_infra, please report it")
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
@@ -128,6 +135,7 @@ def _download(
         _say(
             settings.kind, f"left out {files_text(left_out)}: links out of the folder, and devices"
         )
+    lock.check()
     kept = {each.path for each in listing.files if each.unpacked is None}
     whole = {path: each for path, each in download.whole.items() if path in kept}
     done = folder.finish(listing.revision, {**whole, **unpacked}.values())

@@ -154,7 +154,7 @@ class Download:
             for offset, data in self._blocks(task):
                 if offset == 0:
                     sums = _Sums(task.file)
-                os.pwrite(file, data, offset)
+                _write(file, data, offset)
                 sums.add(data)
             if task.file.size is None:
                 os.ftruncate(file, sums.size)
@@ -166,7 +166,7 @@ class Download:
             index, found = task.start // PART, 0
             with _opened(self.folder.partial_path(task.file)) as file:
                 for offset, data in self._blocks(task):
-                    os.pwrite(file, data, offset)
+                    _write(file, data, offset)
                     found = zlib.crc32(data, found)
             part = DonePart(task.file.path, task.file.version, index, found)
             self.folder.keep_part(part)
@@ -280,6 +280,14 @@ def _opened(path: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _write(file: int, data: bytes, offset: int) -> None:
+    """Write all of it: a disk that gets full takes a part, and refuses the next one."""
+    left = memoryview(data)
+    while left:
+        count = os.pwrite(file, left, offset)
+        left, offset = left[count:], offset + count
 
 
 def no_space(path: Path, what: str) -> DownloadFailure:

@@ -6,8 +6,8 @@ Called by `__main__`, `download` and `archive`. Beside the files it has `.traine
     journal   JSON lines: the input, then each part and each file that is on the disk
     partial/  files that are not whole yet
 
-A part or file counts only if its CRC-32 is that of the journal: after a crash of the machine the journal may know
-more than the disk has.
+After a crash of the machine the journal may know more than the disk has: if another kernel wrote it, a part or file
+counts only if its CRC-32 is that of the journal.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.kernel import boot_id
 from trainer_infra.in_pod.initializers.listing import STATE, FileListing, RemoteFile
 
 PART = 16 << 20
@@ -83,6 +84,8 @@ class _Record:
     files: dict[str, WholeFile]
     parts: list[DonePart]
     is_same_input: bool
+    is_on_disk: bool = True
+    """Whether nothing of it can be lost: it was flushed, or the same kernel runs still."""
 
 
 class TargetFolder:
@@ -128,13 +131,13 @@ class TargetFolder:
         kept = {
             each.path: each
             for each in known.files.values()
-            if _is_same(wanted.get(each.path), each, known) and self._is_intact(each)
+            if _is_same(wanted.get(each.path), each, known) and self._is_intact(each, known)
         }
         parts = [
             each
             for each in known.parts
             if _is_same(wanted.get(each.path), each, known)
-            and _sum_of(self.partial_path(wanted[each.path]), each.index) == each.sum
+            and _has_part(self.partial_path(wanted[each.path]), each, known)
         ]
         self._write_journal([*known.files.values(), *kept.values()], parts)
         (self.state / "done").unlink(missing_ok=True)
@@ -214,6 +217,7 @@ class TargetFolder:
         for line in _lines(self.state / "journal"):
             if "input" in line:
                 known.is_same_input = line["input"] == self.identity
+                known.is_on_disk = line.get("boot") == boot_id() != ""
             elif "file" in line:
                 file = _whole_file(line["file"])
                 known.files[file.path] = file
@@ -221,15 +225,16 @@ class TargetFolder:
                 known.parts.append(DonePart(*line["part"]))
         return known
 
-    def _is_intact(self, whole: WholeFile) -> bool:
+    def _is_intact(self, whole: WholeFile, known: _Record) -> bool:
         place = self.path / whole.path
-        return file_size(place) == whole.size and all(
-            _sum_of(place, index) == each for index, each in enumerate(whole.sums)
+        return file_size(place) == whole.size and (
+            known.is_on_disk
+            or all(_sum_of(place, index) == each for index, each in enumerate(whole.sums))
         )
 
     def _write_journal(self, files: Iterable[WholeFile], parts: Iterable[DonePart]) -> None:
         """Write it anew: of files it also has those that are about to be removed."""
-        lines: list[dict[str, Any]] = [{"input": self.identity}]
+        lines: list[dict[str, Any]] = [{"input": self.identity, "boot": boot_id()}]
         lines += [{"file": astuple(each)} for each in files]
         lines += [{"part": astuple(each)} for each in parts]
         self.state.mkdir(parents=True, exist_ok=True)
@@ -281,6 +286,11 @@ def _is_same(file: RemoteFile | None, own: WholeFile | DonePart, known: _Record)
     """Whether what we have is what is wanted. Of another input only a checksum can say so."""
     is_comparable = file is not None and (known.is_same_input or bool(file.checksum))
     return is_comparable and file is not None and file.version == own.version
+
+
+def _has_part(partial: Path, part: DonePart, known: _Record) -> bool:
+    is_there = file_size(partial) > part.index * PART
+    return is_there and (known.is_on_disk or _sum_of(partial, part.index) == part.sum)
 
 
 def _whole_file(fields: Any) -> WholeFile:

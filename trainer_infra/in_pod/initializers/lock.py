@@ -20,6 +20,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from trainer_infra.in_pod.initializers.kernel import boot_id
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +101,7 @@ class FolderLock:
         """Whether the highest lock has no holder any more."""
         if number == 0 or _holder(text).state == RELEASED:
             return True
-        is_dead = _holder(text).boot == _boot() and self.is_unlocked(number)
+        is_dead = _holder(text).boot == boot_id() and self.is_unlocked(number)
         return is_dead or time.monotonic() - since >= self.patience
 
     def highest(self) -> int:
@@ -121,9 +123,8 @@ class FolderLock:
             descriptor = os.open(self.path(number), flags, 0o644)
         except FileExistsError:
             return False
-        with contextlib.suppress(
-            OSError
-        ):  # not every file system can: others then wait for `PATIENCE`
+        # Not every file system can: processes of this machine then wait for `PATIENCE` too.
+        with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.number, self.descriptor = number, descriptor
         self.write("working")
@@ -163,7 +164,7 @@ class FolderLock:
     def write(self, state: str) -> None:
         """Write who we are, and a number that was not there before."""
         name = f"{socket.gethostname()} (process {os.getpid()})"
-        fields = {"name": name, "boot": _boot(), "state": state, "text": self.said[:LONGEST]}
+        fields = {"name": name, "boot": boot_id(), "state": state, "text": self.said[:LONGEST]}
         content = json.dumps({**fields, "beat": time.monotonic_ns()}).encode()
         # Always as long, so that one write replaces all and a reader never sees half of it.
         os.pwrite(self.descriptor, content.ljust(SIZE), 0)
@@ -176,7 +177,7 @@ class FolderLock:
         Raises:
             LockLost: Another process has taken over.
         """
-        if self.is_lost:
+        if self.is_lost or self.highest() != self.number:
             raise LockLost
 
     def release(self) -> None:
@@ -207,11 +208,3 @@ def _holder(text: str) -> Holder:
         return Holder(found["name"], found["boot"], found["state"], found["text"])
     except (ValueError, KeyError, TypeError):
         return Holder("", "", "", "")
-
-
-def _boot() -> str:
-    """What this running kernel is called, and no other one."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    except OSError:
-        return ""

@@ -25,6 +25,8 @@ BAD_KEYS = {
 NO_PLACE = {"ContainerNotFound", "NoSuchBucket"}
 METADATA = ("169.254.169.254", "metadata.google.internal", "169.254.170.")
 """Addresses at which clouds hand out credentials."""
+ASSUMED = "External AWS credential provider"
+"""How obstore calls our function that assumes a role."""
 MAY_PASS = {408, 409, 425, 429, 500, 502, 503, 504}
 """Answers that the next request may not get; 409 is what a store says while it moves an object."""
 
@@ -89,6 +91,10 @@ def _known_failure(
             "no permission",
             f"let the account list {words.place} and read its objects, or {words.credentials}",
         )
-    if "redirect without LOCATION" in text:
-        return DownloadFailure(place, f"{words.place} is in another region", "set REGION to it")
+    for sign, cause, remedy in (
+        (ASSUMED, "the key may not assume ROLE_ARN", "let it in the role's trust policy"),
+        ("redirect without LOCATION", f"{words.place} is in another region", "set REGION to it"),
+    ):
+        if sign in text:
+            return DownloadFailure(place, cause, remedy)
     return None

@@ -6,7 +6,8 @@ count, first those of a workload identity.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import timedelta, timezone
 from typing import Any
 
 import httpx2
@@ -103,12 +104,28 @@ def _keys(settings: InitializerSettings) -> tuple[str, str, str]:
     return key, secret, settings.variable("ROLE_ARN")
 
 
-def _role_of_keys(key: str, secret: str, role: str, region: str) -> Any:
-    """Credentials of a role that these keys may assume; AWS's SDK renews them."""
+def _role_of_keys(key: str, secret: str, role: str, region: str) -> Callable[[], Any]:
+    """What answers the keys of a role that this key may assume, for an hour each time."""
     import boto3  # type: ignore[import-untyped]  # noqa: PLC0415  slow to import, and few need it
-    from obstore.auth.boto3 import StsCredentialProvider  # noqa: PLC0415  the same
+    from botocore.config import Config  # type: ignore[import-untyped]  # noqa: PLC0415  the same
 
-    session = boto3.session.Session(
-        aws_access_key_id=key, aws_secret_access_key=secret, region_name=region or "us-east-1"
+    client = boto3.client(
+        "sts",
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+        region_name=region or "us-east-1",
+        config=Config(connect_timeout=10, read_timeout=30, retries={"total_max_attempts": 3}),
     )
-    return StsCredentialProvider(session, RoleArn=role, RoleSessionName="trainer-infra-initializer")
+
+    def assume() -> Any:
+        found = client.assume_role(RoleArn=role, RoleSessionName="trainer-infra-initializer")
+        keys = found["Credentials"]
+        return {
+            "access_key_id": keys["AccessKeyId"],
+            "secret_access_key": keys["SecretAccessKey"],
+            "token": keys["SessionToken"],
+            # obstore takes no other time zone.
+            "expires_at": keys["Expiration"].astimezone(timezone.utc),
+        }
+
+    return assume
