@@ -17,7 +17,7 @@ from trainer_infra.json_values import JSONDict
 
 _PARSING = Lock()
 
-OURS = ("main.py", "lib/")
+OURS = ("main.py", "packages.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
 
 
@@ -34,29 +34,46 @@ class Code:
     files: Mapping[str, str]
     """Path in the mount -> text, exact."""
     packages: tuple[str, ...]
-    """Pinned requirements of the job's Python, sorted and unique, after the indexes they come from."""
+    """Options of an installer, each of which begins with two dashes, and pinned requirements of the job's
+    Python, sorted and unique."""
     secret_args: bool
     """Whether the file of secret arguments must be mounted."""
+    image_has_packages: bool = False
+    """Whether pods find the packages in their image."""
+    packages_at: str = ""
+    """Address of the cache of packages; empty for the stack's."""
 
     def to_wire(self) -> JSONDict:
         """The value as JSONDict, as a resource's inputs hold it."""
-        return {
+        wire = {
             "files": dict(self.files),
             "packages": list(self.packages),
             "secretArgs": self.secret_args,
         }
+        # What is not said is left out: a digest is the same as in earlier releases.
+        if self.image_has_packages:
+            wire["imageHasPackages"] = True
+        if self.packages_at:
+            wire["packagesAt"] = self.packages_at
+        return wire
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> Self:
         """The value that `to_wire` wrote."""
-        return cls(dict(value["files"]), tuple(value["packages"]), value["secretArgs"])
+        return cls(
+            dict(value["files"]),
+            tuple(value["packages"]),
+            value["secretArgs"],
+            bool(value.get("imageHasPackages")),
+            str(value.get("packagesAt") or ""),
+        )
 
     def digest(self) -> str:
         """Eight hex digits of a sha256 over the content, the same in every process."""
         return content_hash(self.to_wire())
 
     def of_the_user(self) -> JSONDict:
-        """The wire form without what trainer_infra itself adds.
+        """The wire form without what trainer_infra itself adds, and without where packages are kept.
 
         A new release of ours brings another launcher, and a comment or a line more changes nothing;
         neither is a reason to train again (design rule 2): a driver that finds this part
@@ -64,7 +81,8 @@ class Code:
         """
         files = self.files.items()
         mine = {path: _meaning(path, text) for path, text in files if not path.startswith(OURS)}
-        return {**self.to_wire(), "files": mine}
+        wire = {key: each for key, each in self.to_wire().items() if key != "packagesAt"}
+        return {**wire, "files": mine}
 
 
 @lru_cache(maxsize=1024)

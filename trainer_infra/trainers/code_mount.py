@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -18,14 +18,23 @@ from trainer_infra.render import resolve
 from trainer_infra.render.launcher import launcher_on
 from trainer_infra.render.phases import Launcher, Plugin
 from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.trainers import package_mounts
 from trainer_infra.trainers.code import Code
 
-LONGEST_KEY = 240
+INSTALLING: Final = "packages.py"
+"""The file of the mount that installs packages, and then starts what its arguments say."""
+PACKAGES: Final = "packages.txt"
+"""The file beside it that says which."""
+LONGEST_KEY: Final = 240
 """Characters of a path that a key keeps: Kubernetes allows 253, a hash takes 9."""
 
 
 def attach_code(
-    job: JSONDict, runtime: Runtime, code: Code | None, plugins: Iterable[Plugin] = PLUGINS
+    job: JSONDict,
+    runtime: Runtime,
+    code: Code | None,
+    plugins: Iterable[Plugin] = PLUGINS,
+    cache: str | None = None,
 ) -> tuple[JSONDict, tuple[JSONDict, ...]]:
     """Add code to a TrainJob, and name its own Secret wherever a reference stands for it.
 
@@ -34,6 +43,8 @@ def attach_code(
         runtime: the runtime it refers to; decides containers and, with the plugins, the command.
         code: what to run; None leaves command and mounts alone.
         plugins: what renders the job, of which one may have the framework's launcher.
+        cache: address of the folder in which pods keep packages that they install, empty for one of
+            each pod; None where the target installs them itself.
 
     Returns:
         The new TrainJob and the objects it needs besides.
@@ -48,10 +59,17 @@ def attach_code(
     made = config_map(job["metadata"], code)
     plugins = tuple(plugins)
     volumes, mounts = _volumes(made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
+    installing = cache is not None and INSTALLING in code.files
+    if cache is not None and installing:
+        namespace = job["metadata"].get("namespace") or names.DEFAULT_NAMESPACE
+        more = package_mounts.package_volumes(code.packages, cache, namespace)
+        volumes, mounts = [*volumes, *more[0]], [*mounts, *more[1]]
     mounted = mounting_patch(runtime, plugins, names.CODE_MANAGER, volumes, mounts)
     spec = {
         **spec,
-        "trainer": _trainer(spec.get("trainer") or {}, launcher_on(runtime, plugins), code),
+        "trainer": _trainer(
+            spec.get("trainer") or {}, launcher_on(runtime, plugins), code, installing=installing
+        ),
         "runtimePatches": [*(spec.get("runtimePatches") or ()), mounted],
     }
     return {**job, "spec": spec}, (made,)
@@ -82,13 +100,24 @@ def _own_secret_named(value: Any, name: str) -> Any:
     return copy
 
 
-def _trainer(trainer: JSONDict, launcher: Launcher, code: Code) -> JSONDict:
+def _trainer(trainer: JSONDict, launcher: Launcher, code: Code, *, installing: bool) -> JSONDict:
     env = list(trainer.get("env") or ())
     if code.secret_args:
         path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
         env.append({"name": names.SECRET_ARGS, "value": path})
-    command = [*launcher.command([each["name"] for each in env]), f"{names.CODE_MOUNT}/main.py"]
+    words = launcher.command([each["name"] for each in env])
+    # An image has it by the name of `python`, and so wheels fit.
+    step = ("python", f"{names.CODE_MOUNT}/{INSTALLING}") if installing else ()
+    at = launcher.nodes_begin_at
+    command = [*words[:at], *step, *words[at:], f"{names.CODE_MOUNT}/main.py"]
     return {**trainer, "command": command, **({"env": env} if env else {})}
+
+
+def mounted_files(code: Code) -> Mapping[str, str]:
+    """Everything in the mount: the files of the code, and which packages pods install."""
+    if INSTALLING not in code.files:
+        return code.files
+    return {**code.files, PACKAGES: package_mounts.package_file(code.packages)}
 
 
 def _keys(files: Mapping[str, str]) -> dict[str, str]:
@@ -114,7 +143,8 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
         job_metadata: the TrainJob's name, and its namespace where that is known.
         code: what is mounted.
     """
-    keys = _keys(code.files)
+    files = mounted_files(code)
+    keys = _keys(files)
     metadata = {"name": f"{job_metadata['name']}{names.CODE_SUFFIX}-{code.digest()}"}
     if "namespace" in job_metadata:
         metadata["namespace"] = job_metadata["namespace"]
@@ -123,13 +153,13 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
         "kind": "ConfigMap",
         "metadata": metadata,
         "immutable": True,
-        "data": {keys[path]: code.files[path] for path in sorted(code.files)},
+        "data": {keys[path]: files[path] for path in sorted(files)},
     }
 
 
 def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], list[JSONDict]]:
     """Volumes of the code and the secret arguments, and their mounts."""
-    items = [{"key": key, "path": path} for path, key in _keys(code.files).items()]
+    items = [{"key": key, "path": path} for path, key in _keys(mounted_files(code)).items()]
     volumes: list[JSONDict] = [
         {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
     ]

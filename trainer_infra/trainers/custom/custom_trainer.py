@@ -16,9 +16,18 @@ from typing import Any, Final, Self
 from trainer_infra import in_pod, names
 from trainer_infra.api import quantity
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers import code_mount, volume_address
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.custom import env_and_args, files, folder, func_args, function, packages
+from trainer_infra.trainers.custom import (
+    env_and_args,
+    files,
+    folder,
+    func_args,
+    function,
+    lock_file,
+    packages,
+)
 from trainer_infra.trainers.custom.source import CodeSource
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
@@ -57,14 +66,23 @@ class CustomTrainer:
     """Env variables: text, handed over exactly, a Secret, or `{"valueFrom": ...}`."""
     image: Input[str | None] = None
     """Container image; the runtime's when not given."""
-    packages: Input[Sequence[Input[str]] | None] = None
-    """Pinned requirements, `name==version`, that the local target installs."""
+    packages: Input[Sequence[Input[str]] | str | os.PathLike[str] | None] = None
+    """Pinned requirements, `name==version`, that are installed before the training; or the path of a
+    lock file (`trainer-infra lock`), which is installed exactly as it is."""
     pip_index_urls: Input[Sequence[Input[str]] | None] = None
     """Indexes that they come from, without credentials: the first replaces the installer's own, the
     rest are asked as well."""
+    wheel_house: Input[str | None] = None
+    """A folder of wheels that they come from instead, where no index can be reached: the path of one in
+    the pod (on the local target, of this machine), or `pvc://CLAIM/PATH`."""
+    packages_at: Input[str | None] = None
+    """Where a cluster keeps them between runs: `pvc://CLAIM/PATH`, or `/PATH`, a folder of each node;
+    what the stack configuration `trainer:packages` says when not given."""
+    image_has_packages: Input[bool | None] = None
+    """True where the image has them already: then only the local target installs them."""
     func: Train | Input[str] | None = None
     """What the kubeflow SDK calls `train`."""
-    packages_to_install: Input[Sequence[Input[str]] | None] = None
+    packages_to_install: Input[Sequence[Input[str]] | str | os.PathLike[str] | None] = None
     """What the kubeflow SDK calls `packages`."""
 
     def pack(self) -> PackedTrainer:
@@ -111,6 +129,9 @@ class _Plain:
     image: Any
     packages: Any
     pip_index_urls: Any
+    wheel_house: Any
+    packages_at: Any
+    image_has_packages: Any
 
     @classmethod
     def of(cls, trainer: CustomTrainer) -> Self:
@@ -132,12 +153,19 @@ class _Plain:
             source = None
             problems += error.problems
         problems += self._problems(source)
+        try:
+            wanted = self._package_lines()
+        except InvalidInput as error:
+            wanted = ()
+            problems += error.problems
         if problems or source is None:
             raise InvalidInput(problems)
         plain, secret = _split(self.func_args or {})
-        wanted = packages.requirement_lines(self.packages or (), self.pip_index_urls or ())
-        code = Code(_files(source, plain), wanted, bool(secret))
-        sizes = {path: len(text.encode()) for path, text in code.files.items()}
+        in_image = bool(wanted and self.image_has_packages)
+        files = _files(source, plain) | (_installing_files() if wanted and not in_image else {})
+        place = (self.packages_at or "") if wanted else ""
+        code = Code(files, wanted, bool(secret), in_image, place)
+        sizes = {path: len(text.encode()) for path, text in code_mount.mounted_files(code).items()}
         over = tuple(folder.too_large(sizes, source.where))
         if over:
             raise InvalidInput(over)
@@ -152,6 +180,8 @@ class _Plain:
                 yield Problem(path, "must be a mapping with text keys", got=value)
         for path in ("args", "packages", "pip_index_urls"):
             value = getattr(self, path)
+            if path == "packages" and isinstance(value, str | os.PathLike):
+                continue
             if value is not None and not isinstance(value, list | tuple):
                 yield Problem(path, "must be a list of texts", got=value)
 
@@ -170,8 +200,38 @@ class _Plain:
         yield from env_and_args.env_problems(self.env or {})
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
             yield Problem("image", "must be an image's name", got=self.image)
-        yield from packages.requirement_problems(self.packages or ())
-        yield from packages.index_problems(self.pip_index_urls or (), self.packages or ())
+        if isinstance(self.packages, list | tuple):
+            yield from packages.requirement_problems(
+                packages.Requirement508(each, f"packages[{index}]")
+                for index, each in enumerate(self.packages)
+            )
+        has_packages, indexes = bool(self.packages), self.pip_index_urls or ()
+        yield from packages.index_problems(indexes, is_needed=has_packages)
+        yield from packages.wheel_house_problems(
+            self.wheel_house, is_needed=has_packages, has_indexes=bool(indexes)
+        )
+        if self.packages_at is not None:
+            yield from volume_address.address_problems("packages_at", self.packages_at)
+        if not isinstance(self.image_has_packages, bool | None):
+            what = "must be true or false"
+            yield Problem("image_has_packages", what, got=self.image_has_packages)
+
+    def _package_lines(self) -> tuple[str, ...]:
+        """Options of an installer, and requirements.
+
+        Raises:
+            InvalidInput: The lock file is not there, or has problems.
+        """
+        origin = packages.origin_lines(self.pip_index_urls or (), self.wheel_house)
+        if not isinstance(self.packages, str | os.PathLike):
+            texts = (each for each in self.packages or () if isinstance(each, str))
+            lines = packages.requirement_lines(tuple(texts))
+            return (*origin, *lines) if lines else ()
+        locked = lock_file.read_lock(self.packages)
+        if locked.origin and self.pip_index_urls:
+            what, fix = "is given, and the lock file says it too", "keep one of them"
+            raise InvalidInput([Problem("pip_index_urls", what, fix=fix)])
+        return (*(origin or locked.origin), packages.NO_DEPENDENCIES, *locked.requirements)
 
     def _trainer(self) -> dict[str, Any]:
         resources = self.resources_per_node
@@ -238,19 +298,35 @@ def _files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
 
 SHIPPED: Final = ("report.py", "storage.py")
 """Files of the package, and of its room `in_pod`, that travel for images which lack it."""
+INSTALLING: Final = ("package_cache.py", "package_installation.py")
+"""Files of `in_pod` with which pods install packages."""
+_PACKAGE: Final = Path(in_pod.__file__).parents[1]
 
 
 @functools.cache
 def _own_files() -> dict[str, str]:
     """What we add to the user's code: the launcher, and `report` and `storage` for images that lack them."""
-    package = Path(in_pod.__file__).parents[1]
-    shipped = [*SHIPPED, *(f"in_pod/{file}" for file in SHIPPED)]
     return {
-        "main.py": (package / "in_pod" / "main.py").read_text(encoding="utf-8"),
+        "main.py": _own_file("in_pod/main.py"),
         "lib/trainer_infra/__init__.py": "",
         "lib/trainer_infra/in_pod/__init__.py": "",
-        **{f"lib/trainer_infra/{file}": (package / file).read_text("utf-8") for file in shipped},
+        **_library(*SHIPPED, *(f"in_pod/{file}" for file in SHIPPED)),
     }
+
+
+@functools.cache
+def _installing_files() -> dict[str, str]:
+    """What we add to code that has packages."""
+    library = _library(*(f"in_pod/{file}" for file in INSTALLING))
+    return {code_mount.INSTALLING: _own_file("in_pod/packages.py"), **library}
+
+
+def _library(*paths: str) -> dict[str, str]:
+    return {f"lib/trainer_infra/{path}": _own_file(path) for path in paths}
+
+
+def _own_file(path: str) -> str:
+    return (_PACKAGE / path).read_text(encoding="utf-8")
 
 
 def resource_requirements(resources: Mapping[str, Any]) -> dict[str, Any]:
