@@ -48,8 +48,12 @@ class Package:
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w") as archive:
             for path, data in files.items():
-                archive.writestr(path, data)
+                # With a date of its own, so that two wheels are the same bytes.
+                archive.writestr(zipfile.ZipInfo(path), data)
         return made.getvalue()
+
+    def sha256(self) -> str:
+        return hashlib.sha256(self.wheel()).hexdigest()
 
 
 def _digest(data: bytes) -> str:

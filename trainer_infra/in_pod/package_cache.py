@@ -135,7 +135,7 @@ def turn(cache: Path, key: str) -> Iterator[None]:
         os.fchmod(handle, 0o666)
     try:
         wait_for_lock(handle, path, cache / f"{key}.ready")
-        with signs_of_life(path):
+        with signs_of_life(handle):
             yield
     finally:
         os.close(handle)
@@ -155,7 +155,7 @@ def wait_for_lock(handle: int, path: Path, ready: Path) -> None:
     seen, since = None, time.monotonic()
     while not lock(handle):
         # Opened anew each time: then an NFS client asks its server.
-        now = path.read_text(encoding="utf-8", errors="replace")
+        now = path.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
         if seen is None:
             who = now.partition(" ")[0] or "another process"
             package_installation.say(f"waiting for {who}, which installs the packages")
@@ -181,19 +181,25 @@ def lock(handle: int) -> bool:
 
 
 @contextlib.contextmanager
-def signs_of_life(path: Path) -> Iterator[None]:
+def signs_of_life(handle: int) -> Iterator[None]:
     """Write into the lock's file, every few seconds, who installs."""
     ended = threading.Event()
+    count = 0
 
     def beat() -> None:
-        count = 0
-        while not ended.is_set():
-            count += 1
-            with contextlib.suppress(OSError):
-                path.write_text(f"{os.uname().nodename} {count}", encoding="utf-8")
-            ended.wait(BEAT)
+        nonlocal count
+        count += 1
+        with contextlib.suppress(OSError):
+            # In one write, and not cut off before it: who waits reads the first line at any time.
+            os.pwrite(handle, f"{os.uname().nodename} {count}\n".encode(), 0)
+            os.fsync(handle)
 
-    thread = threading.Thread(target=beat, daemon=True)
+    def beats() -> None:
+        while not ended.wait(BEAT):
+            beat()
+
+    beat()
+    thread = threading.Thread(target=beats, daemon=True)
     thread.start()
     try:
         yield

@@ -38,6 +38,7 @@ BROKEN = (
 BUILD = "build the packages into the image and set image_has_packages=True on the CustomTrainer"
 REMEDY = f"correct packages=, or {BUILD}"
 NO_INDEX = f"name an index that pods can reach in pip_index_urls=, give the wheels in wheel_house=, or {BUILD}"
+NOTHING = "it said nothing"
 LIST = """
 import importlib.metadata, json
 for each in importlib.metadata.distributions():
@@ -245,10 +246,13 @@ def end_group(group: int) -> None:
 def failure_reason(lines: list[str]) -> str:
     """What an installer said of its failure, in one line."""
     broken = [found for line in lines if (found := re.search(BROKEN, line))]
-    errors = " ".join(line.partition(": ")[2] for line in lines if re.match("(?i)error: ", line))
+    errors = " ".join(line.partition(": ")[2] for line in lines if line.startswith("ERROR: "))
     if broken and (not errors or "from versions: none" in errors or broken[-1][3]):
         # An object of urllib3 is in the words: its address says nothing.
         why = next(filter(None, broken[-1].groups()))
         return f"{UNREACHABLE}: {re.sub(r'<[^<>]* object at [^<>]*>: ', '', why)[:LONGEST]}"
-    last = [line.strip(" \u00d7\u2570\u2500\u25b6\u251c") for line in lines if line.strip()]
-    return (errors or " ".join(last[-5:]) or "it said nothing")[-LONGEST:]
+    # Of uv's chain of causes the first line is an error, and those after it are what it means.
+    begin = next((i for i, line in enumerate(lines) if re.match(r"error: | +\u00d7 ", line)), None)
+    said = lines[begin:] if begin is not None else lines[-5:]
+    last = [re.sub(r"^[^\w\[`]*(error: |cause: )?", "", line).strip() for line in said]
+    return (errors if begin is None and errors else " ".join(last).strip() or NOTHING)[-LONGEST:]
