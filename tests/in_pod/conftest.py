@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.local.package_index import Package
-from trainer_infra.trainers import code_mount
+from trainer_infra.trainers import package_mounts
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 WHEELS = (
@@ -64,7 +64,7 @@ class Mount:
         return [each for each in self.cache.iterdir() if each.is_dir()]
 
     def start(self, image: Image, *command: str, **env: str) -> subprocess.Popen[str]:
-        step = [str(image.python), str(self.folder / "code" / code_mount.INSTALLING)]
+        step = [str(image.python), str(self.folder / "code" / package_mounts.INSTALLING)]
         return subprocess.Popen(
             [*step, *command],
             env={**image.variables, **env},
@@ -113,7 +113,7 @@ def mounted(tmp_path: Path) -> Mounted:
     def mounts(trainer: CustomTrainer) -> Mount:
         code = tmp_path / "opt" / "code"
         dated = code / f"..{len(list(tmp_path.glob('opt/code/..2*')))}2026"
-        for path, text in code_mount.mounted_files(trainer.pack().code).items():
+        for path, text in package_mounts.mounted_files(trainer.pack().code).items():
             file = dated / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")

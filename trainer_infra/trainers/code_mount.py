@@ -21,10 +21,6 @@ from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.trainers import package_mounts
 from trainer_infra.trainers.code import Code
 
-INSTALLING: Final = "packages.py"
-"""The file of the mount that installs packages, and then starts what its arguments say."""
-PACKAGES: Final = "packages.txt"
-"""The file beside it that says which."""
 LONGEST_KEY: Final = 240
 """Characters of a path that a key keeps: Kubernetes allows 253, a hash takes 9."""
 
@@ -59,7 +55,7 @@ def attach_code(
     made = config_map(job["metadata"], code)
     plugins = tuple(plugins)
     volumes, mounts = _volumes(made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
-    installing = cache is not None and INSTALLING in code.files
+    installing = cache is not None and package_mounts.INSTALLING in code.files
     if cache is not None and installing:
         namespace = job["metadata"].get("namespace") or names.DEFAULT_NAMESPACE
         more = package_mounts.package_volumes(code.packages, cache, namespace)
@@ -107,17 +103,10 @@ def _trainer(trainer: JSONDict, launcher: Launcher, code: Code, *, installing: b
         env.append({"name": names.SECRET_ARGS, "value": path})
     words = launcher.command([each["name"] for each in env])
     # An image has it by the name of `python`, and so wheels fit.
-    step = ("python", f"{names.CODE_MOUNT}/{INSTALLING}") if installing else ()
+    step = ("python", f"{names.CODE_MOUNT}/{package_mounts.INSTALLING}") if installing else ()
     at = launcher.nodes_begin_at
     command = [*words[:at], *step, *words[at:], f"{names.CODE_MOUNT}/main.py"]
     return {**trainer, "command": command, **({"env": env} if env else {})}
-
-
-def mounted_files(code: Code) -> Mapping[str, str]:
-    """Everything in the mount: the files of the code, and which packages pods install."""
-    if INSTALLING not in code.files:
-        return code.files
-    return {**code.files, PACKAGES: package_mounts.package_file(code.packages)}
 
 
 def _keys(files: Mapping[str, str]) -> dict[str, str]:
@@ -143,7 +132,7 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
         job_metadata: the TrainJob's name, and its namespace where that is known.
         code: what is mounted.
     """
-    files = mounted_files(code)
+    files = package_mounts.mounted_files(code)
     keys = _keys(files)
     metadata = {"name": f"{job_metadata['name']}{names.CODE_SUFFIX}-{code.digest()}"}
     if "namespace" in job_metadata:
@@ -159,7 +148,10 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
 
 def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], list[JSONDict]]:
     """Volumes of the code and the secret arguments, and their mounts."""
-    items = [{"key": key, "path": path} for path, key in _keys(mounted_files(code)).items()]
+    items = [
+        {"key": key, "path": path}
+        for path, key in _keys(package_mounts.mounted_files(code)).items()
+    ]
     volumes: list[JSONDict] = [
         {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
     ]

@@ -14,7 +14,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline, snapshot
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.trainers import code_mount
+from trainer_infra.trainers import code_mount, package_mounts
 from trainer_infra.trainers.code import Code
 
 NO_CACHE: Final = (
@@ -70,7 +70,7 @@ def compose(
         *pipeline.render(typed, runtime, behaviour),
     )
     said = [*pipeline.rendering_warnings(typed, runtime, behaviour)]
-    if code and cache == "" and code_mount.INSTALLING in code.files:
+    if code and cache == "" and package_mounts.INSTALLING in code.files:
         said.append(NO_CACHE)
     warnings = tuple(f"TrainJob {typed.metadata.name}: {each}" for each in said)
     return Composition(typed, runtime, objects, warnings)

@@ -1,15 +1,22 @@
-"""Where pods keep the packages that they install, and where they find wheels: volumes and mounts.
+"""What pods mount to install packages: which ones, their cache, and wheels of a claim.
 
 The cache is an address, `pvc://CLAIM/PATH` or `/PATH`, a folder of each Kubernetes node, from stack
 configuration `trainer:packages` or `packages_at=` of a CustomTrainer; without one it is a folder that
-goes with the pod. Called by `code_mount`. Pure.
+goes with the pod. Called by `code_mount` and `custom.custom_trainer`. Pure, and light.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers import volume_address
+from trainer_infra.trainers.code import Code
+
+INSTALLING: Final = "packages.py"
+"""The file of a code mount that installs packages, and then starts what its arguments say."""
+PACKAGES: Final = "packages.txt"
+"""The file beside it that says which."""
 
 
 def package_volumes(
@@ -40,8 +47,11 @@ def package_volumes(
     return volumes, mounts
 
 
-def package_file(lines: Sequence[str]) -> str:
-    """The lines as pods read them: wheels of a claim are where it is mounted."""
+def mounted_files(code: Code) -> Mapping[str, str]:
+    """Everything in a code mount: the files of the code, and which packages pods install."""
+    if INSTALLING not in code.files:
+        return code.files
     in_claim = names.FIND_LINKS + volume_address.CLAIM
     mounted = names.FIND_LINKS + names.WHEELS_MOUNT
-    return "".join(f"{mounted if each.startswith(in_claim) else each}\n" for each in lines)
+    lines = (mounted if each.startswith(in_claim) else each for each in code.packages)
+    return {**code.files, PACKAGES: "".join(f"{each}\n" for each in lines)}

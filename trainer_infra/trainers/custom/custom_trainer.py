@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 from trainer_infra import in_pod, names
 from trainer_infra.api import quantity
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers import code_mount, volume_address
+from trainer_infra.trainers import package_mounts, volume_address
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.custom import (
@@ -165,7 +165,9 @@ class _Plain:
         files = _files(source, plain) | (_installing_files() if wanted and not in_image else {})
         place = (self.packages_at or "") if wanted else ""
         code = Code(files, wanted, bool(secret), in_image, place)
-        sizes = {path: len(text.encode()) for path, text in code_mount.mounted_files(code).items()}
+        sizes = {
+            path: len(text.encode()) for path, text in package_mounts.mounted_files(code).items()
+        }
         over = tuple(folder.too_large(sizes, source.where))
         if over:
             raise InvalidInput(over)
@@ -318,7 +320,7 @@ def _own_files() -> dict[str, str]:
 def _installing_files() -> dict[str, str]:
     """What we add to code that has packages."""
     library = _library(*(f"in_pod/{file}" for file in INSTALLING))
-    return {code_mount.INSTALLING: _own_file("in_pod/packages.py"), **library}
+    return {package_mounts.INSTALLING: _own_file("in_pod/packages.py"), **library}
 
 
 def _library(*paths: str) -> dict[str, str]:
