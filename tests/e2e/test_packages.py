@@ -164,3 +164,43 @@ def test_the_gate_and_describe_name_packages_that_cannot_be_installed(
     (run,) = cluster_stack.runs()
     assert run["phase"] == FAILED
     assert said in cluster_stack.trainer("describe", run["name"], "--namespace", namespace.name)
+
+
+CLAIM = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: own}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 10Mi}}
+"""
+KEPT = """
+def train():
+    import basalt
+    print("imported", basalt.VERSION, flush=True)
+
+TrainJob("job", runtime=tried_once("plain-distributed"), namespace=NS, wait_for="complete",
+         attempt={attempt}, runtime_patches={patches},
+         trainer=CustomTrainer(train, packages=["basalt==1.0"], wheel_house="/wheels",
+                               image=place["image"], resources_per_node={{"cpu": "50m"}}))
+"""
+
+
+def test_a_stack_keeps_packages_in_a_claim_and_may_move_them(
+    cluster_stack: Stack, namespace: Namespace, wheels: Path
+) -> None:
+    namespace.kubectl("apply", "--filename", "-", given=CLAIM)
+    cluster_stack.run("config", "set", "trainer:packages", "pvc://own/packages")
+    patches = mounted(wheels, "node")["runtimePatches"]
+    said = []
+    for attempt in (1, 2):
+        cluster_stack.program(PROGRAM + dedent(KEPT.format(attempt=attempt, patches=patches)))
+        assert "anew at each start" not in cluster_stack.up()
+        (run,) = cluster_stack.runs()
+        said.append(cluster_stack.trainer("logs", run["name"], "--namespace", namespace.name))
+    assert all("imported 1.0" in each for each in said)
+    assert ["installed basalt==1.0" in each for each in said] == [True, False]
+    assert ["nothing to install" in each for each in said] == [False, True]
+
+    cluster_stack.run("config", "set", "trainer:packages", "/var/cache/other")
+    cluster_stack.unchanged()
