@@ -284,6 +284,7 @@ OUTPUT_VARIABLE: Final = "TRAINER_INFRA_OUTPUT_"
 MOUNTS_VARIABLE: Final = "TRAINER_INFRA_MOUNTS"
 SECRET_MOUNT: Final = "/opt/trainer-infra/secret"  # noqa: S105  a folder
 CODE_VOLUME: Final = "trainer-infra-code"
+FILE_VOLUME: Final = "trainer-infra-file"
 SECRET_VOLUME: Final = "trainer-infra-secret"  # noqa: S105  a volume's name
 # Packages that pods install: their cache, wheels from a claim, and options among requirements.
 PACKAGES_MOUNT: Final = "/opt/trainer-infra/packages"

@@ -224,7 +224,9 @@ def run(
     ] = None,
     package: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME==VERSION", help="Python: a requirement; repeatable."),
+        typer.Option(
+            metavar="NAME==VERSION", help="Python: a requirement, or a lock file; repeatable."
+        ),
     ] = None,
     plugin: Plugins = None,
     target: Annotated[

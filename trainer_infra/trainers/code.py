@@ -8,7 +8,7 @@ import ast
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Self
@@ -42,10 +42,12 @@ class Code:
     """Whether pods find the packages in their image."""
     packages_at: str = ""
     """Address of the cache of packages; empty for the stack's."""
+    references: Mapping[str, JSONDict] = field(default_factory=dict)
+    """Path of a file in the pod -> where its content is: `secretKeyRef` or `configMapKeyRef`."""
 
     def to_wire(self) -> JSONDict:
         """The value as JSONDict, as a resource's inputs hold it."""
-        wire = {
+        wire: JSONDict = {
             "files": dict(self.files),
             "packages": list(self.packages),
             "secretArgs": self.secret_args,
@@ -55,6 +57,8 @@ class Code:
             wire["imageHasPackages"] = True
         if self.packages_at:
             wire["packagesAt"] = self.packages_at
+        if self.references:
+            wire["references"] = dict(self.references)
         return wire
 
     @classmethod
@@ -66,6 +70,7 @@ class Code:
             value["secretArgs"],
             bool(value.get("imageHasPackages")),
             str(value.get("packagesAt") or ""),
+            dict(value.get("references") or {}),
         )
 
     def digest(self) -> str:

@@ -5,6 +5,7 @@ rendering. Pure.
 """
 
 import hashlib
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -147,7 +148,7 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
 
 
 def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], list[JSONDict]]:
-    """Volumes of the code and the secret arguments, and their mounts."""
+    """Volumes of the code, of files and of the secret arguments, and their mounts."""
     items = [
         {"key": key, "path": path}
         for path, key in _keys(package_mounts.mounted_files(code)).items()
@@ -158,6 +159,9 @@ def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], 
     mounts: list[JSONDict] = [
         {"name": names.CODE_VOLUME, "mountPath": names.CODE_MOUNT, "readOnly": True}
     ]
+    for path, reference in sorted(code.references.items()):
+        volumes.append(_file_volume(path, reference, secret))
+        mounts.append(_file_mount(path))
     if code.secret_args:
         only = [{"key": names.SECRET_ARGS_KEY, "path": names.SECRET_ARGS_KEY}]
         volumes.append(
@@ -167,6 +171,28 @@ def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], 
             {"name": names.SECRET_VOLUME, "mountPath": names.SECRET_MOUNT, "readOnly": True}
         )
     return volumes, mounts
+
+
+def _file_volume(path: str, reference: Mapping[str, Any], secret: str) -> JSONDict:
+    """The volume of one file, which has nothing else in it."""
+    ((kind, of),) = reference.items()
+    items = {"items": [{"key": of["key"], "path": posixpath.basename(path)}]}
+    may_miss = {"optional": True} if of.get("optional") else {}
+    name = secret if of["name"] == names.OWN_SECRET else of["name"]
+    if kind == "secretKeyRef":
+        source = {"secret": {"secretName": name, **items, **may_miss}}
+    else:
+        source = {"configMap": {"name": name, **items, **may_miss}}
+    return {"name": _file_name(path), **source}
+
+
+def _file_mount(path: str) -> JSONDict:
+    file = posixpath.basename(path)
+    return {"name": _file_name(path), "mountPath": path, "subPath": file, "readOnly": True}
+
+
+def _file_name(path: str) -> str:
+    return f"{names.FILE_VOLUME}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
 
 
 def mounting_patch(

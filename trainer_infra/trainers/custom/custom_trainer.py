@@ -21,6 +21,7 @@ from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.custom import (
     env_and_args,
+    file_mounts,
     files,
     folder,
     func_args,
@@ -64,6 +65,9 @@ class CustomTrainer:
     ResourceRequirements with `requests` and `limits`."""
     env: Input[Mapping[str, Input[str] | Secret | Mapping[str, Any]] | None] = None
     """Env variables: text, handed over exactly, a Secret, or `{"valueFrom": ...}`."""
+    files: Input[Mapping[str, Secret | Input[str] | Mapping[str, Any]] | None] = None
+    """Files of a pod, by absolute path: a Secret with their text, `{"secretKeyRef": ...}` or
+    `{"configMapKeyRef": ...}` as an env variable has them."""
     image: Input[str | None] = None
     """Container image; the runtime's when not given."""
     packages: Input[Sequence[Input[str]] | str | os.PathLike[str] | None] = None
@@ -126,6 +130,7 @@ class _Plain:
     num_proc_per_node: Any
     resources_per_node: Any
     env: Any
+    files: Any
     image: Any
     packages: Any
     pip_index_urls: Any
@@ -162,9 +167,11 @@ class _Plain:
             raise InvalidInput(problems)
         plain, secret = _split(self.func_args or {})
         in_image = bool(wanted and self.image_has_packages)
-        files = _files(source, plain) | (_installing_files() if wanted and not in_image else {})
+        travelling = _files(source, plain)
+        travelling |= _installing_files() if wanted and not in_image else {}
         place = (self.packages_at or "") if wanted else ""
-        code = Code(files, wanted, bool(secret), in_image, place)
+        references = file_mounts.file_references(self.files or {})
+        code = Code(travelling, wanted, bool(secret), in_image, place, references)
         sizes = {
             path: len(text.encode()) for path, text in package_mounts.mounted_files(code).items()
         }
@@ -174,7 +181,7 @@ class _Plain:
         return PackedTrainer(code, self._trainer(), self._secret_data(secret))
 
     def _shapes(self) -> Iterator[Problem]:
-        for path in ("func_args", "resources_per_node", "env"):
+        for path in ("func_args", "resources_per_node", "env", "files"):
             value = getattr(self, path)
             if value is None:
                 continue
@@ -200,6 +207,7 @@ class _Plain:
         yield from _whole("num_proc_per_node", self.num_proc_per_node)
         yield from resource_problems(self.resources_per_node or {})
         yield from env_and_args.env_problems(self.env or {})
+        yield from file_mounts.file_problems(self.files or {})
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
             yield Problem("image", "must be an image's name", got=self.image)
         if isinstance(self.packages, list | tuple):
@@ -253,6 +261,7 @@ class _Plain:
             for name, value in (self.env or {}).items()
             if isinstance(value, Secret)
         }
+        data |= file_mounts.file_secrets(self.files or {})
         if secret_args:
             values = {name: secret.value for name, secret in sorted(secret_args.items())}
             later = any(secret.later for secret in secret_args.values())
