@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.project import Stack
-from tests.local.package_index import Package
+from tests.local.package_index import Package, wheel_folder
 
 PROGRAM = """
 def show():
@@ -20,11 +20,7 @@ AMBER = (Package("amber", version="1.0"), Package("amber", version="2.0"))
 
 @pytest.fixture
 def wheels(tmp_path: Path) -> Path:
-    folder = tmp_path / "wheels"
-    folder.mkdir()
-    for each in AMBER:
-        (folder / each.file).write_bytes(each.wheel())
-    return folder
+    return wheel_folder(tmp_path / "wheels", AMBER)
 
 
 def program(stack: Stack, **arguments: object) -> None:

@@ -82,6 +82,14 @@ def test_a_preview_shows_how_pods_install_packages_and_what_to_do_about_it(nowhe
     assert "/var/cache/packages/default" in shown
     assert "anew at each start" not in shown
 
+    member = (
+        '{"runtime": "jax-distributed", "trainer": CustomTrainer(train, packages=["six==1.17.0"])}'
+    )
+    nowhere.program(f'from trainer_infra import TrainJobs\nTrainJobs("sweep", {{"a": {member}}})')
+    shown = nowhere.preview()
+    assert "/var/cache/packages/default" in shown
+    assert "anew at each start" not in shown
+
     nowhere.run("config", "set", "trainer:packages", "s3://packages")
     shown = nowhere.preview(ok=False)
     assert "stack configuration trainer:packages: is no address of a folder" in shown

@@ -12,9 +12,10 @@ from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import Jobs
-from tests.local.package_index import Package
+from tests.local.package_index import Package, wheel_folder
 from tools.cluster import python
-from trainer_infra.runs.run import COMPLETE, FAILED, Run
+from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.runs.run import COMPLETE, FAILED
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 TRAIN = f"{Path(__file__).parent}/training/import_packages.py:train"
@@ -35,11 +36,7 @@ AMBER, BASALT = Package("amber"), Package("basalt", needs=("amber<2",))
 @pytest.fixture
 def wheels(tmp_path: Path) -> Path:
     """Wheels in a folder of the node."""
-    folder = tmp_path / "wheels"
-    folder.mkdir()
-    for each in (AMBER, BASALT):
-        (folder / each.file).write_bytes(each.wheel())
-    return folder
+    return wheel_folder(tmp_path / "wheels", (AMBER, BASALT))
 
 
 def mounted(wheels: Path, *jobs: str) -> dict[str, Any]:
@@ -58,11 +55,19 @@ def counted(lines: list[str], *words: str) -> Mapping[str, int]:
     return {word: sum(line.startswith(word) for line in ours) for word in words}
 
 
-def complete(jobs: Jobs, run: Run) -> list[str]:
-    """What a run that succeeded has printed."""
+def trained(
+    jobs: Jobs, runtime: ClusterTrainingRuntime, patches: Mapping[str, Any], **given: Any
+) -> list[str]:
+    """What a run has printed that needs the wheels, and succeeded."""
+    trainer = CustomTrainer(TRAIN, wheel_house=WHEELS, resources_per_node=LITTLE, **given)
+    run = jobs.run(runtime, trainer, **patches)
     lines = jobs.lines()
     assert run.phase == COMPLETE, "\n".join((str(run), *lines))
     return lines
+
+
+def imports(lines: list[str]) -> list[str]:
+    return sorted(line for line in lines if "imported" in line)
 
 
 @pytest.mark.usefixtures("image")
@@ -70,29 +75,21 @@ def test_two_nodes_install_once_and_the_next_run_installs_nothing(
     namespace: Namespace, wheels: Path, tmp_path: Path
 ) -> None:
     jobs = Jobs(namespace, packages=str(tmp_path / "cache"))
-    runtime = runtimes.on_host("plain-distributed")
-    trainer = CustomTrainer(
-        TRAIN,
-        packages=lock_file(tmp_path, AMBER, BASALT),
-        wheel_house=WHEELS,
-        num_nodes=2,
-        resources_per_node=LITTLE,
-    )
+    runtime, patches = runtimes.on_host("plain-distributed"), mounted(wheels, "node")
+    lock = lock_file(tmp_path, AMBER, BASALT)
 
-    first = complete(jobs, jobs.run(runtime, trainer, **mounted(wheels, "node")))
+    first = trained(jobs, runtime, patches, packages=lock, num_nodes=2)
     assert counted(first, "installing", "installed", "nothing to install") == {
         "installing": 1,
         "installed": 1,
         "nothing to install": 1,
     }
-    assert sorted(line for line in first if "imported" in line) == [
-        f"imported 1.0 1.0 by {rank}" for rank in (0, 1)
-    ]
+    assert imports(first) == [f"imported 1.0 1.0 by {rank}" for rank in (0, 1)]
     (found,) = (tmp_path / "cache" / namespace.name).glob("*.ready")
     assert json.loads(found.read_text())["by"].startswith("tj-node-0-")
 
     jobs.delete()
-    second = complete(jobs, jobs.run(runtime, trainer, **mounted(wheels, "node")))
+    second = trained(jobs, runtime, patches, packages=lock, num_nodes=2)
     assert counted(second, "installing", "nothing to install") == {
         "installing": 0,
         "nothing to install": 2,
@@ -103,22 +100,12 @@ def test_two_nodes_install_once_and_the_next_run_installs_nothing(
 def test_the_ranks_of_mpi_find_packages_in_pods_of_any_user(
     namespace: Namespace, wheels: Path
 ) -> None:
-    jobs = Jobs(namespace)
     runtime = runtimes.on_host("deepspeed-distributed", python.environment("mpi"))
-    trainer = CustomTrainer(
-        TRAIN,
-        packages=["basalt==1.0"],
-        wheel_house=WHEELS,
-        num_nodes=2,
-        resources_per_node=LITTLE,
-    )
+    patches = mounted(wheels, "node", "launcher")
 
-    run = jobs.run(runtime, trainer, **mounted(wheels, "node", "launcher"))
+    lines = trained(Jobs(namespace), runtime, patches, packages=["basalt==1.0"], num_nodes=2)
 
-    lines = complete(jobs, run)
-    assert sorted(line for line in lines if "imported" in line) == [
-        f"imported 1.0 1.0 by {rank}" for rank in (0, 1)
-    ]
+    assert imports(lines) == [f"imported 1.0 1.0 by {rank}" for rank in (0, 1)]
     assert counted(lines, "installed")["installed"] == 2, "each pod has a cache of its own"
 
 
@@ -126,20 +113,12 @@ def test_the_ranks_of_mpi_find_packages_in_pods_of_any_user(
 def test_torchrun_of_the_image_starts_processes_that_find_packages(
     namespace: Namespace, wheels: Path
 ) -> None:
-    jobs = Jobs(namespace)
     runtime = runtimes.on_host("torch-distributed", python.environment("torch"))
-    trainer = CustomTrainer(
-        TRAIN,
-        packages=["basalt==1.0"],
-        wheel_house=WHEELS,
-        num_nodes=1,
-        num_proc_per_node=2,
-        resources_per_node=LITTLE,
-    )
+    given = {"packages": ["basalt==1.0"], "num_nodes": 1, "num_proc_per_node": 2}
 
-    lines = complete(jobs, jobs.run(runtime, trainer, **mounted(wheels, "node")))
+    lines = trained(Jobs(namespace), runtime, mounted(wheels, "node"), **given)
 
-    assert [line for line in lines if "imported" in line] == ["imported 1.0 1.0 by 0"] * 2
+    assert imports(lines) == ["imported 1.0 1.0 by 0"] * 2
 
 
 FAILING = """
@@ -161,6 +140,8 @@ def test_the_gate_and_describe_name_packages_that_cannot_be_installed(
     assert said in shown
     assert "correct packages=, or build the packages into the image" in shown
     assert "each pod installs the packages anew at each start" in shown
+    ended = str([each["status"] for each in namespace.all("pods")])
+    assert f"'message': \"{said}" in ended or f"'message': '{said}" in ended
     (run,) = cluster_stack.runs()
     assert run["phase"] == FAILED
     assert said in cluster_stack.trainer("describe", run["name"], "--namespace", namespace.name)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.package_index import Package
+from tests.local.package_index import Package, wheel_folder
 from trainer_infra.trainers import package_mounts
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
@@ -96,11 +96,7 @@ class Ended:
 
 @pytest.fixture
 def wheels(tmp_path: Path) -> Path:
-    folder = tmp_path / "wheels"
-    folder.mkdir()
-    for each in WHEELS:
-        (folder / each.file).write_bytes(each.wheel())
-    return folder
+    return wheel_folder(tmp_path / "wheels", WHEELS)
 
 
 Mounted = Callable[[CustomTrainer], Mount]

@@ -4,8 +4,10 @@ import fcntl
 import os
 import shutil
 import signal
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from tests.deploy.project import processes_of
 from tests.in_pod.conftest import Ended, Image, Mount
 from tests.local.jobs import eventually
-from tests.local.package_index import Package, serving
+from tests.local.package_index import Index, Package, serving
 from trainer_infra.in_pod import package_cache, package_installation
 
 Wanted = Callable[..., Mount]
@@ -75,53 +77,59 @@ def test_of_several_at_once_one_installs(plain: Image, wanted: Wanted) -> None:
     assert len(mount.environments()) == 1
 
 
-def test_who_waits_says_for_whom(plain: Image, wanted: Wanted) -> None:
-    with serving(LARGE) as index:
-        mount = wanted(["jade==1.0"], index=index.url)
-        with mount.start(plain, *SHOW) as first:
-            eventually(lambda: any("files/jade" in each for each in index.asked))
-            with mount.start(plain, *SHOW) as second:
-                assert second.stderr is not None
-                line = second.stderr.readline()
-                index.open.set()
-                second.communicate()
-            first.communicate()
-    who = os.uname().nodename
-    assert line == f"trainer-infra: waiting for {who}, which installs the packages\n"
-    assert (first.returncode, second.returncode) == (0, 0)
+@dataclass(frozen=True)
+class Halfway:
+    """An installation that has half of a wheel."""
+
+    mount: Mount
+    process: subprocess.Popen[str]
+    index: Index
 
 
-def test_an_installation_that_is_killed_leaves_nothing_that_counts(
-    plain: Image, wanted: Wanted, tmp_path: Path
-) -> None:
+@pytest.fixture
+def halfway(plain: Image, wanted: Wanted) -> Iterator[Halfway]:
     with serving(LARGE) as index:
         mount = wanted(["jade==1.0"], index=index.url)
         with mount.start(plain, *SHOW) as process:
             eventually(lambda: any("files/jade" in each for each in index.asked))
-            for each in processes_of(tmp_path):
-                each.kill()
-        assert process.returncode == -signal.SIGKILL
-        (left,) = mount.environments()
-        index.open.set()
+            yield Halfway(mount, process, index)
 
-        ended = mount.run(plain, *SHOW)
+
+def test_who_waits_says_for_whom(halfway: Halfway, plain: Image) -> None:
+    with halfway.mount.start(plain, *SHOW) as second:
+        assert second.stderr is not None
+        line = second.stderr.readline()
+        halfway.index.open.set()
+        second.communicate()
+    who = os.uname().nodename
+    assert line == f"trainer-infra: waiting for {who}, which installs the packages\n"
+    halfway.process.communicate()
+    assert (halfway.process.returncode, second.returncode) == (0, 0)
+
+
+def test_an_installation_that_is_killed_leaves_nothing_that_counts(
+    halfway: Halfway, plain: Image, tmp_path: Path
+) -> None:
+    for each in processes_of(tmp_path):
+        each.kill()
+    assert halfway.process.wait() == -signal.SIGKILL
+    (left,) = halfway.mount.environments()
+    halfway.index.open.set()
+
+    ended = halfway.mount.run(plain, *SHOW)
 
     assert (ended.out, sorts(ended)) == ("1.0\n", ["installing", "installed"]), ended.err
-    (folder,) = mount.environments()
+    (folder,) = halfway.mount.environments()
     assert folder != left
 
 
 def test_an_installation_that_is_ended_ends_its_installer_and_removes_what_it_made(
-    plain: Image, wanted: Wanted, tmp_path: Path
+    halfway: Halfway, tmp_path: Path
 ) -> None:
-    with serving(LARGE) as index:
-        mount = wanted(["jade==1.0"], index=index.url)
-        with mount.start(plain, *SHOW) as process:
-            eventually(lambda: any("files/jade" in each for each in index.asked))
-            process.terminate()
-        assert process.returncode == 128 + signal.SIGTERM
-        assert processes_of(tmp_path) == []
-        assert mount.environments() == []
+    halfway.process.terminate()
+    assert halfway.process.wait() == 128 + signal.SIGTERM
+    assert processes_of(tmp_path) == []
+    assert halfway.mount.environments() == []
 
 
 def test_what_other_machines_left_unfinished_is_removed_when_it_is_old(

@@ -1,5 +1,6 @@
 """Packages go over what an image's Python has, by pip and by uv, and the job's command finds them."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,6 +78,8 @@ def test_the_command_replaces_the_step_and_has_the_images_variables(
     (folder,) = mount.environments()
     assert out == f"{process.pid} {folder} ['-c', 'a b', '--c'] {0o22}\n"
     assert mount.run(plain, "sh", "-c", "exit 42").code == 42
+    ignored = mount.run(plain, "sh", "-c", "grep SigIgn /proc/self/status")
+    assert int(ignored.out.split()[1], 16) & (1 << (signal.SIGPIPE - 1)) == 0
 
 
 def test_a_lock_is_installed_exactly_as_it_is_and_hashes_are_checked(

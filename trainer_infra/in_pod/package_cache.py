@@ -262,6 +262,9 @@ def become(command: list[str], folder: Path) -> None:
         rest = os.environ.get(name) or (os.defpath if name == "PATH" else "")
         os.environ[name] = f"{first}{os.pathsep}{rest}" if rest else first
     os.environ["VIRTUAL_ENV"] = str(folder)
+    for each in (signal.SIGPIPE, signal.SIGXFSZ):
+        # Python ignores them, and a program that is executed would go on to.
+        signal.signal(each, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)  # noqa: S606  the pod's own command
     except FileNotFoundError:

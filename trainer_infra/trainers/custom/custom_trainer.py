@@ -212,7 +212,7 @@ class _Plain:
             yield Problem("image", "must be an image's name", got=self.image)
         if isinstance(self.packages, list | tuple):
             yield from packages.requirement_problems(
-                packages.Requirement508(each, f"packages[{index}]")
+                packages.RequirementLine(each, f"packages[{index}]")
                 for index, each in enumerate(self.packages)
             )
         has_packages, indexes = bool(self.packages), self.pip_index_urls or ()

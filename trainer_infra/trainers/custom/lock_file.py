@@ -14,7 +14,7 @@ from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.custom import packages
-from trainer_infra.trainers.custom.packages import Requirement508
+from trainer_infra.trainers.custom.packages import RequirementLine
 from trainer_infra.trainers.custom.source import shown_path
 
 ALIASES: Final = {"-i": "--index-url", "-f": "--find-links"}
@@ -98,7 +98,9 @@ def _problems(lines: Sequence[_Line], file: str) -> Iterator[Problem]:
     for each in lines:
         if each.is_option:
             yield from _option_problems(each, f"{file}:{each.number}")
-    plain = [Requirement508(_parts(each.text)[0], PATH, f"{file}:{each.number}") for each in wanted]
+    plain = [
+        RequirementLine(_parts(each.text)[0], PATH, f"{file}:{each.number}") for each in wanted
+    ]
     yield from packages.requirement_problems(plain)
     if not wanted:
         yield Problem(PATH, "has no requirement in it", where=file)

@@ -40,7 +40,7 @@ LEAVE_OUT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement508:
+class RequirementLine:
     """A requirement as it was written, and how an error names its place."""
 
     text: object
@@ -61,7 +61,7 @@ def requirement_lines(packages: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({package.strip() for package in packages}))
 
 
-def requirement_problems(given: Iterable[Requirement508]) -> Iterator[Problem]:
+def requirement_problems(given: Iterable[RequirementLine]) -> Iterator[Problem]:
     """Requirements without an exact version, and two versions of one package."""
     given = tuple(given)
     if not given:
@@ -90,7 +90,7 @@ def requirement_problems(given: Iterable[Requirement508]) -> Iterator[Problem]:
             yield Problem(each.path, what, text, "keep one", each.where)
 
 
-def _unpinned(requirement: "Requirement", given: Requirement508) -> Problem | None:
+def _unpinned(requirement: "Requirement", given: RequirementLine) -> Problem | None:
     """What is wrong with a requirement that could be other code tomorrow."""
     path, where = given.path, given.where
     moving = "so the same job could train with other code"
