@@ -226,7 +226,7 @@ class Shell:
         finally:
             timer.cancel()
             end_group(child.pid)
-            child.wait()
+            child.communicate()
         if code:
             why = f"it did not end within {limit():g} s" if is_late else failure_reason(said)
             fix = NO_INDEX if is_late or why.startswith(UNREACHABLE) else REMEDY
