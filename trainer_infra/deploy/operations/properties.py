@@ -186,11 +186,11 @@ class TrainJobProperties(ResourceProperties):
 
     @property
     def packages_at(self) -> str | None:
-        """Address of the packages' cache, empty for one of each pod; None where the target has its own."""
-        if self.target == names.TARGET_LOCAL:
-            return None
+        """Address of the packages' cache, empty for one of each pod; None where pods install none."""
         code = self.code
-        return (code.packages_at if code else "") or str(self.json.get("packagesAt") or "")
+        if code is None or self.target == names.TARGET_LOCAL:
+            return None
+        return code.packages_at or str(self.json.get("packagesAt") or "")
 
     @property
     def secret_data(self) -> Mapping[str, str]:
