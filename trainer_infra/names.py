@@ -284,7 +284,16 @@ OUTPUT_VARIABLE: Final = "TRAINER_INFRA_OUTPUT_"
 MOUNTS_VARIABLE: Final = "TRAINER_INFRA_MOUNTS"
 SECRET_MOUNT: Final = "/opt/trainer-infra/secret"  # noqa: S105  a folder
 CODE_VOLUME: Final = "trainer-infra-code"
+FILE_VOLUME: Final = "trainer-infra-file"
 SECRET_VOLUME: Final = "trainer-infra-secret"  # noqa: S105  a volume's name
+# Packages that pods install: their cache, wheels from a claim, and options among requirements.
+PACKAGES_MOUNT: Final = "/opt/trainer-infra/packages"
+PACKAGES_VOLUME: Final = "trainer-infra-packages"
+WHEELS_MOUNT: Final = "/opt/trainer-infra/wheels"
+WHEELS_VOLUME: Final = "trainer-infra-wheels"
+INSTALLER_OPTION: Final = "--"
+"""How a line of a job's packages begins that is no requirement."""
+FIND_LINKS: Final = "--find-links="
 SECRET_ARGS_KEY: Final = "secret_args.json"  # noqa: S105  a file's name
 SECRET_ARGS: Final = "TRAINER_INFRA_SECRET_ARGS"  # noqa: S105  the env variable with that file's path
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests import terminal
 from tests.cli.command import PROGRAM, Command, interrupt, until
+from tests.local.package_index import Package
 
 TRAIN = """
 def train(epochs=2, pause=0.0):
@@ -197,6 +198,16 @@ def test_a_python_file_runs_on_the_plain_runtime_unless_one_is_named(cli: Comman
     assert (done.err.splitlines()[0], done.err.count(first)) == (first, 1)
     named = cli("run", "plain.py", "--runtime", "plain-distributed")
     assert (named.code, first in named.err) == (0, False)
+
+
+def test_a_lock_file_is_installed_exactly(cli: Command) -> None:
+    amber = Package("amber", needs=("zinc",))
+    (cli.folder / amber.file).write_bytes(amber.wheel())
+    origin = f"--no-index\n--find-links {cli.folder}\n"
+    cli.write("own.lock", f"{origin}amber==1.0 --hash=sha256:{amber.sha256()}\n")
+    cli.write("plain.py", "import amber\nprint('amber', amber.VERSION)\n")
+    done = cli("run", "plain.py", "--package", "own.lock")
+    assert (done.code, done.out) == (0, "node-0-0: amber 1.0\n"), done.err
 
 
 def test_a_file_of_another_kind_is_told_what_to_do(cli: Command) -> None:

@@ -193,14 +193,6 @@ def test_a_quota_that_is_used_up_is_said(cluster: Cluster, world: World, job: Jo
     assert world.all_names() == {}
 
 
-def test_packages_are_refused_because_nobody_would_install_them(
-    cluster: Cluster, world: World, job: Job
-) -> None:
-    with pytest.raises(InvalidInput, match="packages: are installed on this machine only"):
-        cluster.submit(replace(job.submission(), packages=("numpy==2.4.0",)))
-    assert world.all_names() == {}
-
-
 def test_a_lost_run_that_is_adopted_is_not_run_again(
     cluster: Cluster, world: World, job: Job
 ) -> None:

@@ -8,7 +8,6 @@ import pytest
 from tests.cluster.submissions import Job
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster import unsupported_packages
 from trainer_infra.cluster.provider import unsupported_fields
 from trainer_infra.render import snapshot
 from trainer_infra.runs.run import Submission
@@ -63,12 +62,3 @@ def test_another_controller_is_refused() -> None:
     assert paths(job.submission()) == [
         ("TrainJob tj", "spec.managedBy", "kueue.x-k8s.io/multikueue")
     ]
-
-
-def test_packages_are_refused_with_what_to_do() -> None:
-    (problem,) = unsupported_packages.unsupported_packages(("numpy==2.4.0",))
-    assert str(problem) == (
-        "packages: are installed on this machine only; in a cluster the image has what the job "
-        "needs, got ['numpy==2.4.0']; build them into the image, and set trainer.image"
-    )
-    assert unsupported_packages.unsupported_packages(()) == ()

@@ -71,11 +71,28 @@ def test_a_preview_of_engine_controller_without_its_cluster_shows_the_trainjob(
     assert "JAX_COORDINATOR_ADDRESS" in shown
 
 
-def test_packages_are_refused_at_preview_because_nobody_would_install_them(nowhere: Stack) -> None:
+def test_a_preview_shows_how_pods_install_packages_and_what_to_do_about_it(nowhere: Stack) -> None:
     nowhere.program(JOB.format(packages=["six==1.17.0"]))
+    shown = nowhere.preview()
+    assert "/opt/trainer-infra/code/packages.py" in shown
+    assert "each pod installs the packages anew at each start" in shown
+
+    nowhere.run("config", "set", "trainer:packages", "/var/cache/packages")
+    shown = nowhere.preview()
+    assert "/var/cache/packages/default" in shown
+    assert "anew at each start" not in shown
+
+    member = (
+        '{"runtime": "jax-distributed", "trainer": CustomTrainer(train, packages=["six==1.17.0"])}'
+    )
+    nowhere.program(f'from trainer_infra import TrainJobs\nTrainJobs("sweep", {{"a": {member}}})')
+    shown = nowhere.preview()
+    assert "/var/cache/packages/default" in shown
+    assert "anew at each start" not in shown
+
+    nowhere.run("config", "set", "trainer:packages", "s3://packages")
     shown = nowhere.preview(ok=False)
-    assert "packages: are installed on this machine only" in shown
-    assert "build them into the image" in shown
+    assert "stack configuration trainer:packages: is no address of a folder" in shown
 
 
 def test_a_kubeconfig_that_is_missing_is_named(nowhere: Stack) -> None:

@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.e2e.cluster import Namespace
@@ -30,6 +30,8 @@ class Jobs:
     namespace: Namespace
     labels: Mapping[str, str] = field(default_factory=dict)
     """Of each TrainJob."""
+    packages: str = ""
+    """Address of the cache in which pods keep packages; empty for one of each pod."""
 
     @property
     def cluster(self) -> Cluster:
@@ -61,7 +63,8 @@ class Jobs:
             },
             "spec": {"runtimeRef": {"name": runtime.metadata.name}, "trainer": trainer, **spec},
         }
-        made = compose.compose(job, runtime, code, (), self.deciding())
+        deciding = replace(self.deciding(), package_cache=self.packages)
+        made = compose.compose(job, runtime, code, (), deciding)
         return self.cluster.submit(
             Submission(
                 job=made.job.to_wire(),
@@ -94,6 +97,12 @@ class Jobs:
         """Submit and wait until it has ended."""
         self.start(runtime, trainer, **spec)
         return self.finished()
+
+    def delete(self) -> None:
+        """Remove the run."""
+        run = self.now()
+        assert self.cluster.delete(RunKey(run.namespace, run.name, run.uid, OWNER)) == ""
+        eventually(lambda: self.cluster.get(self.namespace.name, "tj") is None)
 
     def lines(self) -> list[str]:
         """Every line that its pods have printed."""

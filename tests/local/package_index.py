@@ -4,10 +4,11 @@ import base64
 import hashlib
 import io
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Event, Thread
 
 from typing_extensions import override
@@ -48,8 +49,20 @@ class Package:
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w") as archive:
             for path, data in files.items():
-                archive.writestr(path, data)
+                # With a date of its own, so that two wheels are the same bytes.
+                archive.writestr(zipfile.ZipInfo(path), data)
         return made.getvalue()
+
+    def sha256(self) -> str:
+        return hashlib.sha256(self.wheel()).hexdigest()
+
+
+def wheel_folder(folder: Path, packages: Iterable[Package]) -> Path:
+    """The folder, made, with a wheel of each."""
+    folder.mkdir()
+    for each in packages:
+        (folder / each.file).write_bytes(each.wheel())
+    return folder
 
 
 def _digest(data: bytes) -> str:

@@ -3,13 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
+from trainer_infra import catalog
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.data import storage_scheme
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict, judge
-from trainer_infra.rules.pod_security import capabilities_added, run_as_non_root, seccomp
+from trainer_infra.rules.pod_security import capabilities_added, host_path, run_as_non_root, seccomp
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.supply_chain import image_digest
 from trainer_infra.rules.value import UNKNOWN
+from trainer_infra.trainers import code_mount, package_mounts
+from trainer_infra.trainers.code import Code
 
 POD = (
     "trainingRuntimeSpec",
@@ -85,3 +90,13 @@ def test_variables_that_only_a_patch_that_is_not_known_may_give() -> None:
     assert found is not None
     assert found.findings == ()
     assert (*PATCH[:3], "trainingRuntimeSpec", "template") in found.unseen
+
+
+@pytest.mark.parametrize(("cache", "paths"), [("/cache", ["/cache/vision"]), ("pvc://own/x", [])])
+def test_a_cache_of_packages_in_a_folder_of_the_node_is_one(cache: str, paths: list[str]) -> None:
+    code = Code({package_mounts.INSTALLING: ""}, ("six==1.17.0",), secret_args=False)
+    job = {"metadata": {"name": "digits", "namespace": "vision"}, "spec": {}}
+    runtime = catalog.get("torch-distributed")
+    attached, _ = code_mount.attach_code(job, runtime, code, cache=cache)
+    found = judged(host_path.RULE, "torch-distributed", **attached["spec"])
+    assert [each.got for each in (found.findings if found else ())] == paths

@@ -159,13 +159,13 @@ def test_wrong_shapes_are_refused_first(module: Load, problems: Problems) -> Non
         func_args=[1],  # type: ignore[arg-type]  # wrong on purpose
         args="a b",
         env={1: "x"},  # type: ignore[dict-item]  # wrong on purpose
-        packages="jax==1",
+        packages={"jax": "1"},  # type: ignore[arg-type]  # wrong on purpose
     )
     assert problems(trainer) == [
         "func_args: must be a mapping with text keys, got [1]",
-        "env: must be a mapping with text keys, got {1: 'x'}",
         "args: must be a list of texts, got 'a b'",
-        "packages: must be a list of texts, got 'jax==1'",
+        "env: must be a mapping with text keys, got {1: 'x'}",
+        "packages: must be a list of texts, got {'jax': '1'}",
     ]
 
 

@@ -35,6 +35,8 @@ PACKAGES: Final = (
     "openssh-client",
     "openssh-server",
     "python3",
+    "python3-pip",
+    "python3-venv",
 )
 """What is there beside Debian's smallest system."""
 

@@ -54,10 +54,9 @@ class EveryEngine(Target):
         self,
         job: JSONObject,
         objects: tuple[JSONObject, ...],
-        packages: Sequence[str] = (),
         controller: str = "",
     ) -> tuple[Problem, ...]:
-        return self._chosen.problems(job, objects, packages, controller)
+        return self._chosen.problems(job, objects, controller)
 
     @override
     def behaviour(

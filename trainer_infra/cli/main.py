@@ -224,7 +224,9 @@ def run(
     ] = None,
     package: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME==VERSION", help="Python: a requirement; repeatable."),
+        typer.Option(
+            metavar="NAME==VERSION", help="Python: a requirement, or a lock file; repeatable."
+        ),
     ] = None,
     plugin: Plugins = None,
     target: Annotated[
@@ -283,6 +285,39 @@ def crds(
     from trainer_infra.cli import crds as command
 
     typer.echo(command.crds_text(kinds or (), output.value), nl=False)
+
+
+@app.command()
+def lock(
+    requirements: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A requirements file.")
+    ] = Path("requirements.in"),
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The lock; else FILE with .lock."),
+    ] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="The oldest Python that it is for; else this one."),
+    ] = None,
+    image_has: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--image-has",
+            metavar="NAME",
+            help="A package of the image, left out with what only it needs; repeatable.",
+        ),
+    ] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Take the newest versions, not those of the lock.")
+    ] = False,
+) -> None:
+    """Resolve a job's packages once, into a lock file for CustomTrainer(packages=...)."""
+    from trainer_infra.cli import lock as command
+
+    command.lock_requirements(
+        command.LockRequest(requirements, output, python, tuple(image_has or ()), upgrade)
+    )
 
 
 app.command()(policy.check)

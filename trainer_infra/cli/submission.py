@@ -61,7 +61,7 @@ class Python:
     env: tuple[str, ...]
     """`KEY=VALUE`."""
     package: tuple[str, ...]
-    """Pinned requirements."""
+    """Pinned requirements, or the path of one lock file."""
     words: tuple[str, ...]
     """Arguments of a script."""
 
@@ -168,7 +168,7 @@ def _of_python(file: str, named: RunNaming, python: Python) -> Submission:
         num_nodes=python.nodes,
         resources_per_node={"cpu": python.cpu} if python.cpu else None,
         env=_pairs("--env", python.env),
-        packages=python.package,
+        packages=_packages(python.package),
     )
     packed = trainer.pack()
     if python.runtime is None:
@@ -208,6 +208,11 @@ def _submission(
         content=identity.content(job, code, runtime.to_wire()),
         plugins=plugins,
     )
+
+
+def _packages(given: Sequence[str]) -> Sequence[str] | str:
+    """Requirements, or the one lock file that is there."""
+    return given[0] if len(given) == 1 and Path(given[0]).is_file() else given
 
 
 def name_of(file: str) -> str:

@@ -24,6 +24,7 @@ from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
 from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
 """Inputs that are made of what the user wrote of a job."""
@@ -209,6 +210,20 @@ def kept_outputs(given: Any) -> Any:
 def outputs_root() -> str | None:
     """Where the stack keeps outputs that have no place of their own."""
     return pulumi.Config("trainer").get("outputs")
+
+
+def packages_cache(jobs: Iterable[TrainJobArgs]) -> str | None:
+    """Where the stack keeps packages that pods install; None where no trainer has any."""
+    trainers = (each.get("trainer") for each in jobs)
+    own = [each for each in trainers if isinstance(each, CustomTrainer)]
+    given = [package for each in own for package in (each.packages, each.packages_to_install)]
+    has_some = any(each is not None for each in given)
+    return pulumi.Config("trainer").get("packages") if has_some else None
+
+
+def shared_places(jobs: Iterable[TrainJobArgs]) -> dict[str, str | None]:
+    """Inputs of a batch that say where its stack keeps outputs and packages."""
+    return {"outputsAt": outputs_root(), "packagesAt": packages_cache(jobs)}
 
 
 def known_runtime(given: Any) -> Any:

@@ -1,6 +1,6 @@
 """The one door of secrets: whatever is secret outside of it is refused by its path.
 
-The door is `env` and `func_args` of a trainer and `env` of an initializer: `train_job_arguments`
+The door is `env`, `files` and `func_args` of a trainer and `env` of an initializer: `train_job_arguments`
 moves those values to `secretData`, the only input that stays encrypted. Any other input would be
 copied into what is rendered, and so stand in plain text in previews, states and objects (design
 rule 1). Called by `registration`, before a constructor registers its resource; what a transform
@@ -18,7 +18,7 @@ from trainer_infra.trainers.trainer import DOORS
 
 FIX: Final = (
     "pass a secret in env of the trainer or an initializer, as {'name': ..., 'value': Secret(...)}, "
-    "or in env or func_args of a CustomTrainer; a value that need not be hidden goes through "
+    "or in env, files or func_args of a CustomTrainer; a value that need not be hidden goes through "
     "pulumi.Output.unsecret"
 )
 """What to do about a secret in a wrong place."""

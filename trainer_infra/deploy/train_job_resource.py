@@ -66,6 +66,7 @@ class TrainJob(TrainerResource):
             "resource": resource_name,
             "waitFor": wait_for,
             "outputsAt": registration.outputs_root() if args.get("outputs") is not None else None,
+            "packagesAt": registration.packages_cache([args]),
             "owner": registration.owner_inputs(type(self), resource_name, opts),
         }
         closed = registration.closed_inputs(own, where)

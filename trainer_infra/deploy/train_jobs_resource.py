@@ -83,7 +83,7 @@ class TrainJobs(TrainerResource):
             "owner": registration.owner_inputs(type(self), resource_name, opts),
             "waitFor": wait_for,
             "maxParallel": max_parallel,
-            "outputsAt": registration.outputs_root(),
+            **registration.shared_places(jobs.values()),
             "jobs": jobs_shown,
             "texts": apart or None,
             "secretData": {name: each for name, each in secrets.items() if each is not None}

@@ -17,10 +17,16 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import disk_use, pip_installer, pip_settings, pod_environment, uv_installer
+from trainer_infra.local import (
+    disk_use,
+    installer,
+    pip_installer,
+    pip_settings,
+    pod_environment,
+    uv_installer,
+)
 from trainer_infra.local.children import Children, Command
 from trainer_infra.local.installer import Installer
-from trainer_infra.trainers.custom.packages import OPTION
 
 BEGIN: Final = "installing "
 """What the log begins with, before the packages."""
@@ -29,6 +35,8 @@ WITH: Final = " with "
 """In the log's first line between the packages and the installer."""
 TEMPORARY: Final = ".installing"
 """Folder for downloads in an environment that is being made."""
+REQUIREMENTS: Final = f"{TEMPORARY}/requirements.txt"
+"""The file of requirements that have hashes."""
 SHOWN: Final = 3
 """Packages that a line of progress names."""
 REASON: Final = 1000
@@ -61,11 +69,13 @@ async def make_environment(
     shell = _Shell(
         venv, pod_environment.inherited_environment(*pod_environment.INSTALLERS) | own, children
     )
+    text = installer.requirement_file(packages)
+    (venv / REQUIREMENTS).write_text(text, encoding="utf-8")
     try:
-        installer = await _installer(packages, shell)
-        for arguments in installer.commands:
-            code = await shell.run(arguments, installation_log(venv), installer.environment)
-            _check(packages, installation_log(venv), installer, code)
+        chosen = await _installer(packages, shell)
+        for arguments in chosen.commands:
+            code = await shell.run(arguments, installation_log(venv), chosen.environment)
+            _check(packages, installation_log(venv), chosen, code)
         shutil.rmtree(venv / TEMPORARY)
     except BaseException:
         shutil.rmtree(venv, ignore_errors=True)
@@ -136,10 +146,11 @@ async def _installer(packages: Sequence[str], shell: _Shell) -> Installer:
         if not unsayable:
             _begin(shell.venv, packages, "uv")
             variables = pip_settings.for_uv(settings, shell.environment)
-            return uv_installer.installer_for(uv, shell.venv, packages, variables)
+            wanted = installer.requirement_arguments(packages, shell.venv / REQUIREMENTS)
+            return uv_installer.installer_for(uv, shell.venv, wanted, variables)
         why = f", which has a setting that uv does not know: {unsayable}"
     _begin(shell.venv, packages, f"pip{why}")
-    return pip_installer.installer_for(shell.venv, packages)
+    return pip_installer.installer_for(shell.venv, packages, shell.venv / REQUIREMENTS)
 
 
 async def _pip_settings(shell: _Shell) -> Mapping[str, str]:
@@ -156,8 +167,9 @@ def _begin(venv: Path, packages: Sequence[str], installer: str) -> None:
 
 
 def _names(packages: Sequence[str]) -> list[str]:
-    """The packages, without the options that say which indexes they come from."""
-    return [each for each in sorted(packages) if not each.startswith(OPTION)]
+    """The packages, without options and hashes."""
+    wanted = [each for each in sorted(packages) if not each.startswith(names.INSTALLER_OPTION)]
+    return [each.partition(installer.HASH)[0] for each in wanted]
 
 
 def _lines(path: Path) -> list[str]:
@@ -168,13 +180,13 @@ def _lines(path: Path) -> list[str]:
         return []
 
 
-def _check(packages: Sequence[str], output: Path, installer: Installer, code: int) -> None:
+def _check(packages: Sequence[str], output: Path, used: Installer, code: int) -> None:
     """Raise why a command of the installer failed, if it did."""
     if code == 0:
         return
-    why = installer.reason(_lines(output)).rstrip(".")
+    why = used.reason(_lines(output)).rstrip(".")
     shown = why if len(why) <= REASON else f"{why[:REASON]}..."
     raise NotAvailable(
-        f"{BEGIN}{', '.join(_names(packages))} failed: {installer.name} exited with {code}: {shown} "
+        f"{BEGIN}{', '.join(_names(packages))} failed: {used.name} exited with {code}: {shown} "
         f"(all of its output is in {output})"
     )

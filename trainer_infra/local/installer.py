@@ -6,8 +6,13 @@ Kept by `pip_installer` and `uv_installer`, chosen and used by `packages`.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from trainer_infra import names
+
+HASH: Final = " --hash="
+"""What is between a requirement and each of its hashes."""
 _UNITS: Final = {"b": 1, "byte": 1, "bytes": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9} | {
     "kib": 2**10,
     "mib": 2**20,
@@ -45,6 +50,27 @@ class Installer:
     """How far it is, by the lines of its output and the bytes in its temporary folder."""
     reason: Callable[[Sequence[str]], str]
     """Why it failed, by the lines of its output."""
+
+
+def requirement_arguments(packages: Sequence[str], file: Path) -> list[str]:
+    """A job's packages as arguments, options first; in a file where they have hashes.
+
+    No installer takes hashes otherwise.
+
+    Args:
+        packages: options and requirements.
+        file: where `requirement_file` is written.
+    """
+    if not requirement_file(packages):
+        return sorted(packages)
+    options = [each for each in sorted(packages) if each.startswith(names.INSTALLER_OPTION)]
+    return [*options, "--require-hashes", "-r", str(file)]
+
+
+def requirement_file(packages: Sequence[str]) -> str:
+    """The text of that file; empty where no requirement has a hash."""
+    wanted = [each for each in sorted(packages) if not each.startswith(names.INSTALLER_OPTION)]
+    return "".join(f"{each}\n" for each in wanted) if any(HASH in each for each in wanted) else ""
 
 
 def size_shown(number: str, unit: str) -> int:

@@ -17,13 +17,19 @@ NEWEST: Final = 3
 """Versions of a package that a message has, of all that there are."""
 
 
-def installer_for(venv: Path, packages: Sequence[str]) -> Installer:
-    """The interpreter's own pip, if it has one: copying pip takes seconds."""
+def installer_for(venv: Path, packages: Sequence[str], file: Path) -> Installer:
+    """The interpreter's own pip, if it has one: copying pip takes seconds.
+
+    Args:
+        venv: the folder of the environment.
+        packages: requirements, and options.
+        file: where requirements with hashes are.
+    """
     own = find_spec("pip") is not None
     make = [sys.executable, "-m", "venv", *(["--without-pip"] if own else []), str(venv)]
     python = str(venv / "bin" / "python")
     pip = [sys.executable, "-m", "pip", "--python", python] if own else [python, "-m", "pip"]
-    install = [*pip, "install", *OPTIONS, *sorted(packages)]
+    install = [*pip, "install", *OPTIONS, *installer.requirement_arguments(packages, file)]
     return Installer("pip", (make, install), {}, installation_state, failure_reason)
 
 

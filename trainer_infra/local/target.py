@@ -1,7 +1,6 @@
 """This machine as a Target. Called by `deploy.operations.targets`, which chooses among targets."""
 
 import platform
-from collections.abc import Sequence
 
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
@@ -47,7 +46,6 @@ class ThisMachine:
         self,
         _job: JSONObject,
         objects: tuple[JSONObject, ...],
-        _packages: Sequence[str] = (),
         _controller: str = "",
     ) -> tuple[Problem, ...]:
         """What this machine cannot run."""

@@ -32,20 +32,20 @@ def uv_command() -> list[str] | None:
 
 
 def installer_for(
-    uv: Sequence[str], venv: Path, packages: Sequence[str], settings: Mapping[str, str]
+    uv: Sequence[str], venv: Path, wanted: Sequence[str], settings: Mapping[str, str]
 ) -> Installer:
     """The installer of one environment.
 
     Args:
         uv: how it is started.
         venv: the folder of the environment.
-        packages: requirements, and options that name their indexes.
+        wanted: arguments for requirements and options, as pip has them.
         settings: variables that say what pip is set to.
     """
     make = [sys.executable, "-m", "venv", "--without-pip", str(venv)]
     # Its lines about downloads are a part of its progress: they are wanted, and bars need a terminal.
     options = ["--color", "never", "--python", str(venv / "bin" / "python")]
-    wanted = [_told(each) for each in sorted(packages)]
+    wanted = [_told(each) for each in wanted]
     install = [*uv, "pip", "install", *options, *wanted]
     if any(each.startswith(INDEXES["--extra-index-url"]) for each in wanted):
         # To pip all indexes are equal; uv by itself would take the first that knows a name.

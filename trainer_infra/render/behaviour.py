@@ -22,6 +22,10 @@ class Behaviour:
     deviations: frozenset[Deviation] = ALL
     """Where ours is better than the reference; without one of them, exactly as the reference."""
 
+    package_cache: str | None = None
+    """Address of the folder in which pods keep packages that they install, empty for one of each pod;
+    None where the target installs them itself."""
+
     def ours(self, deviation: Deviation) -> bool:
         """Whether that deviation holds; otherwise the reference is followed in it."""
         return deviation in self.deviations

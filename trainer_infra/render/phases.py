@@ -36,6 +36,9 @@ class Launcher:
     """What stands before the program's path, of the names of the variables in spec.trainer.env."""
     jobs: tuple[str, ...] = ()
     """Replicated jobs besides those that train in whose container `node` it starts the program."""
+    nodes_begin_at: int = 0
+    """Index in the command of what runs on each node, where a step that prepares the node goes: 0 for
+    all of it; below 0 counted from the end, as of mpirun, which starts its last words on other nodes."""
 
 
 @dataclass(frozen=True, slots=True)

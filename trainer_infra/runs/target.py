@@ -5,7 +5,7 @@
 verb whose key says whose the run has to be changes nothing of one that is another owner's by now.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from trainer_infra.errors import Problem
@@ -97,11 +97,10 @@ class Target(Protocol):
         self,
         job: JSONObject,
         objects: tuple[JSONObject, ...],
-        packages: Sequence[str] = (),
         controller: str = "",
         /,
     ) -> tuple[Problem, ...]:
-        """What the place cannot run of a TrainJob, its objects and its packages; makes no request."""
+        """What the place cannot run of a TrainJob and its objects; makes no request."""
 
     def behaviour(
         self, plugins: tuple[Plugin, ...], owner: Owner, controller: str = "", /

@@ -8,7 +8,7 @@ import ast
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Self
@@ -17,7 +17,7 @@ from trainer_infra.json_values import JSONDict
 
 _PARSING = Lock()
 
-OURS = ("main.py", "lib/")
+OURS = ("main.py", "packages.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
 
 
@@ -34,34 +34,56 @@ class Code:
     files: Mapping[str, str]
     """Path in the mount -> text, exact."""
     packages: tuple[str, ...]
-    """Pinned requirements of the job's Python, sorted and unique, after the indexes they come from."""
+    """Options of an installer, each of which begins with two dashes, and pinned requirements of the job's
+    Python, sorted and unique."""
     secret_args: bool
     """Whether the file of secret arguments must be mounted."""
+    image_has_packages: bool = False
+    """Whether pods find the packages in their image."""
+    packages_at: str = ""
+    """Address of the cache of packages; empty for the stack's."""
+    references: Mapping[str, JSONDict] = field(default_factory=dict)
+    """Path of a file in the pod -> where its content is: `secretKeyRef` or `configMapKeyRef`."""
     launcher: tuple[str, ...] = ()
     """The command before the path of the program, in place of the runtime's: `("accelerate", "launch")`."""
 
     def to_wire(self) -> JSONDict:
         """The value as JSONDict, as a resource's inputs hold it."""
-        own = {"launcher": list(self.launcher)} if self.launcher else {}
-        return {
+        wire: JSONDict = {
             "files": dict(self.files),
             "packages": list(self.packages),
             "secretArgs": self.secret_args,
-            **own,
         }
+        # What is not said is left out: a digest is the same as in earlier releases.
+        if self.image_has_packages:
+            wire["imageHasPackages"] = True
+        if self.packages_at:
+            wire["packagesAt"] = self.packages_at
+        if self.references:
+            wire["references"] = dict(self.references)
+        if self.launcher:
+            wire["launcher"] = list(self.launcher)
+        return wire
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> Self:
         """The value that `to_wire` wrote."""
-        launcher = tuple(value.get("launcher") or ())
-        return cls(dict(value["files"]), tuple(value["packages"]), value["secretArgs"], launcher)
+        return cls(
+            dict(value["files"]),
+            tuple(value["packages"]),
+            value["secretArgs"],
+            bool(value.get("imageHasPackages")),
+            str(value.get("packagesAt") or ""),
+            dict(value.get("references") or {}),
+            tuple(value.get("launcher") or ()),
+        )
 
     def digest(self) -> str:
         """Eight hex digits of a sha256 over the content, the same in every process."""
         return content_hash(self.to_wire())
 
     def of_the_user(self) -> JSONDict:
-        """The wire form without what trainer_infra itself adds.
+        """The wire form without what trainer_infra itself adds, and without where packages are kept.
 
         A new release of ours brings another launcher, and a comment or a line more changes nothing;
         neither is a reason to train again (design rule 2): a driver that finds this part
@@ -69,7 +91,8 @@ class Code:
         """
         files = self.files.items()
         mine = {path: _meaning(path, text) for path, text in files if not path.startswith(OURS)}
-        return {**self.to_wire(), "files": mine}
+        wire = {key: each for key, each in self.to_wire().items() if key != "packagesAt"}
+        return {**wire, "files": mine}
 
 
 @lru_cache(maxsize=1024)

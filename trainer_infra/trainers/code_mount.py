@@ -5,10 +5,11 @@ rendering. Pure.
 """
 
 import hashlib
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -18,14 +19,19 @@ from trainer_infra.render import resolve
 from trainer_infra.render.launcher import launcher_on
 from trainer_infra.render.phases import Launcher, Plugin
 from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.trainers import package_mounts
 from trainer_infra.trainers.code import Code
 
-LONGEST_KEY = 240
+LONGEST_KEY: Final = 240
 """Characters of a path that a key keeps: Kubernetes allows 253, a hash takes 9."""
 
 
 def attach_code(
-    job: JSONDict, runtime: Runtime, code: Code | None, plugins: Iterable[Plugin] = PLUGINS
+    job: JSONDict,
+    runtime: Runtime,
+    code: Code | None,
+    plugins: Iterable[Plugin] = PLUGINS,
+    cache: str | None = None,
 ) -> tuple[JSONDict, tuple[JSONDict, ...]]:
     """Add code to a TrainJob, and name its own Secret wherever a reference stands for it.
 
@@ -34,6 +40,8 @@ def attach_code(
         runtime: the runtime it refers to; decides containers and, with the plugins, the command.
         code: what to run; None leaves command and mounts alone.
         plugins: what renders the job, of which one may have the framework's launcher.
+        cache: address of the folder in which pods keep packages that they install, empty for one of
+            each pod; None where the target installs them itself.
 
     Returns:
         The new TrainJob and the objects it needs besides.
@@ -48,10 +56,17 @@ def attach_code(
     made = config_map(job["metadata"], code)
     plugins = tuple(plugins)
     volumes, mounts = _volumes(made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
+    installing = cache is not None and package_mounts.INSTALLING in code.files
+    if cache is not None and installing:
+        namespace = job["metadata"].get("namespace") or names.DEFAULT_NAMESPACE
+        more = package_mounts.package_volumes(code.packages, cache, namespace)
+        volumes, mounts = [*volumes, *more[0]], [*mounts, *more[1]]
     mounted = mounting_patch(runtime, plugins, names.CODE_MANAGER, volumes, mounts)
     spec = {
         **spec,
-        "trainer": _trainer(spec.get("trainer") or {}, launcher_on(runtime, plugins), code),
+        "trainer": _trainer(
+            spec.get("trainer") or {}, launcher_on(runtime, plugins), code, installing=installing
+        ),
         "runtimePatches": [*(spec.get("runtimePatches") or ()), mounted],
     }
     return {**job, "spec": spec}, (made,)
@@ -82,13 +97,16 @@ def _own_secret_named(value: Any, name: str) -> Any:
     return copy
 
 
-def _trainer(trainer: JSONDict, launcher: Launcher, code: Code) -> JSONDict:
+def _trainer(trainer: JSONDict, launcher: Launcher, code: Code, *, installing: bool) -> JSONDict:
     env = list(trainer.get("env") or ())
     if code.secret_args:
         path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
         env.append({"name": names.SECRET_ARGS, "value": path})
-    start = code.launcher or launcher.command([each["name"] for each in env])
-    command = [*start, f"{names.CODE_MOUNT}/main.py"]
+    words = code.launcher or launcher.command([each["name"] for each in env])
+    # An image has it by the name of `python`, and so wheels fit.
+    step = ("python", f"{names.CODE_MOUNT}/{package_mounts.INSTALLING}") if installing else ()
+    at = 0 if code.launcher else launcher.nodes_begin_at
+    command = [*words[:at], *step, *words[at:], f"{names.CODE_MOUNT}/main.py"]
     return {**trainer, "command": command, **({"env": env} if env else {})}
 
 
@@ -115,7 +133,8 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
         job_metadata: the TrainJob's name, and its namespace where that is known.
         code: what is mounted.
     """
-    keys = _keys(code.files)
+    files = package_mounts.mounted_files(code)
+    keys = _keys(files)
     metadata = {"name": f"{job_metadata['name']}{names.CODE_SUFFIX}-{code.digest()}"}
     if "namespace" in job_metadata:
         metadata["namespace"] = job_metadata["namespace"]
@@ -124,19 +143,25 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
         "kind": "ConfigMap",
         "metadata": metadata,
         "immutable": True,
-        "data": {keys[path]: code.files[path] for path in sorted(code.files)},
+        "data": {keys[path]: files[path] for path in sorted(files)},
     }
 
 
 def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], list[JSONDict]]:
-    """Volumes of the code and the secret arguments, and their mounts."""
-    items = [{"key": key, "path": path} for path, key in _keys(code.files).items()]
+    """Volumes of the code, of files and of the secret arguments, and their mounts."""
+    items = [
+        {"key": key, "path": path}
+        for path, key in _keys(package_mounts.mounted_files(code)).items()
+    ]
     volumes: list[JSONDict] = [
         {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
     ]
     mounts: list[JSONDict] = [
         {"name": names.CODE_VOLUME, "mountPath": names.CODE_MOUNT, "readOnly": True}
     ]
+    for path, reference in sorted(code.references.items()):
+        volumes.append(_file_volume(path, reference, secret))
+        mounts.append(_file_mount(path))
     if code.secret_args:
         only = [{"key": names.SECRET_ARGS_KEY, "path": names.SECRET_ARGS_KEY}]
         volumes.append(
@@ -146,6 +171,28 @@ def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], 
             {"name": names.SECRET_VOLUME, "mountPath": names.SECRET_MOUNT, "readOnly": True}
         )
     return volumes, mounts
+
+
+def _file_volume(path: str, reference: Mapping[str, Any], secret: str) -> JSONDict:
+    """The volume of one file, which has nothing else in it."""
+    ((kind, of),) = reference.items()
+    items = {"items": [{"key": of["key"], "path": posixpath.basename(path)}]}
+    may_miss = {"optional": True} if of.get("optional") else {}
+    name = secret if of["name"] == names.OWN_SECRET else of["name"]
+    if kind == "secretKeyRef":
+        source = {"secret": {"secretName": name, **items, **may_miss}}
+    else:
+        source = {"configMap": {"name": name, **items, **may_miss}}
+    return {"name": _file_name(path), **source}
+
+
+def _file_mount(path: str) -> JSONDict:
+    file = posixpath.basename(path)
+    return {"name": _file_name(path), "mountPath": path, "subPath": file, "readOnly": True}
+
+
+def _file_name(path: str) -> str:
+    return f"{names.FILE_VOLUME}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
 
 
 def mounting_patch(

@@ -7,14 +7,21 @@ Pure.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline, snapshot
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.trainers import code_mount
+from trainer_infra.trainers import code_mount, package_mounts
 from trainer_infra.trainers.code import Code
+
+NO_CACHE: Final = (
+    "each pod installs the packages anew at each start; to keep them, run `pulumi config set "
+    "trainer:packages ADDRESS` with pvc://CLAIM/PATH, or /PATH, a folder of each node"
+)
+"""A warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,8 @@ def compose(
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
-    attached, extra = code_mount.attach_code(dict(job), runtime, code, behaviour.plugins)
+    cache = behaviour.package_cache
+    attached, extra = code_mount.attach_code(dict(job), runtime, code, behaviour.plugins, cache)
     for plugin in behaviour.plugins:
         attached = plugin.attach(attached, runtime) if plugin.attach else attached
     typed = TrainJob.from_wire(attached, where=f"TrainJob {job['metadata']['name']}")
@@ -61,7 +69,9 @@ def compose(
         *pipeline.completed_objects(others, typed, behaviour),
         *pipeline.render(typed, runtime, behaviour),
     )
-    said = pipeline.rendering_warnings(typed, runtime, behaviour)
+    said = [*pipeline.rendering_warnings(typed, runtime, behaviour)]
+    if code and cache == "" and package_mounts.INSTALLING in code.files:
+        said.append(NO_CACHE)
     warnings = tuple(f"TrainJob {typed.metadata.name}: {each}" for each in said)
     return Composition(typed, runtime, objects, warnings)
 

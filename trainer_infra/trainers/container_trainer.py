@@ -9,9 +9,9 @@ from typing import Any
 
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.custom import env_and_args
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.pod_arguments import PodArguments
+from trainer_infra.trainers.pods import env_and_args
+from trainer_infra.trainers.pods.pod_arguments import PodArguments
 from trainer_infra.trainers.trainer import PackedTrainer
 
 
@@ -34,7 +34,7 @@ class ContainerTrainer(PodArguments):
             InvalidInput: holds every problem, in the order of the fields.
         """
         command, args = as_python(self.command), as_python(self.args)
-        problems = [
+        problems = list(self.shape_problems()) or [
             *env_and_args.text_list_problems("command", command),
             *env_and_args.text_list_problems("args", args),
             *self.pod_problems(),

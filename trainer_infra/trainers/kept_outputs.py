@@ -18,10 +18,9 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
-from trainer_infra.trainers import code_mount
+from trainer_infra.trainers import code_mount, volume_address
 
-CLAIM: Final = "pvc://"
-FOLDER: Final = "/"
+CLAIM: Final = volume_address.CLAIM
 PLACE: Final = "{namespace}/{run}/{name}"
 """Below the place of all outputs, so that no run writes over another one's."""
 PLACEHOLDERS: Final = ("{namespace}", "{run}", "{name}")
@@ -29,8 +28,6 @@ FORMS: Final = "pvc://CLAIM/PATH, or a URI such as s3://BUCKET/PATH"
 
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]{0,30}[a-z0-9])?")
 _ADDRESS: Final = re.compile(r"(?P<scheme>[a-z][-+.a-z0-9]*)://(?P<rest>\S+)|/\S+")
-_CLAIM: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_CREDENTIALS: Final = re.compile(r"://[^/]*@")
 
 
 def output_problems(given: Any, root: str, *, with_folders: bool) -> Iterator[Problem]:
@@ -68,10 +65,10 @@ def _of_address(path: str, address: Any, *, with_folders: bool) -> Iterator[Prob
     forms = f"the path of a folder, {FORMS}" if with_folders else FORMS
     if found is None:
         yield Problem(path, "is no address", got=address, fix=f"write {forms}")
-    elif _CREDENTIALS.search(address):
+    elif volume_address.has_credentials(address):
         fix = "pass them in env as Secret(...)"
         yield Problem(path, "has credentials in it, and an address is shown", fix=fix)
-    elif found["scheme"] == "pvc" and not _CLAIM.fullmatch(found["rest"].partition("/")[0]):
+    elif found["scheme"] == "pvc" and not volume_address.names_claim(address):
         yield Problem(path, "names no volume claim", got=address, fix="write pvc://CLAIM/PATH")
     elif found["scheme"] in {None, "file"} and not with_folders:
         what = "is a folder of whichever machine a pod runs on, and is lost with the pod"
@@ -130,7 +127,7 @@ def attach_outputs(
         return job
     # The engine keeps no order of a mapping, and what is created must be what was shown.
     kept = dict(sorted(kept.items()))
-    folders = {name: each for name, each in kept.items() if each.startswith((CLAIM, FOLDER))}
+    folders = {name: each for name, each in kept.items() if volume_address.is_folder(each)}
     env = [
         {"name": output_variable(name), "value": output_mount(name) if name in folders else address}
         for name, address in kept.items()
@@ -138,8 +135,11 @@ def attach_outputs(
     trainer = job["spec"].get("trainer") or {}
     spec = {**job["spec"], "trainer": {**trainer, "env": [*(trainer.get("env") or ()), *env]}}
     if folders:
-        volumes = [_volume(*each) for each in folders.items()]
-        mounts = [_mount(*each) for each in folders.items()]
+        volumes, mounts = [], []
+        for name, address in folders.items():
+            volume = f"{names.OUTPUTS_VOLUME}-{name}"
+            volumes.append(volume_address.volume_of(volume, address))
+            mounts.append(volume_address.mount_of(volume, address, output_mount(name)))
         patch = code_mount.mounting_patch(runtime, plugins, names.OUTPUTS_MANAGER, volumes, mounts)
         spec["runtimePatches"] = [*(spec.get("runtimePatches") or ()), patch]
     said = {names.OUTPUTS: json.dumps(dict(kept))}
@@ -156,23 +156,3 @@ def output_variable(name: str) -> str:
 def output_mount(name: str) -> str:
     """Where an output that is a folder is mounted."""
     return f"{names.OUTPUTS_MOUNT}/{name}"
-
-
-def _volume(name: str, address: str) -> JSONDict:
-    """The volume of an output; of one claim there may be several, as its name identifies mounts."""
-    named = {"name": f"{names.OUTPUTS_VOLUME}-{name}"}
-    if address.startswith(CLAIM):
-        return {**named, "persistentVolumeClaim": {"claimName": _claim(address)[0]}}
-    return {**named, "hostPath": {"path": address, "type": "DirectoryOrCreate"}}
-
-
-def _mount(name: str, address: str) -> JSONDict:
-    path = _claim(address)[1] if address.startswith(CLAIM) else ""
-    below = {"subPath": path} if path else {}
-    return {"name": f"{names.OUTPUTS_VOLUME}-{name}", "mountPath": output_mount(name), **below}
-
-
-def _claim(address: str) -> tuple[str, str]:
-    """Name and path of an address in a claim."""
-    claim, _, path = address.removeprefix(CLAIM).partition("/")
-    return claim, path.strip("/")

@@ -1,6 +1,6 @@
 """A value that must not be shown by accident.
 
-Users write it in `env` and `func_args` of a CustomTrainer and in an initializer's token.
+Users write it in `env`, `files` and `func_args` of a CustomTrainer and in an initializer's token.
 `custom_trainer` moves the value to the job's own Secret and leaves a reference behind (design rule
 1).
 """

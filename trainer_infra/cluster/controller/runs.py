@@ -4,7 +4,6 @@ A run is a TrainJob, which Kubeflow Trainer's controller drives (`job_record`); 
 its own.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -18,7 +17,6 @@ from trainer_infra.cluster import (
     rights,
     run_lookup,
     served_kinds,
-    unsupported_packages,
 )
 from trainer_infra.cluster.controller import (
     adopt,
@@ -64,13 +62,9 @@ class ControlledCluster(ClusterRuns):
         self,
         job: JSONObject,
         objects: tuple[JSONObject, ...],
-        packages: Sequence[str] = (),
         controller: str = "",
     ) -> tuple[Problem, ...]:
-        return (
-            *unsupported_fields.unsupported_fields(job, objects, controller),
-            *unsupported_packages.unsupported_packages(packages),
-        )
+        return unsupported_fields.unsupported_fields(job, objects, controller)
 
     @override
     def behaviour(

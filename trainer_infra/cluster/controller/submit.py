@@ -20,7 +20,6 @@ from trainer_infra.cluster import (
     object_contents,
     ownership,
     refusal_explanation,
-    unsupported_packages,
 )
 from trainer_infra.cluster.controller import (
     adopt,
@@ -91,7 +90,6 @@ async def submit_run(
     problems = unsupported_fields.unsupported_fields(
         submission.job, submission.objects, submission.controller
     )
-    problems += unsupported_packages.unsupported_packages(submission.packages)
     if problems:
         raise InvalidInput(problems)
     metadata = submission.job["metadata"]

@@ -3,13 +3,12 @@
 What a run is stands in `record`; each verb has a file of its own.
 """
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
 
 from typing_extensions import override
 
-from trainer_infra.cluster import rights, run_lookup, served_kinds, unsupported_packages
+from trainer_infra.cluster import rights, run_lookup, served_kinds
 from trainer_infra.cluster.provider import (
     adopt,
     behaviour,
@@ -50,13 +49,9 @@ class Cluster(ClusterRuns):
         self,
         job: JSONObject,
         objects: tuple[JSONObject, ...],
-        packages: Sequence[str] = (),
         controller: str = "",
     ) -> tuple[Problem, ...]:
-        return (
-            *unsupported_fields.unsupported_fields(job, objects),
-            *unsupported_packages.unsupported_packages(packages),
-        )
+        return unsupported_fields.unsupported_fields(job, objects)
 
     @override
     def behaviour(

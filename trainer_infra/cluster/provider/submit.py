@@ -24,7 +24,6 @@ from trainer_infra.cluster import (
     ownership,
     refusal_explanation,
     run_labels,
-    unsupported_packages,
 )
 from trainer_infra.cluster.provider import adopt, delete, unsupported_fields
 from trainer_infra.cluster.provider import record as run_record
@@ -95,7 +94,6 @@ async def submit_run(
     job = submission.job
     whole = submission.objects
     problems = unsupported_fields.unsupported_fields(job, whole)
-    problems += unsupported_packages.unsupported_packages(submission.packages)
     if problems:
         raise InvalidInput(problems)
     others = [each for each in whole if not run_labels.is_record(each, job["metadata"]["name"])]

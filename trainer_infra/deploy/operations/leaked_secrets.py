@@ -33,7 +33,7 @@ def leaked_secrets(job: TrainJobProperties, shown: JSONObject) -> Iterator[Probl
             Problem(
                 path_text(path),
                 f"holds the value of secret {key!r} in plain text",
-                fix="pass it in env or func_args as Secret(...), and nowhere else",
+                fix="pass it in env, files or func_args as Secret(...), and nowhere else",
             )
             for path, text in json_leaves(place)
             if isinstance(text, str)

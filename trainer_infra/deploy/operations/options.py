@@ -15,7 +15,7 @@ from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.trainers import kept_outputs
+from trainer_infra.trainers import kept_outputs, volume_address
 
 OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
     (
@@ -35,6 +35,9 @@ OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
 """Options with their names in a program, what holds of each, and how that is said."""
 
 
+_CACHE: Final = "stack configuration trainer:packages"
+
+
 def option_problems(inputs: JSONObject) -> Iterator[Problem]:
     """Problems of the resource's own options."""
     for key, name, holds, what in OPTIONS:
@@ -45,6 +48,9 @@ def option_problems(inputs: JSONObject) -> Iterator[Problem]:
         is_local = inputs["target"] == targets.LOCAL
         root = outputs_root(TrainJobProperties(inputs))
         yield from kept_outputs.output_problems(inputs["outputs"], root, with_folders=is_local)
+    cache = inputs.get("packagesAt")
+    if cache is not None and inputs["target"] != targets.LOCAL:
+        yield from volume_address.address_problems(_CACHE, cache)
 
 
 def named_once(problems: Iterable[Problem], inputs: JSONObject) -> tuple[Problem, ...]:

@@ -1,12 +1,12 @@
-"""Where the outputs of a run are kept on the target that a stack chose. Pure.
+"""Where the outputs of a run are kept, and wheels are, on the target that a stack chose. Pure.
 
 `trainers.kept_outputs` has the addresses; here is what a target and a stack's configuration make of
-them. Called by `declared_run`, `rendering` and `options`.
+them. Called by `declared_run`, `rendering`, `options` and `train_job`.
 """
 
 from collections.abc import Mapping
 
-from trainer_infra import home_folders
+from trainer_infra import home_folders, names
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.trainers import kept_outputs
@@ -27,11 +27,23 @@ def output_places(job: TrainJobProperties, name: str) -> Mapping[str, str]:
     places = kept_outputs.output_addresses(given, outputs_root(job), run)
     if job.target != targets.LOCAL:
         return places
-    # The folder that stands for volume claims on this machine has one for each namespace in it.
-    volumes = f"{home_folders.state_home()}/volumes/{job.namespace}/"
-    return {
-        key: each.replace(kept_outputs.CLAIM, volumes)
-        if each.startswith(kept_outputs.CLAIM)
-        else each
-        for key, each in places.items()
-    }
+    return {key: _here(job, each) for key, each in places.items()}
+
+
+def packages_to_install(job: TrainJobProperties) -> tuple[str, ...]:
+    """The packages of a run as its target installs them: with wheels of a claim in its folder."""
+    if job.target != targets.LOCAL:
+        return job.packages
+    links = names.FIND_LINKS
+    return tuple(
+        f"{links}{_here(job, each.removeprefix(links))}" if each.startswith(links) else each
+        for each in job.packages
+    )
+
+
+def _here(job: TrainJobProperties, address: str) -> str:
+    """An address on this machine, where one folder stands for volume claims, with one for each namespace."""
+    if not address.startswith(kept_outputs.CLAIM):
+        return address
+    path = address.removeprefix(kept_outputs.CLAIM)
+    return f"{home_folders.state_home()}/volumes/{job.namespace}/{path}"

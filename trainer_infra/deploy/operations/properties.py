@@ -185,6 +185,14 @@ class TrainJobProperties(ResourceProperties):
         return tuple((self.json.get("code") or {}).get("packages") or ())
 
     @property
+    def packages_at(self) -> str | None:
+        """Address of the packages' cache, empty for one of each pod; None where pods install none."""
+        code = self.code
+        if code is None or self.target == names.TARGET_LOCAL:
+            return None
+        return code.packages_at or str(self.json.get("packagesAt") or "")
+
+    @property
     def secret_data(self) -> Mapping[str, str]:
         """Values of the run's own Secret."""
         return self.json.get("secretData") or {}

@@ -25,7 +25,7 @@ from trainer_infra.runs.target import Target
 from trainer_infra.trainers import compose, kept_outputs
 from trainer_infra.trainers.compose import Composition
 
-_BORN_WITH: Final = ("code", "plugins", "outputs", "controller")
+_BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
 """What a run keeps, besides name and runtime."""
 
 
@@ -67,7 +67,7 @@ def preview_run(
     run = compose_run(job, name, runtime, target)
     shown: Mapping[str, JSONObject] = by_role(run.objects, name)
     leaks = tuple(leaked_secrets(job, shown))
-    impossible = target.problems(run.job.to_wire(), run.objects, job.packages, job.controller)
+    impossible = target.problems(run.job.to_wire(), run.objects, job.controller)
     if leaks or impossible:
         raise InvalidInput((*leaks, *impossible))
     if same and _is_shown_alike(job, born):
@@ -91,6 +91,7 @@ def compose_run(
     job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
     behaviour = target.behaviour(plugins, properties.owner, properties.controller)
     secrets = sorted(properties.secret_data)
+    behaviour = replace(behaviour, package_cache=properties.packages_at)
     return compose.compose(job, runtime, properties.code, secrets, behaviour)
 
 

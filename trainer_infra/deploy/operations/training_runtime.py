@@ -85,7 +85,7 @@ def example_objects(
     except InvalidInput as error:
         problems = "; ".join(map(str, error.problems))
         return None, (f"no example is shown, a TrainJob on it has to say more: {problems}",)
-    impossible = target.problems(run.job.to_wire(), run.objects, (), properties.controller)
+    impossible = target.problems(run.job.to_wire(), run.objects, properties.controller)
     return rendering.by_role(run.objects, EXAMPLE), (*run.warnings, *map(str, impossible))
 
 

@@ -50,12 +50,21 @@ def main() -> None:
         print(USAGE, file=sys.stderr)  # noqa: T201  for who started it by hand
         os._exit(2)
     signal.signal(signal.SIGTERM, _end)
+    code = 0
+    if options and not os.environ.get(VARIABLE):
+        _say(kind, "no URI is given; nothing to do")
+    else:
+        code = _fetched(kind)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _fetched(kind: str) -> int:
+    """The exit code, after the one line that says why it is not 0."""
     code = 1
     try:
-        if options and not os.environ.get(VARIABLE):
-            _say(kind, "no URI is given; nothing to do")
-        else:
-            fetch(read_settings(kind))
+        fetch(read_settings(kind))
         code = 0
     except DownloadFailure as failure:
         _fail(kind, str(failure))
@@ -73,9 +82,7 @@ def main() -> None:
         traceback.print_tb(error.__traceback__)
         what = f"{type(error).__module__}.{type(error).__name__}"
         _fail(kind, f"ended by {what}; this is a bug in trainer_infra, please report it")
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    return code
 
 
 def fetch(settings: InitializerSettings) -> None:

@@ -142,7 +142,7 @@ def should_write(value: JSONObject, _job: TrainJob, observed: ObservedObjects) -
     return value["kind"] != "Secret" or observed.find("Secret", value["metadata"]["name"]) is None
 
 
-MPIRUN: Final = Launcher(mpirun, jobs=(names.NODE,))
+MPIRUN: Final = Launcher(mpirun, jobs=(names.NODE,), nodes_begin_at=-1)
 
 
 def _policy(draft: Draft) -> MPI:

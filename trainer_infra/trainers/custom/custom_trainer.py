@@ -4,24 +4,22 @@ Users construct it; the deploy room and the command line call `pack` at preview.
 goes to `code.attach_code`. The defects it avoids: SDK contract 3.2.
 """
 
-import functools
 import json
-import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
-from pathlib import Path
-from typing import Any, Final, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Final
 
-from trainer_infra import in_pod, names
-from trainer_infra.api import quantity
+from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers import package_mounts
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.custom import env_and_args, files, folder, func_args, function, packages
+from trainer_infra.trainers.custom import files, folder, func_args, function
 from trainer_infra.trainers.custom.source import CodeSource
 from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.pods import env_and_args, pod_library
+from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments, mapping_problems
 from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.trainer import PackedProgram
 
@@ -29,12 +27,13 @@ Train = Callable[..., object] | str | os.PathLike[str]
 
 KUBEFLOW: Final = {"func": "train", "packages_to_install": "packages"}
 """Names that the kubeflow SDK has for fields of ours."""
-SHORT = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
-VERBATIM = frozenset({"requests", "limits", "claims"})
+_NAMES_CALLBACKS: Final = re.compile(
+    r"trainer_infra\.callbacks\b|from\s+trainer_infra\s+import\b[^#\n]*\bcallbacks\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class CustomTrainer:
+class CustomTrainer(PythonPodArguments):
     """Trains with the user's own code: a function, a file or a folder."""
 
     train: Train | Input[str] | None = None
@@ -47,25 +46,9 @@ class CustomTrainer:
     numpy, and Secrets of them."""
     args: Input[Sequence[Input[str]] | None] = None
     """Arguments of a script, handed over exactly."""
-    num_nodes: Input[int | None] = None
-    """Pods; the runtime's number when not given."""
-    num_proc_per_node: Input[int | None] = None
-    """Processes in each pod; the runtime's rule when not given."""
-    resources_per_node: Input[Mapping[str, Any] | None] = None
-    """Amounts of each pod, for example `{"cpu": 1, "gpu": 2, "memory": "4Gi"}`, or
-    ResourceRequirements with `requests` and `limits`."""
-    env: Input[Mapping[str, Input[str] | Secret | Mapping[str, Any]] | None] = None
-    """Env variables: text, handed over exactly, a Secret, or `{"valueFrom": ...}`."""
-    image: Input[str | None] = None
-    """Container image; the runtime's when not given."""
-    packages: Input[Sequence[Input[str]] | None] = None
-    """Pinned requirements, `name==version`, that the local target installs."""
-    pip_index_urls: Input[Sequence[Input[str]] | None] = None
-    """Indexes that they come from, without credentials: the first replaces the installer's own, the
-    rest are asked as well."""
     func: Train | Input[str] | None = None
     """What the kubeflow SDK calls `train`."""
-    packages_to_install: Input[Sequence[Input[str]] | None] = None
+    packages_to_install: Input[Sequence[Input[str]] | str | os.PathLike[str] | None] = None
     """What the kubeflow SDK calls `packages`."""
 
     def pack(self) -> PackedProgram:
@@ -85,129 +68,66 @@ class CustomTrainer:
         Raises:
             InvalidInput: holds every problem, in the order of the fields.
         """
+        theirs = {name: own for name, own in KUBEFLOW.items() if getattr(self, name) is not None}
         twice = [
-            Problem(theirs, f"is the same as {ours}, and both are given", fix="keep one of them")
-            for theirs, ours in KUBEFLOW.items()
-            if getattr(self, theirs) is not None and getattr(self, ours) is not None
+            Problem(name, f"is the same as {own}, and both are given", fix="keep one of them")
+            for name, own in theirs.items()
+            if getattr(self, own) is not None
         ]
         if twice:
             raise InvalidInput(twice)
+        moved: dict[str, Any] = {own: getattr(self, name) for name, own in theirs.items()}
+        moved |= dict.fromkeys(theirs)
         try:
-            return _Plain.of(self).pack(provided)
+            return replace(self, **moved)._packed(provided)  # noqa: SLF001  of this class
         except InvalidInput as error:
-            used = {
-                ours: theirs
-                for theirs, ours in KUBEFLOW.items()
-                if getattr(self, theirs) is not None
-            }
+            used = {own: name for name, own in theirs.items()}
             raise InvalidInput(_called(each, used) for each in error.problems) from None
+
+    def _packed(self, provided: Collection[str]) -> PackedProgram:
+        """The same, of one in which nothing stands under a name of the kubeflow SDK."""
+        if problems := [*self._own_shapes(), *self.shape_problems()]:
+            raise InvalidInput(problems)
+        try:
+            source: CodeSource | None = _source(as_python(self.train))
+        except InvalidInput as error:
+            source = None
+            problems += error.problems
+        problems += [*self._code_problems(source, provided), *self.pod_problems()]
+        if problems or source is None:
+            raise InvalidInput(problems)
+        plain, secret = _split(as_python(self.func_args) or {})
+        code = self.code(_files(source, plain), secret_args=bool(secret))
+        mounted = package_mounts.mounted_files(code)
+        sizes = {path: len(text.encode()) for path, text in mounted.items()}
+        if over := tuple(folder.too_large(sizes, source.where)):
+            raise InvalidInput(over)
+        args = as_python(self.args) or ()
+        return PackedProgram(code, self.spec_trainer(args), self.secret_data() | _secret(secret))
+
+    def _own_shapes(self) -> Iterator[Problem]:
+        yield from mapping_problems("func_args", as_python(self.func_args))
+        args = as_python(self.args)
+        if args is not None and not isinstance(args, list | tuple):
+            yield Problem("args", "must be a list of texts", got=args)
+
+    def _code_problems(
+        self, source: CodeSource | None, provided: Collection[str]
+    ) -> Iterator[Problem]:
+        given, args = as_python(self.func_args) or {}, as_python(self.args) or ()
+        if source is not None:
+            yield from source.problems
+            yield from _kind(source, given, args)
+        yield from func_args.argument_problems(given)
+        if source is not None and source.function is not None:
+            yield from func_args.signature_problems(given, source.function, source.where, provided)
+        yield from env_and_args.text_list_problems("args", args)
 
 
 def _called(problem: Problem, used: Mapping[str, str]) -> Problem:
     """The problem with the field's name that the user wrote."""
     field, bracket, rest = problem.path.partition("[")
     return replace(problem, path=f"{used.get(field, field)}{bracket}{rest}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Plain:
-    """The fields of a CustomTrainer under our own names, with Python's own values in them."""
-
-    train: Any
-    func_args: Any
-    args: Any
-    num_nodes: Any
-    num_proc_per_node: Any
-    resources_per_node: Any
-    env: Any
-    image: Any
-    packages: Any
-    pip_index_urls: Any
-
-    @classmethod
-    def of(cls, trainer: CustomTrainer) -> Self:
-        """What a trainer was given."""
-        given = {each.name: getattr(trainer, each.name) for each in fields(cls)}
-        for theirs, ours in KUBEFLOW.items():
-            if getattr(trainer, theirs) is not None:
-                given[ours] = getattr(trainer, theirs)
-        return cls(**{name: as_python(value) for name, value in given.items()})
-
-    def pack(self, provided: Collection[str]) -> PackedProgram:
-        """As `CustomTrainer.packed_with`."""
-        problems = list(self._shapes())
-        if problems:
-            raise InvalidInput(problems)
-        try:
-            source: CodeSource | None = _source(self.train)
-        except InvalidInput as error:
-            source = None
-            problems += error.problems
-        problems += self._problems(source, provided)
-        if problems or source is None:
-            raise InvalidInput(problems)
-        plain, secret = _split(self.func_args or {})
-        wanted = packages.requirement_lines(self.packages or (), self.pip_index_urls or ())
-        code = Code(_files(source, plain), wanted, bool(secret))
-        sizes = {path: len(text.encode()) for path, text in code.files.items()}
-        over = tuple(folder.too_large(sizes, source.where))
-        if over:
-            raise InvalidInput(over)
-        return PackedProgram(code, self._trainer(), self._secret_data(secret))
-
-    def _shapes(self) -> Iterator[Problem]:
-        for path in ("func_args", "resources_per_node", "env"):
-            value = getattr(self, path)
-            if value is None:
-                continue
-            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-                yield Problem(path, "must be a mapping with text keys", got=value)
-        for path in ("args", "packages", "pip_index_urls"):
-            value = getattr(self, path)
-            if value is not None and not isinstance(value, list | tuple):
-                yield Problem(path, "must be a list of texts", got=value)
-
-    def _problems(self, source: CodeSource | None, provided: Collection[str]) -> Iterator[Problem]:
-        given = self.func_args or {}
-        if source is not None:
-            yield from source.problems
-            yield from _kind(source, given, self.args or ())
-        yield from func_args.argument_problems(given)
-        if source is not None and source.function is not None:
-            yield from func_args.signature_problems(given, source.function, source.where, provided)
-        yield from env_and_args.text_list_problems("args", self.args)
-        yield from whole_number("num_nodes", self.num_nodes)
-        yield from whole_number("num_proc_per_node", self.num_proc_per_node)
-        yield from resource_problems(self.resources_per_node or {})
-        yield from env_and_args.env_problems(self.env or {})
-        if self.image is not None and (not isinstance(self.image, str) or not self.image):
-            yield Problem("image", "must be an image's name", got=self.image)
-        yield from packages.requirement_problems(self.packages or ())
-        yield from packages.index_problems(self.pip_index_urls or (), self.packages or ())
-
-    def _trainer(self) -> dict[str, Any]:
-        resources = self.resources_per_node
-        made = {
-            "image": self.image,
-            "args": [env_and_args.literal_text(each) for each in self.args or ()] or None,
-            "env": env_and_args.env_entries(self.env or {}) or None,
-            "numNodes": self.num_nodes,
-            "numProcPerNode": self.num_proc_per_node,
-            "resourcesPerNode": resource_requirements(resources) if resources else None,
-        }
-        return {key: value for key, value in made.items() if value is not None}
-
-    def _secret_data(self, secret_args: Mapping[str, Secret]) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            env_and_args.secret_key(name): value.value
-            for name, value in (self.env or {}).items()
-            if isinstance(value, Secret)
-        }
-        if secret_args:
-            values = {name: secret.value for name, secret in sorted(secret_args.items())}
-            later = any(secret.later for secret in secret_args.values())
-            data[names.SECRET_ARGS_KEY] = values if later else json.dumps(values)
-        return data
 
 
 def _source(train: Train) -> CodeSource:
@@ -222,6 +142,15 @@ def _split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Secret]]
     return {name: value for name, value in given.items() if name not in secret}, secret
 
 
+def _secret(arguments: Mapping[str, Secret]) -> dict[str, Any]:
+    """What the job's own Secret has of secret arguments: one file."""
+    if not arguments:
+        return {}
+    values = {name: secret.value for name, secret in sorted(arguments.items())}
+    later = any(secret.later for secret in arguments.values())
+    return {names.SECRET_ARGS_KEY: values if later else json.dumps(values)}
+
+
 def _kind(source: CodeSource, given: Mapping[str, Any], args: Sequence[str]) -> Iterator[Problem]:
     """Arguments of the other kind of code."""
     script = source.launch.get("script")
@@ -233,90 +162,13 @@ def _kind(source: CodeSource, given: Mapping[str, Any], args: Sequence[str]) -> 
         yield Problem("args", what, fix="give func_args", where=source.where)
 
 
-def whole_number(path: str, value: Any) -> Iterator[Problem]:
-    """A count that is none."""
-    if value is not None and (type(value) is not int or value < 1):
-        yield Problem(path, "must be a whole number from 1", got=value)
-
-
 def _files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
-    """The whole content of the code mount."""
+    """The code and its arguments, with what starts it."""
+    names_callbacks = any(_NAMES_CALLBACKS.search(text) for text in source.files.values())
     return {
-        **own_files(SHIPPED),
-        **(own_files(CALLBACKS) if _has_callbacks(source) else {}),
+        **pod_library.launcher_files(),
+        **(pod_library.callback_files() if names_callbacks else {}),
         "launch.json": json.dumps(source.launch),
         "args.json": json.dumps(dict(sorted(plain.items()))),
         **{f"source/{path}": text for path, text in source.files.items()},
     }
-
-
-SHIPPED: Final = ("report.py", "storage.py", "in_pod/report.py", "in_pod/storage.py")
-"""Files of the package that travel for images which lack it."""
-CALLBACKS: Final = ("callbacks.py", "in_pod/callbacks/*.py")
-"""The same for code that names the callbacks: what travels with every job has its price in a cluster."""
-_NAMES_CALLBACKS: Final = re.compile(
-    r"trainer_infra\.callbacks\b|from\s+trainer_infra\s+import\b[^#\n]*\bcallbacks\b"
-)
-
-
-def _has_callbacks(source: CodeSource) -> bool:
-    return any(_NAMES_CALLBACKS.search(text) for text in source.files.values())
-
-
-@functools.cache
-def own_files(patterns: Sequence[str] = SHIPPED) -> dict[str, str]:
-    """What we add to the user's code: the launcher, and modules of ours for images that lack them."""
-    package = Path(in_pod.__file__).parents[1]
-    shipped = [path for pattern in patterns for path in sorted(package.glob(pattern))]
-    return {
-        "main.py": (package / "in_pod" / "main.py").read_text(encoding="utf-8"),
-        "lib/trainer_infra/__init__.py": "",
-        "lib/trainer_infra/in_pod/__init__.py": "",
-        **{
-            f"lib/trainer_infra/{path.relative_to(package).as_posix()}": path.read_text("utf-8")
-            for path in shipped
-        },
-    }
-
-
-def resource_requirements(resources: Mapping[str, Any]) -> dict[str, Any]:
-    """ResourceRequirements with equal requests and limits; one that has them already as it is."""
-    if VERBATIM & resources.keys():
-        return dict(resources)
-    # The published schema knows whole numbers and text, no fractions.
-    amounts = {
-        SHORT.get(name, name): str(amount) if isinstance(amount, float) else amount
-        for name, amount in resources.items()
-    }
-    return {"requests": amounts, "limits": dict(amounts)}
-
-
-def resource_problems(resources: Mapping[str, Any]) -> Iterator[Problem]:
-    """Amounts that are none, and two notations at once."""
-    if VERBATIM & resources.keys():
-        for name in resources.keys() - VERBATIM:
-            what = "stands beside requests or limits"
-            fix = "move it into both, or give amounts only"
-            yield Problem(f"resources_per_node.{name}", what, fix=fix)
-        return
-    for name, amount in resources.items():
-        path = f"resources_per_node.{name}"
-        if SHORT.get(name, name) != name and SHORT[name] in resources:
-            yield Problem(path, f"is the same as {SHORT[name]}", fix="keep one of them")
-        if isinstance(amount, bool) or not isinstance(amount, str | int | float):
-            fix = 'give a number, or a text such as "4Gi"'
-            yield Problem(path, "is not an amount", got=amount, fix=fix)
-        elif isinstance(amount, float) and not math.isfinite(amount):
-            yield Problem(path, "is not an amount", got=amount, fix="give a finite number")
-        elif isinstance(amount, str) and not _is_quantity(amount):
-            meant = quantity.nearest_quantity(amount)
-            fix = f"did you mean {meant}?" if meant else ""
-            yield Problem(path, f"must be {quantity.WORDS}", got=amount, fix=fix)
-
-
-def _is_quantity(amount: str) -> bool:
-    try:
-        quantity.parse_quantity(amount)
-    except ValueError:
-        return False
-    return True

@@ -13,6 +13,7 @@ from pathlib import Path
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.custom import folder, source
 from trainer_infra.trainers.custom.source import CodeSource, Function
+from trainer_infra.trainers.shown_path import shown_path
 
 LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulumi program's own"
 
@@ -39,11 +40,11 @@ def read_path(train: str) -> CodeSource:
     if path.is_file() and path.suffix == ".py" and len(rest) <= 1:
         files = folder.texts_of(path.parent, [path.name])
         trees = folder.syntax_trees(path.parent, files)
-        where = source.shown_path(path.parent)
+        where = shown_path(path.parent)
         fix = f'give the folder: CustomTrainer("{":".join([where, path.name, *rest])}")'
         alone = tuple(source.left_behind(trees[path.name], path, path.name, fix))
         if not rest:
-            return CodeSource(files, {"script": path.name}, None, source.shown_path(path), alone)
+            return CodeSource(files, {"script": path.name}, None, shown_path(path), alone)
         found = _called(path.parent, [path.name, *rest], trees, files)
         return replace(found, problems=(*alone, *found.problems))
     raise InvalidInput([_misread(train, path)])
@@ -61,7 +62,7 @@ def _misread(train: str, path: Path) -> Problem:
 
 def _script(root: Path, entry: str, files: Mapping[str, str]) -> CodeSource:
     problems = () if entry in files else (_no_entry(root, entry, files),)
-    return CodeSource(files, {"script": entry}, None, source.shown_path(root / entry), problems)
+    return CodeSource(files, {"script": entry}, None, shown_path(root / entry), problems)
 
 
 def _no_entry(root: Path, entry: str, files: Mapping[str, str]) -> Problem:
@@ -70,7 +71,7 @@ def _no_entry(root: Path, entry: str, files: Mapping[str, str]) -> Problem:
     what = "the folder has no such file"
     if (root / entry).is_file():
         what, fix = "is a file of the folder that does not travel", LEFT_OUT
-    return Problem("train", what, got=entry, fix=fix, where=source.shown_path(root))
+    return Problem("train", what, got=entry, fix=fix, where=shown_path(root))
 
 
 def _called(
@@ -82,10 +83,10 @@ def _called(
     launch = {"module": module, "function": entry[1]}
     problem = _unimportable(root, path, files)
     if problem:
-        return CodeSource(files, launch, None, source.shown_path(root), (problem,))
+        return CodeSource(files, launch, None, shown_path(root), (problem,))
     definition = _top_level(trees[path]).get(entry[1])
     line = definition.lineno if definition else 1
-    where = f"{source.shown_path(root / path)}:{line}"
+    where = f"{shown_path(root / path)}:{line}"
     problems = tuple(_function_problems(trees[path], entry[1], where))
     # A decorator may have changed what the function takes.
     plain = definition if definition and not definition.decorator_list else None
@@ -97,7 +98,7 @@ def _unimportable(root: Path, path: str, files: Mapping[str, str]) -> Problem | 
     stem = path.removesuffix(".py")
     if path in files and ("." in stem or stem == "__main__"):
         what = "cannot be imported as a module under this name"
-        return Problem("train", what, fix="rename it", where=source.shown_path(root / path))
+        return Problem("train", what, fix="rename it", where=shown_path(root / path))
     return None if path in files else _no_entry(root, path, files)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.custom.source import shown_path
+from trainer_infra.trainers.shown_path import shown_path
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

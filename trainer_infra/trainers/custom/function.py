@@ -19,6 +19,7 @@ from typing import Any
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.custom import source
 from trainer_infra.trainers.custom.source import CodeSource, Function
+from trainer_infra.trainers.shown_path import shown_path
 
 LAZY = __future__.annotations.compiler_flag
 # Consoles and notebooks put these among the builtins; a pod does not have them.
@@ -39,7 +40,7 @@ def read_function(train: Callable[..., object]) -> CodeSource:
     text = _alone(original, lines, node)
     file = Path(original.__code__.co_filename)
     name = f"{file.stem if file.stem.isidentifier() else node.name}.py"
-    where = f"{source.shown_path(file)}:{node.lineno}"
+    where = f"{shown_path(file)}:{node.lineno}"
     problems = (
         *source.never_runs(node, where),
         *_decorated(original, node, where),
@@ -73,7 +74,7 @@ def _no_function(train: Any) -> Problem:
 
 def _place(function: Any) -> str:
     code = getattr(function, "__code__", None)
-    return f"{source.shown_path(code.co_filename)}:{code.co_firstlineno}" if code else ""
+    return f"{shown_path(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
 
 def _definition(function: FunctionType) -> tuple[list[str], Function]:
@@ -185,7 +186,7 @@ def _undefined(function: FunctionType, text: str) -> Iterator[Problem]:
             "train",
             f"function {function.__name__} uses {name}, {what}",
             fix=f"{fix}, or {_give_file(function)}",
-            where=f"{source.shown_path(function.__code__.co_filename)}:{line}",
+            where=f"{shown_path(function.__code__.co_filename)}:{line}",
         )
 
 
@@ -207,7 +208,7 @@ def _give_file(function: FunctionType) -> str:
     name = function.__name__
     if function.__module__ == "__main__":
         return f'move it to a file of its own: CustomTrainer("{name}.py:{name}")'
-    file = source.shown_path(function.__code__.co_filename)
+    file = shown_path(function.__code__.co_filename)
     return f'give the file: CustomTrainer("{file}:{name}")'
 
 
@@ -215,7 +216,7 @@ def _give_folder(function: FunctionType) -> str:
     """The same for everything beside its file."""
     name = function.__name__
     file = Path(function.__code__.co_filename)
-    where = source.shown_path(file.parent)
+    where = shown_path(file.parent)
     if function.__module__ == "__main__":
         return f'move it to a file of its own and give the folder: "{where}:{name}:{name}"'
     return f'give the folder: CustomTrainer("{where}:{file.stem}:{name}")'

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainer_infra.errors import Problem
+from trainer_infra.trainers.shown_path import shown_path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -29,13 +30,6 @@ class CodeSource:
     """File and line of that function, or the file."""
     problems: tuple[Problem, ...] = ()
     """Everything that is wrong with it."""
-
-
-def shown_path(path: str | Path) -> str:
-    """A path as messages show it: from the working directory when it lies there."""
-    full = Path(path)
-    here = Path.cwd()
-    return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)
 
 
 def never_runs(function: Function, where: str) -> Iterator[Problem]:

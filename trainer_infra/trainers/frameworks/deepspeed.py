@@ -46,7 +46,7 @@ class DeepSpeed(CustomTrainer):
     def pack(self) -> PackedProgram:
         """As `CustomTrainer.pack`, with the framework's part."""
         given = as_python(self.config) or {}
-        problems = tuple(self._problems(given))
+        problems = tuple(self._framework_problems(given))
         whole = {} if problems else {**given, ZERO: {**self._zero(), **dict(given.get(ZERO) or {})}}
         framework = PreparedFramework("deepspeed", {"config": whole}, ("config",))
         return framework.packed(self, problems)
@@ -56,7 +56,7 @@ class DeepSpeed(CustomTrainer):
         parameters = {"offload_param": _CPU} if self.offload == "parameters" else {}
         return {"stage": as_python(self.zero), **offloaded, **parameters}
 
-    def _problems(self, given: Any) -> Iterator[Problem]:
+    def _framework_problems(self, given: Any) -> Iterator[Problem]:
         if self.zero not in STAGES or isinstance(self.zero, bool):
             yield Problem("zero", "is no stage of ZeRO", got=self.zero, fix="use 0, 1, 2 or 3")
         if self.offload is not None and self.offload not in OFFLOADS:

@@ -45,9 +45,9 @@ class Fsdp2(CustomTrainer):
         names = ("tensor_parallel", "precision", "cpu_offload", "reshard_after_forward")
         settings = {name: as_python(getattr(self, name)) for name in names}
         framework = PreparedFramework("fsdp2", settings, ("mesh", "shard"))
-        return framework.packed(self, self._problems())
+        return framework.packed(self, self._framework_problems())
 
-    def _problems(self) -> Iterator[Problem]:
+    def _framework_problems(self) -> Iterator[Problem]:
         tensor, processes = as_python(self.tensor_parallel), as_python(self.num_proc_per_node)
         if type(tensor) is not int or tensor < 1:
             yield Problem("tensor_parallel", "must be a whole number from 1", got=tensor)

@@ -40,9 +40,9 @@ class HuggingFaceTrainer(CustomTrainer):
         known = {name: each for name, each in dict(given).items() if each is not None}
         settings = {"options": known, "output": self.output}
         framework = PreparedFramework("hugging_face", settings, ("arguments",))
-        return framework.packed(self, self._problems(given))
+        return framework.packed(self, self._framework_problems(given))
 
-    def _problems(self, given: Any) -> Iterator[Problem]:
+    def _framework_problems(self, given: Any) -> Iterator[Problem]:
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
             yield Problem("options", "must be a mapping with text keys", got=given)
             return

@@ -31,9 +31,9 @@ class Jax(CustomTrainer):
     def pack(self) -> PackedProgram:
         """As `CustomTrainer.pack`, with the framework's part."""
         framework = PreparedFramework("jax", {"axes": as_python(self.axes)}, ("mesh",))
-        return framework.packed(self, self._problems())
+        return framework.packed(self, self._framework_problems())
 
-    def _problems(self) -> Iterator[Problem]:
+    def _framework_problems(self) -> Iterator[Problem]:
         axes = as_python(self.axes)
         if (
             not isinstance(axes, Mapping)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.custom import custom_trainer
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+from trainer_infra.trainers.pods import pod_library
 from trainer_infra.trainers.trainer import PackedProgram
 
 
@@ -50,16 +50,7 @@ class PreparedFramework:
         framework = {"name": self.name, "settings": self.settings}
         files = {
             **packed.code.files,
-            **custom_trainer.own_files(("in_pod/frameworks/__init__.py", *self._files())),
+            **pod_library.framework_files(self.name),
             "launch.json": json.dumps({**launch, "framework": framework}),
         }
         return replace(packed, code=replace(packed.code, files=files))
-
-    def _files(self) -> tuple[str, ...]:
-        return tuple(
-            f"in_pod/frameworks/{each}.py" for each in (self.name, *SHARED.get(self.name, ()))
-        )
-
-
-SHARED: Mapping[str, tuple[str, ...]] = {"fsdp2": ("torch_group",)}
-"""Files that a framework's file imports."""

@@ -11,11 +11,11 @@ from typing_extensions import override
 
 from trainer_infra.errors import Problem
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.custom import custom_trainer
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.pods import pod_resources
 from trainer_infra.trainers.trainer import PackedProgram
 
 
@@ -40,9 +40,9 @@ class XGBoost(CustomTrainer):
             "rounds": as_python(self.rounds),
         }
         framework = PreparedFramework("xgboost", settings, ("parameters", "rounds"))
-        return framework.packed(self, self._problems())
+        return framework.packed(self, self._framework_problems())
 
-    def _problems(self) -> Iterator[Problem]:
+    def _framework_problems(self) -> Iterator[Problem]:
         given = as_python(self.parameters) or {}
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
             yield Problem("parameters", "must be a mapping with text keys", got=given)
@@ -51,4 +51,4 @@ class XGBoost(CustomTrainer):
             for each in schema.problems(given, "xgboost.train", {}):
                 path = each.path.replace("options", "parameters", 1)
                 yield Problem(path, each.what, each.got, each.fix)
-        yield from custom_trainer.whole_number("rounds", as_python(self.rounds))
+        yield from pod_resources.whole_number("rounds", as_python(self.rounds))

@@ -11,10 +11,9 @@ from typing import Any
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.custom import custom_trainer
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
-from trainer_infra.trainers.pod_arguments import PythonPodArguments
+from trainer_infra.trainers.pods import pod_library
+from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 from trainer_infra.trainers.trainer import PackedProgram
 
 
@@ -57,13 +56,13 @@ class LibraryProgram:
             InvalidInput: holds every problem of settings, options and pods.
         """
         given = as_python(options) or {}
-        problems = [*self._problems(given), *pods.pod_problems(), *pods.python_problems()]
+        problems = list(pods.shape_problems()) or [*self._problems(given), *pods.pod_problems()]
         if problems:
             raise InvalidInput(problems)
         settings = {each.option: each.value for each in self.settings}
         line = [*self.words, *self.schema.command_line({**settings, **given})]
-        files = {**custom_trainer.own_files(), "launch.json": json.dumps({"program": self.module})}
-        code = Code(files, pods.requirement_lines(), secret_args=False, launcher=self.launcher)
+        launch = {"launch.json": json.dumps({"program": self.module})}
+        code = pods.code(pod_library.launcher_files() | launch, launcher=self.launcher)
         return PackedProgram(code, pods.spec_trainer(line), pods.secret_data())
 
     def _problems(self, given: Any) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import option_schema
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
 from trainer_infra.trainers.libraries.lora import LoraArgs, lora_problems
-from trainer_infra.trainers.pod_arguments import PythonPodArguments
+from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 from trainer_infra.trainers.trainer import PackedProgram
 
 Stage: TypeAlias = Literal["pt", "sft", "rm", "ppo", "dpo", "kto"]

@@ -16,8 +16,6 @@ from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render.torchtune import MANAGED
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.custom import custom_trainer
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import option_schema
 from trainer_infra.trainers.libraries.library_program import (
@@ -27,7 +25,8 @@ from trainer_infra.trainers.libraries.library_program import (
 )
 from trainer_infra.trainers.libraries.lora import LoraArgs, lora_problems
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
-from trainer_infra.trainers.pod_arguments import PythonPodArguments
+from trainer_infra.trainers.pods import pod_library
+from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 from trainer_infra.trainers.trainer import PackedTrainer
 
 Recipe: TypeAlias = Literal[
@@ -104,7 +103,7 @@ class TorchTune(PythonPodArguments):
             InvalidInput: holds every problem, in the order of the fields.
         """
         given, lora = as_python(self.options) or {}, as_python(self.lora)
-        if problems := (*self._of_recipe(), *lora_problems(lora)):
+        if problems := (*self._of_recipe(), *lora_problems(lora), *self.shape_problems()):
             raise InvalidInput(problems)
         settings, schema = tuple(self._settings(lora)), self._schema()
         program = f"tune run {self.recipe}" if self.recipe else "tune run"
@@ -112,7 +111,6 @@ class TorchTune(PythonPodArguments):
             *setting_problems(schema, settings, program),
             *_option_problems(schema, given, settings, program, by_runtime=self.recipe is None),
             *self.pod_problems(),
-            *self.python_problems(),
         )
         if problems:
             raise InvalidInput(problems)
@@ -167,12 +165,7 @@ class TorchTune(PythonPodArguments):
         torchrun = [f"--nproc_per_node={processes}"] if distributed else []
         args = ["run", *torchrun, str(self.recipe), "--config", str(self.config), *line]
         launch = {"launch.json": json.dumps({"program": PROGRAM})}
-        code = Code(
-            custom_trainer.own_files() | launch,
-            self.requirement_lines(),
-            secret_args=False,
-            launcher=("python",),
-        )
+        code = self.code(pod_library.launcher_files() | launch, launcher=("python",))
         return PackedTrainer(code, self.spec_trainer(args), self.secret_data())
 
 

@@ -21,11 +21,9 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import owner_from_json
 from trainer_infra.trainers.code import content_hash
 
-SHARED: Final = ("target", "engine", "plugins", "maxParallel", "outputsAt")
+SHARED: Final = ("target", "engine", "plugins", "maxParallel", "outputsAt", "packagesAt")
 """Inputs that all members have in common, as they are declared."""
-APART: Final = frozenset(
-    {"target", "engine", "maxParallel", "outputsAt", "resource", "owner", "secretData"}
-)
+APART: Final = frozenset({*SHARED, "resource", "owner", "secretData"} - {"plugins"})
 """Properties of a TrainJob that a batch does not keep in `jobs`."""
 SHOWN: Final = frozenset({"runtime", "rendered"})
 """Inputs that the state has once, as inputs: no program reads them among the outputs."""

@@ -1,0 +1,196 @@
+"""The arguments of every trainer that are about its pods, and what spec.trainer and the code have of them.
+
+Called by `container_trainer`, `custom` and `libraries`, whose trainers inherit it.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import override
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONDict
+from trainer_infra.trainers import volume_address
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.pods import (
+    env_and_args,
+    file_mounts,
+    lock_file,
+    packages,
+    pod_library,
+    pod_resources,
+)
+from trainer_infra.trainers.secret import Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodArguments:
+    """Counts, resources, environment and files of the pods."""
+
+    num_nodes: Input[int | None] = None
+    """Pods; the runtime's number when not given."""
+    num_proc_per_node: Input[int | None] = None
+    """Processes in each pod; the runtime's rule when not given."""
+    resources_per_node: Input[Mapping[str, Any] | None] = None
+    """Amounts of each pod, for example `{"cpu": 1, "gpu": 2, "memory": "4Gi"}`, or
+    ResourceRequirements with `requests` and `limits`."""
+    env: Input[Mapping[str, Input[str] | Secret | Mapping[str, Any]] | None] = None
+    """Env variables: text, handed over exactly, a Secret, or `{"valueFrom": ...}`."""
+    image: Input[str | None] = None
+    """Container image; the runtime's when not given."""
+
+    def shape_problems(self) -> Iterator[Problem]:
+        """Fields of the pods that are of another kind than they can be; the rest is judged without these."""
+        for path in ("resources_per_node", "env"):
+            yield from mapping_problems(path, as_python(getattr(self, path)))
+
+    def pod_problems(self) -> Iterator[Problem]:
+        """What is wrong with them, in the order of the fields."""
+        for path in ("num_nodes", "num_proc_per_node"):
+            yield from pod_resources.whole_number(path, as_python(getattr(self, path)))
+        yield from pod_resources.resource_problems(as_python(self.resources_per_node) or {})
+        yield from env_and_args.env_problems(as_python(self.env) or {})
+        if self.image is not None and (not isinstance(self.image, str) or not self.image):
+            yield Problem("image", "must be an image's name", got=self.image)
+
+    def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
+        """`spec.trainer` in wire form, with the arguments of its program."""
+        resources, env = as_python(self.resources_per_node), as_python(self.env)
+        amounts = pod_resources.resource_requirements(resources) if resources else None
+        made = {
+            "image": self.image,
+            "args": [env_and_args.literal_text(each) for each in args] or None,
+            "env": env_and_args.env_entries(env or {}) or None,
+            "numNodes": as_python(self.num_nodes),
+            "numProcPerNode": as_python(self.num_proc_per_node),
+            "resourcesPerNode": amounts,
+        }
+        return {key: value for key, value in made.items() if value is not None}
+
+    def secret_data(self) -> dict[str, Any]:
+        """Values of secret env variables, by their keys in the job's own Secret."""
+        return {
+            env_and_args.secret_key(name): value.value
+            for name, value in (as_python(self.env) or {}).items()
+            if isinstance(value, Secret)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonPodArguments(PodArguments):
+    """The same of pods that run code which travels with the job, and whose Python gets packages."""
+
+    files: Input[Mapping[str, Secret | Input[str] | Mapping[str, Any]] | None] = None
+    """Files of a pod, by absolute path: a Secret with their text, `{"secretKeyRef": ...}` or
+    `{"configMapKeyRef": ...}` as an env variable has them."""
+    packages: Input[Sequence[Input[str]] | str | os.PathLike[str] | None] = None
+    """Pinned requirements, `name==version`, that are installed before the training; or the path of a
+    lock file (`trainer-infra lock`), which is installed exactly as it is."""
+    pip_index_urls: Input[Sequence[Input[str]] | None] = None
+    """Indexes that they come from, without credentials: the first replaces the installer's own, the
+    rest are asked as well."""
+    wheel_house: Input[str | None] = None
+    """A folder of wheels that they come from instead, where no index can be reached: the path of one in
+    the pod (on the local target, of this machine), or `pvc://CLAIM/PATH`."""
+    packages_at: Input[str | None] = None
+    """Where a cluster keeps them between runs: `pvc://CLAIM/PATH`, or `/PATH`, a folder of each node;
+    what the stack configuration `trainer:packages` says when not given."""
+    image_has_packages: Input[bool | None] = None
+    """True where the image has them already: then only the local target installs them."""
+
+    @override
+    def shape_problems(self) -> Iterator[Problem]:
+        """Fields of the pods that are of another kind than they can be; the rest is judged without these."""
+        yield from PodArguments.shape_problems(self)
+        yield from mapping_problems("files", as_python(self.files))
+        for path in ("packages", "pip_index_urls"):
+            value = as_python(getattr(self, path))
+            if path == "packages" and isinstance(value, str | os.PathLike):
+                continue
+            if value is not None and not isinstance(value, list | tuple):
+                yield Problem(path, "must be a list of texts", got=value)
+
+    @override
+    def pod_problems(self) -> Iterator[Problem]:
+        """What is wrong with them, in the order of the fields."""
+        yield from PodArguments.pod_problems(self)
+        yield from file_mounts.file_problems(as_python(self.files) or {})
+        given, indexes = as_python(self.packages), as_python(self.pip_index_urls) or ()
+        if isinstance(given, list | tuple):
+            yield from packages.requirement_problems(
+                packages.RequirementLine(each, f"packages[{index}]")
+                for index, each in enumerate(given)
+            )
+        yield from packages.index_problems(indexes, is_needed=bool(given))
+        yield from packages.wheel_house_problems(
+            self.wheel_house, is_needed=bool(given), has_indexes=bool(indexes)
+        )
+        if self.packages_at is not None:
+            yield from volume_address.address_problems("packages_at", self.packages_at)
+        if not isinstance(self.image_has_packages, bool | None):
+            what = "must be true or false"
+            yield Problem("image_has_packages", what, got=self.image_has_packages)
+        try:
+            self._package_lines()
+        except InvalidInput as error:
+            yield from error.problems
+
+    def code(
+        self, files: Mapping[str, str], *, secret_args: bool = False, launcher: tuple[str, ...] = ()
+    ) -> Code:
+        """The code of a job of these pods.
+
+        Args:
+            files: what travels besides the installation of the packages.
+            secret_args: whether the file of secret arguments must be mounted.
+            launcher: what starts the program, in place of the runtime's.
+        """
+        lines = self._package_lines()
+        in_image = bool(lines and self.image_has_packages)
+        installing = pod_library.installing_files() if lines and not in_image else {}
+        return Code(
+            {**files, **installing},
+            lines,
+            secret_args,
+            in_image,
+            str(self.packages_at or "") if lines else "",
+            file_mounts.file_references(as_python(self.files) or {}),
+            launcher,
+        )
+
+    @override
+    def secret_data(self) -> dict[str, Any]:
+        """Values of secret env variables and files, by their keys in the job's own Secret."""
+        return PodArguments.secret_data(self) | file_mounts.file_secrets(
+            as_python(self.files) or {}
+        )
+
+    def _package_lines(self) -> tuple[str, ...]:
+        """Options of an installer, and requirements.
+
+        Raises:
+            InvalidInput: The lock file is not there, or has problems.
+        """
+        given, indexes = as_python(self.packages), as_python(self.pip_index_urls) or ()
+        origin = packages.origin_lines(indexes, as_python(self.wheel_house))
+        if not isinstance(given, str | os.PathLike):
+            texts = (each for each in given or () if isinstance(each, str))
+            lines = packages.requirement_lines(tuple(texts))
+            return (*origin, *lines) if lines else ()
+        locked = lock_file.read_lock(given)
+        if locked.origin and indexes:
+            what, fix = "is given, and the lock file says it too", "keep one of them"
+            raise InvalidInput([Problem("pip_index_urls", what, fix=fix)])
+        return (*(origin or locked.origin), packages.NO_DEPENDENCIES, *locked.requirements)
+
+
+def mapping_problems(path: str, value: Any) -> Iterator[Problem]:
+    """What should be a mapping and is none; None is none."""
+    if value is None:
+        return
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        yield Problem(path, "must be a mapping with text keys", got=value)

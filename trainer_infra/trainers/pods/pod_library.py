@@ -1,0 +1,59 @@
+"""What of this package travels with a job's code: the launcher, and modules for images that lack them.
+
+Called by `custom`, `frameworks`, `libraries` and `pod_arguments`. Every file has its price in a cluster, so what
+only some jobs need travels with those. Reads the package's own files.
+"""
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from trainer_infra import in_pod
+from trainer_infra.trainers.package_mounts import INSTALLING
+
+_PACKAGE: Final = Path(in_pod.__file__).parents[1]
+_BESIDE: Final[Mapping[str, tuple[str, ...]]] = {"fsdp2": ("torch_group",)}
+"""Framework -> files that its file imports."""
+
+
+@functools.cache
+def launcher_files() -> dict[str, str]:
+    """What every job has: the launcher, `report` and `storage`."""
+    shipped = ("report.py", "storage.py", "in_pod/report.py", "in_pod/storage.py")
+    return {
+        "main.py": _text("in_pod/main.py"),
+        "lib/trainer_infra/__init__.py": "",
+        "lib/trainer_infra/in_pod/__init__.py": "",
+        **_library(*shipped),
+    }
+
+
+@functools.cache
+def callback_files() -> dict[str, str]:
+    """What code has that names the callbacks."""
+    folder = _PACKAGE / "in_pod" / "callbacks"
+    modules = sorted(each.relative_to(_PACKAGE).as_posix() for each in folder.glob("*.py"))
+    return _library("callbacks.py", *modules)
+
+
+@functools.cache
+def installing_files() -> dict[str, str]:
+    """What code has whose pods install packages."""
+    library = _library("in_pod/package_cache.py", "in_pod/package_installation.py")
+    return {INSTALLING: _text("in_pod/packages.py"), **library}
+
+
+@functools.cache
+def framework_files(name: str) -> dict[str, str]:
+    """What code has that a framework is prepared for."""
+    modules = ("__init__", name, *_BESIDE.get(name, ()))
+    return _library(*(f"in_pod/frameworks/{each}.py" for each in modules))
+
+
+def _library(*paths: str) -> dict[str, str]:
+    return {f"lib/trainer_infra/{path}": _text(path) for path in paths}
+
+
+def _text(path: str) -> str:
+    return (_PACKAGE / path).read_text(encoding="utf-8")

@@ -1,0 +1,10 @@
+"""A path as messages show it. Called by `custom` and `pods`."""
+
+from pathlib import Path
+
+
+def shown_path(path: str | Path) -> str:
+    """A path from the working directory when it lies there."""
+    full = Path(path)
+    here = Path.cwd()
+    return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)
