@@ -40,6 +40,7 @@ ROUNDS: Final = (
         ("--extra", "platform"),  # has the extras `pulumi` and `kubernetes` in it
         (
             *("--ignore=tests/e2e", "--ignore=tests/cluster_tool"),
+            "--ignore=tests/in_pod/initializers",  # have a round of their own
             # A real API server and the reference's own code are the same with any library of ours.
             *("--ignore=tests/apiserver", "--ignore=tests/parity"),
             *("--ignore=tests/tools/test_lock.py", "--ignore=tests/tools/test_wheel.py"),
@@ -47,6 +48,7 @@ ROUNDS: Final = (
             "--ignore=tests/cli/test_imports.py",  # start-up time is that of the newest
         ),
     ),
+    Round("initializers", ("--extra", "initializers"), ("-m", "not soak", "tests/in_pod")),
 )
 WARNINGS: Final = ("-W", "default::DeprecationWarning")
 """An old library may use what a newer one under it means to drop; users are not shown that."""

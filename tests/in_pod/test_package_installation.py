@@ -175,9 +175,13 @@ def test_an_image_without_an_installer_is_said(programs: Path, wanted: Wanted) -
 
 
 def test_a_program_that_is_not_there_is_named(plain: Image, wanted: Wanted) -> None:
-    ended = wanted(["basalt==1.0"]).run(plain, "torchrun", "main.py")
+    mount = wanted(["basalt==1.0"])
+    ended = mount.run(plain, "torchrun", "main.py")
     assert ended.code == 1
     assert 'exec: "torchrun": executable file not found in $PATH' in ended.ours()[-1]
+    plain.programs.joinpath("torchrun").touch()
+    ended = mount.run(plain, "torchrun", "main.py")
+    assert (ended.code, ended.ours()[-1]) == (1, 'exec: "torchrun": Permission denied')
 
 
 def test_settings_that_send_packages_elsewhere_do_not_count_and_an_index_of_the_image_does(

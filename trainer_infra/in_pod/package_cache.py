@@ -58,7 +58,7 @@ def main(mount: str, command: list[str]) -> None:
         folder = ready_environment(Path(mount).parent / "packages", lines)
         os.umask(mask)
         become(command, folder)
-    except InstallationError as error:
+    except (InstallationError, OSError) as error:
         package_installation.say(str(error))
         leave_last_words(f"trainer-infra: {error}")
         sys.exit(1)
@@ -255,7 +255,7 @@ def become(command: list[str], folder: Path) -> None:
     `python` is the environment's; programs of the image keep theirs, and find the packages by PYTHONPATH.
 
     Raises:
-        InstallationError: There is no such program.
+        InstallationError: There is no such program, or it cannot be executed.
     """
     site = str(package_installation.site_folder(folder))
     for name, first in (("PATH", str(folder / "bin")), ("PYTHONPATH", site)):
@@ -268,9 +268,11 @@ def become(command: list[str], folder: Path) -> None:
     try:
         os.execvp(command[0], command)  # noqa: S606  the pod's own command
     except FileNotFoundError:
-        raise InstallationError(
-            f'exec: "{command[0]}": executable file not found in $PATH, neither of the image nor of packages='
-        ) from None
+        # In the words of a container runtime, which everything that explains failures knows.
+        why = "executable file not found in $PATH, neither of the image nor of packages="
+    except OSError as error:
+        why = str(error.strerror)
+    raise InstallationError(f'exec: "{command[0]}": {why}')
 
 
 def leave_last_words(text: str) -> None:
