@@ -5,12 +5,12 @@ run tools/cluster/base_image.py, with the packages of tools/cluster/python.py an
 CustomTrainer brings code, the programs of training/ mounted from the host.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tools.cluster import base_image
-from trainer_infra import catalog
+from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 
 JSON = dict[str, Any]
@@ -19,6 +19,8 @@ PROGRAMS = "/opt/programs"
 """Where pods find the programs."""
 PACKAGES = "/opt/packages"
 """Where pods find the packages: below a home folder, other users than root could not read them."""
+SOURCE = "/opt/source"
+"""Where initializers find a folder of this machine."""
 _HERE = Path(__file__).parent
 _PACKAGE = Path(catalog.__file__).parent.parent
 _SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -33,10 +35,7 @@ def on_host(name: str, packages: Path | None = None) -> ClusterTrainingRuntime:
     """
     env, folders = [{"name": "OMP_NUM_THREADS", "value": "1"}], {}
     if packages:
-        env += [
-            {"name": "PYTHONPATH", "value": PACKAGES},
-            {"name": "PATH", "value": f"{PACKAGES}/bin:{_SYSTEM}"},
-        ]
+        env += _paths(PACKAGES)
         folders[PACKAGES] = packages
     return _edited(catalog.get(name), env, folders)
 
@@ -50,6 +49,42 @@ def with_programs(name: str, packages: Path) -> ClusterTrainingRuntime:
         f"{PROGRAMS}/lib/trainer_infra": _PACKAGE,
     }
     return _edited(catalog.get(name), [{"name": "PYTHONPATH", "value": path}], folders)
+
+
+def that_fetches(
+    name: str, images: tuple[str, str], packages: Sequence[Path], source: Path
+) -> ClusterTrainingRuntime:
+    """A shipped runtime with initializers, which run our image of them and see a folder of this machine.
+
+    Args:
+        name: of the catalog.
+        images: of the nodes, and of the initializers.
+        packages: folders of Python packages for the nodes.
+        source: what initializers find at `SOURCE`.
+    """
+    wire = catalog.get(name).to_wire()
+    of_node = {f"{PACKAGES}/{index}": each for index, each in enumerate(packages)}
+    env = [{"name": "OMP_NUM_THREADS", "value": "1"}, *_paths(*of_node)]
+    for job in wire["spec"]["template"]["spec"]["replicatedJobs"]:
+        pod = job["template"]["spec"]["template"]["spec"]
+        is_node = job["name"] == names.NODE
+        folders = of_node if is_node else {SOURCE: source}
+        pod["volumes"] = [*_volumes(folders)]
+        for container in pod["containers"]:
+            container.pop("resources", None)
+            container["image"] = images[0] if is_node else images[1]
+            container["env"] = [*container.get("env", ()), *(env if is_node else ())]
+            container["volumeMounts"] = [*container.get("volumeMounts", ()), *_mounts(folders)]
+    return ClusterTrainingRuntime.from_wire(wire)
+
+
+def _paths(*folders: str) -> list[JSON]:
+    """Variables of a container whose packages are in folders."""
+    programs = ":".join(f"{each}/bin" for each in folders)
+    return [
+        {"name": "PYTHONPATH", "value": ":".join(folders)},
+        {"name": "PATH", "value": f"{programs}:{_SYSTEM}"},
+    ]
 
 
 def with_commands(

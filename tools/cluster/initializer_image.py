@@ -8,10 +8,11 @@ from typing import Final
 
 from tools.cluster import images, package_image
 from tools.cluster.package_image import PackageImage
+from trainer_infra.catalog import initializers
 
 IMAGE: Final = PackageImage(
     "initializer",
-    "trainer-infra.local/initializer:1",
+    initializers.IMAGE,
     ("python3", "-m", "trainer_infra.in_pod.initializers"),
     env=("HF_HOME=/tmp/huggingface", "HF_HUB_DISABLE_TELEMETRY=1"),
 )

@@ -60,7 +60,6 @@ ENVIRONMENTS: Final = {
             "--no-deps",
             *("transformers==5.24.0", "accelerate==1.15.0", "lightning==2.6.6"),
             *("trl==1.16.0", "peft==0.21.2", "datasets==5.2.0"),
-            *("torchtune==0.6.1", "torchao==0.15.0", "torchdata==0.11.0"),
             # Published as source only; nothing of it is compiled before it is used.
             *("--no-binary=deepspeed", "deepspeed==0.19.8"),
             # What these ask for, as pip resolved it beside that torch.
@@ -74,11 +73,18 @@ ENVIRONMENTS: Final = {
             *("certifi==2026.10.19.post1", "charset-normalizer==3.5.3"),
             *("pyarrow==26.0.1", "pandas==3.1.1", "python-dateutil==4.0.0", "tzdata==2026.6"),
             *("dill==0.4.1", "multiprocess==0.70.19", "xxhash==4.1.0"),
-            *("omegaconf==2.4.0", "sentencepiece==0.2.3", "tiktoken==0.14.0", "blobfile==3.3.0"),
-            *("lxml==6.1.3", "pycryptodomex==3.24.2", "kagglehub==1.0.3", "kagglesdk==0.1.38"),
-            *("pillow==13.0.0", "protobuf==7.36.2", "hjson==3.1.0", "ninja==1.13.2"),
+            *("protobuf==7.36.2", "hjson==3.1.0", "ninja==1.13.2"),
             *("msgpack==1.2.4", "einops==0.8.2", "py-cpuinfo==9.0.0", "pydantic==2.14.4"),
             *("pydantic-core==2.50.5", "annotated-types==0.8.0", "typing-inspection==0.4.5"),
+        )
+    ),
+    # Goes before both: PEFT refuses the torchao that torchtune needs.
+    "torchtune": Packages(
+        (
+            "--no-deps",
+            *("torchtune==0.6.1", "torchao==0.15.0", "torchdata==0.11.0", "omegaconf==2.4.0"),
+            *("sentencepiece==0.2.3", "tiktoken==0.14.0", "blobfile==3.3.0", "lxml==6.1.3"),
+            *("pycryptodomex==3.24.2", "kagglehub==1.0.3", "kagglesdk==0.1.38", "pillow==13.0.0"),
         )
     ),
     "xgboost": Packages(("xgboost-cpu==3.2.0", _DIGITS)),

@@ -15,14 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+SHARED_MEMORY = "deepspeed_shm_comm"
+"""The op by which processes of one machine exchange tensors without GPUs; without it gloo does."""
+
 
 @contextmanager
 def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """`config`, the configuration of the trainer."""
-    import deepspeed  # noqa: PLC0415  the same; it looks for torch's devices
-    import torch  # noqa: PLC0415  only this framework has it
+    import deepspeed  # noqa: PLC0415  only this framework has it
+    import torch  # noqa: PLC0415  the same
 
-    if torch.cuda.is_available():
+    if not torch.cuda.is_available():
+        # DeepSpeed would compile it at each start, a minute, and end where it cannot.
+        deepspeed.ops.__compatible_ops__[SHARED_MEMORY] = False
+    else:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     deepspeed.init_distributed("nccl" if torch.cuda.is_available() else "gloo")
     try:

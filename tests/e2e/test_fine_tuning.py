@@ -1,0 +1,180 @@
+"""Trainers of libraries and frameworks for real, on processors: by `pulumi up`, on this machine and on a cluster.
+
+One program trains with all of them at once: TRL's SFT and DPO with LoRA on two nodes, FSDP2 and DeepSpeed on two
+processes, a LoRA recipe of torchtune. Initializers fetch a tiny model and its data, made on the spot.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.project import Stack
+from tests.e2e import runtimes
+from tests.e2e.cluster import Namespace
+from tools.cluster import initializer_image, python
+
+TRAINING = Path(__file__).parent / "training"
+PROGRAM = """
+import json, pathlib
+from trainer_infra import DeepSpeed, Fsdp2, TorchTune, Trl
+place = json.loads(pathlib.Path("place.json").read_text())
+TRAINING = {training!r}
+LITTLE = {{"requests": {{"cpu": "50m", "memory": "64Mi"}}}}
+ON_CPU = {{"use_cpu": True, "bf16": False, "report_to": "none", "max_steps": 6, "learning_rate": 0.01,
+          "per_device_train_batch_size": 2, "gradient_checkpointing": False, "logging_steps": 2}}
+LORA = {{"r": 4, "target_modules": ["q_proj", "v_proj"]}}
+TINY = {{"model._component_": "torchtune.models.llama3_2.lora_llama3_2", "model.vocab_size": 128256,
+        "model.num_layers": 2, "model.num_heads": 4, "model.num_kv_heads": 2, "model.embed_dim": 32,
+        "model.max_seq_len": 128, "model.intermediate_dim": 64, "device": "cpu", "max_steps_per_epoch": 2,
+        "dataset": "torchtune.datasets.instruct_dataset", "dataset.source": "json", "dataset.split": "train",
+        "dataset.data_files": "/workspace/dataset/train.jsonl",
+        "dataset.column_map": {{"input": "instruction", "output": "output"}}}}
+
+def run(name, trainer, dataset=None, runtime="torch-distributed-with-initializers", **more):
+    fetch = {{"dataset": {{"storageUri": f"{{place['source']}}/{{dataset}}"}},
+             "model": {{"storageUri": f"{{place['source']}}/model"}}}}
+    return TrainJob(name, runtime=place["runtimes"][runtime], namespace=place["ns"], trainer=trainer,
+                    initializer=fetch if dataset else None, wait_for="complete", **more)
+
+two = dict(num_nodes=2, num_proc_per_node=1, resources_per_node=LITTLE, env=place["env"])
+sft = run("sft", Trl("sft", lora=LORA, options=ON_CPU, **two), "sft", outputs=place["outputs"])
+dpo = run("dpo", Trl("dpo", lora=LORA, options=ON_CPU, **two), "preferences", outputs=place["outputs"])
+one = dict(resources_per_node=LITTLE, env=place["env"])
+sharded = run("sharded", Fsdp2(f"{{TRAINING}}:train_fsdp2:train", num_proc_per_node=2, **one))
+zero = run("zero", DeepSpeed(f"{{TRAINING}}:train_deepspeed:train", num_proc_per_node=2, zero=2, config={{
+    "train_micro_batch_size_per_gpu": 8, "optimizer": {{"type": "Adam", "params": {{"lr": 0.01, "torch_adam": True}}}},
+}}, **one))
+tuned = run("tuned", TorchTune(lora={{"r": 4}}, dtype="fp32", epochs=1, batch_size=1, num_proc_per_node=1,
+                               options=TINY, resources_per_node=LITTLE, env=place["torchtune"]),
+            "alpaca", "torchtune-llama3.2-1b")
+for name, job in {{"sft": sft, "dpo": dpo}}.items():
+    pulumi.export(name, job.outputs["model"])
+    pulumi.export(f"{{name}}-loss", job.metrics["train_loss"])
+pulumi.export("sharded", sharded.metrics["accuracy"])
+pulumi.export("zero", zero.metrics["accuracy"])
+pulumi.export("tuned", tuned.status)
+"""
+NAMES = ("torch-distributed-with-initializers", "torchtune-llama3.2-1b")
+
+
+@pytest.fixture(scope="session")
+def libraries() -> dict[str, str]:
+    """Variables of a process of this machine that has the libraries."""
+    return variables("trainers", "torch")
+
+
+def variables(*environments: str) -> dict[str, str]:
+    """Variables of a process of this machine that has these packages."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    folders = [python.environment(each, version) for each in environments]
+    return {
+        "PYTHONPATH": os.pathsep.join(map(str, folders)),
+        "PATH": os.pathsep.join((*(f"{each}/bin" for each in folders), os.environ["PATH"])),
+        "CUDA_VISIBLE_DEVICES": "",
+        "HF_HUB_OFFLINE": "1",
+    }
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory: pytest.TempPathFactory, libraries: dict[str, str]) -> Path:
+    """A tiny model and its datasets."""
+    folder = tmp_path_factory.mktemp("source")
+    script(libraries, "tiny_llama.py", str(folder))
+    folder.chmod(0o755)
+    return folder
+
+
+def script(libraries: dict[str, str], name: str, *arguments: str) -> str:
+    """Run a program of training/ with the libraries; what it printed."""
+    command = [sys.executable, str(TRAINING / name), *arguments]
+    done = subprocess.run(
+        command, env={**os.environ, **libraries}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_on_this_machine(stack: Stack, source: Path, libraries: dict[str, str]) -> None:
+    stack.run("config", "set", "trainer:target", "local")
+    place = {
+        "ns": "default",
+        "env": libraries,
+        "torchtune": variables("torchtune", "trainers", "torch"),
+        "source": source.as_uri(),
+        "runtimes": {name: name for name in NAMES},
+        "outputs": ["model"],
+    }
+    assert_all_train(stack, place, source / "model", libraries, Path)
+
+
+def test_on_a_cluster(
+    cluster_stack: Stack,
+    namespace: Namespace,
+    image: str,
+    source: Path,
+    libraries: dict[str, str],
+) -> None:
+    namespace.kubectl("apply", "--filename", "-", given=CLAIM)
+    packages = [python.environment(each) for each in ("torchtune", "trainers", "torch")]
+    fetching = initializer_image.loaded()
+    made = {
+        name: runtimes.that_fetches(name, (image, fetching), packages[skip:], source)
+        for skip, name in zip((1, 0), NAMES, strict=True)
+    }
+    place = {
+        "ns": namespace.name,
+        "env": {"HF_HUB_OFFLINE": "1"},
+        "torchtune": {},
+        "source": f"file://{runtimes.SOURCE}",
+        "runtimes": {name: each.to_wire() for name, each in made.items()},
+        "outputs": {"model": "pvc://models/{run}"},
+    }
+
+    def kept(address: str) -> Path:
+        claim = json.loads(namespace.kubectl("get", "pvc", "models", "-o", "json"))
+        name = claim["spec"]["volumeName"]
+        volume = json.loads(namespace.kubectl("get", "pv", name, "-o", "json"))
+        return Path(volume["spec"]["hostPath"]["path"]) / address.rpartition("/")[2]
+
+    assert_all_train(cluster_stack, place, source / "model", libraries, kept)
+
+
+CLAIM = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: models}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 100Mi}}
+"""
+
+
+def assert_all_train(
+    stack: Stack,
+    place: dict[str, Any],
+    model: Path,
+    libraries: dict[str, str],
+    kept: Callable[[str], Path],
+) -> None:
+    """One `up` trains with all of them; both adapters load again and give the same outputs."""
+    (stack.folder / "place.json").write_text(json.dumps(place))
+    stack.program(PROGRAM.format(training=str(TRAINING)))
+    stack.up()
+    found = stack.outputs()
+    assert float(found["sharded"]) > 0.9
+    assert float(found["zero"]) > 0.9
+    assert found["tuned"] == "Complete"
+    for name in ("sft", "dpo"):
+        assert float(found[f"{name}-loss"]) > 0
+        printed = script(libraries, "load_adapter.py", str(model), str(kept(found[name])))
+        assert json.loads(printed.splitlines()[-1]) == {
+            "trained": True,
+            "loaded again": True,
+            "merged": True,
+        }
