@@ -17,7 +17,13 @@ import httpx2
 from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-from trainer_infra.in_pod.initializers.listing import STATE, FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.listing import (
+    STATE,
+    FileListing,
+    FileSource,
+    RemoteFile,
+    nothing_wanted,
+)
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.http_ranges import (
     PARTIAL,
@@ -28,7 +34,6 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     read_range,
     refused,
 )
-from trainer_infra.in_pod.initializers.sources.object_store import nothing_wanted
 from trainer_infra.in_pod.initializers.sources.registry_credentials import (
     CREDENTIALS,
     RegistryCredentials,
