@@ -1,5 +1,6 @@
 """Packages of a CustomTrainer in pods: installed over what the image has, once for each cache."""
 
+import base64
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -188,3 +189,38 @@ def test_a_stack_keeps_packages_in_a_claim_and_may_move_them(
 
     cluster_stack.run("config", "set", "trainer:packages", "/var/cache/other")
     cluster_stack.unchanged()
+
+
+HOUSE = """
+def build(files):
+    import base64, os
+    from trainer_infra.storage import output
+    for name, text in files.items():
+        with open(os.path.join(output("wheels"), name), "wb") as file:
+            file.write(base64.b64decode(text))
+
+def train():
+    import basalt
+    print("imported", basalt.VERSION, flush=True)
+
+common = dict(image=place["image"], resources_per_node={{"cpu": "50m"}})
+first = TrainJob("house", runtime=tried_once("plain-distributed"), namespace=NS, wait_for="complete",
+                 outputs={{"wheels": "pvc://own/linux"}},
+                 trainer=CustomTrainer(build, func_args={{"files": {files!r}}}, **common))
+TrainJob("job", runtime=tried_once("plain-distributed"), namespace=NS, wait_for="complete",
+         trainer=CustomTrainer(train, packages=["basalt==1.0"], wheel_house="pvc://own/linux", **common),
+         opts=pulumi.ResourceOptions(depends_on=[first.result]))
+"""
+
+
+def test_wheels_that_one_job_leaves_in_a_claim_are_those_of_another(
+    cluster_stack: Stack, namespace: Namespace
+) -> None:
+    namespace.kubectl("apply", "--filename", "-", given=CLAIM)
+    files = {each.file: base64.b64encode(each.wheel()).decode() for each in (AMBER, BASALT)}
+    cluster_stack.program(PROGRAM + dedent(HOUSE.format(files=files)))
+    cluster_stack.up()
+    (run,) = [each for each in cluster_stack.runs() if each["name"].startswith("job-")]
+    lines = cluster_stack.trainer("logs", run["name"], "--namespace", namespace.name)
+    assert "imported 1.0" in lines
+    assert "Looking in links: /opt/trainer-infra/wheels" in lines

@@ -334,6 +334,17 @@ def test_a_volume_that_cannot_be_written_says_by_whom(
     assert outcome.errors.endswith(said)
 
 
+def test_a_package_that_is_missing_is_named(right: Mapping[str, str], tmp_path: Path) -> None:
+    """As on a machine with no more than the package itself."""
+    (tmp_path / "obstore.py").write_text("raise ModuleNotFoundError(name='obstore')")
+    outcome = Initializer(tmp_path, right).run(1, PYTHONPATH=str(tmp_path))
+    said = "s3:// needs the package obstore, which is not installed here"
+    assert outcome.errors.endswith(f": {said}; install trainer-infra[initializers]\n")
+    (tmp_path / "words").write_text("w")
+    uri = f"file://{tmp_path / 'words'}"
+    Initializer(tmp_path, right).run(STORAGE_URI=uri, PYTHONPATH=str(tmp_path))
+
+
 @pytest.mark.soak
 def test_a_server_that_is_silent_ends_in_a_failure(
     right: Mapping[str, str], places: Mapping[str, str], tmp_path: Path

@@ -206,3 +206,14 @@ def test_a_mounted_pull_secret_is_enough(
     )
     model.run(REGISTRY_USERNAME="", DOCKER_CONFIG=str(folder))
     assert model.files() == {"one": b"1"}
+
+
+def test_a_folder_of_the_user_is_not_replaced_by_what_is_unpacked(
+    model: Initializer, registry: Registry, tmp_path: Path
+) -> None:
+    push(registry, name_of(tmp_path), [(tar(("words", b"w")), TAR, {})])
+    mine = model.target / "words" / "mine"
+    mine.mkdir(parents=True)
+    said = "is a folder, and the download has a file of that name; remove it"
+    assert model.run(1).errors == f"model: {mine.parent}: {said}\n"
+    assert mine.is_dir()

@@ -13,6 +13,8 @@ import pytest
 
 from tests.in_pod.initializers.initializer_process import Initializer
 from tests.in_pod.initializers.web_server import Answer, WebServer, range_answer
+from trainer_infra.in_pod.initializers.settings import read_settings
+from trainer_infra.in_pod.initializers.sources.oci import open_source
 
 CONTENT = b"words of a model" * 2_000_000
 DIGEST = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
@@ -98,3 +100,16 @@ def test_a_user_who_gets_no_access_is_told_so(model: Initializer, registry: Toke
     registry.uses = 0
     outcome = model.run(1)
     assert ": the registry refuses the credentials; set REGISTRY_USERNAME and " in outcome.errors
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("docker.io/org/words:1", "https://registry-1.docker.io/v2/org/words"),
+        ("docker.io/words", "https://registry-1.docker.io/v2/library/words"),
+        ("ghcr.io/org/a/b@sha256:" + "0" * 64, "https://ghcr.io/v2/org/a/b"),
+    ],
+)
+def test_a_reference_leads_to_its_registry(path: str, expected: str) -> None:
+    settings = read_settings("model", {"STORAGE_URI": f"oci://{path}"})
+    assert open_source(settings).base == expected

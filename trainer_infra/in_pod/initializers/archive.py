@@ -6,7 +6,6 @@ out, for images are full of links like `/bin/sh`.
 
 from __future__ import annotations
 
-import shutil
 import tarfile
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +15,7 @@ from trainer_infra.in_pod.initializers.folder import (
     TargetFolder,
     WholeFile,
     file_size,
+    folder_in_the_way,
 )
 from trainer_infra.in_pod.initializers.listing import STATE, FileListing
 from trainer_infra.in_pod.initializers.patterns import Patterns
@@ -92,14 +92,13 @@ class Unpacking:
         target = self.folder.path / path
         self.folder.make_folder(target.parent)
         if target.is_dir() and not target.is_symlink():
-            shutil.rmtree(target)
+            raise folder_in_the_way(target)
         target.unlink(missing_ok=True)
         self.folder.keep_file(WholeFile(path, UNPACKED, member.size, ()))
         self.paths[path] = None
         try:
-            content.extract(
-                safe, place, filter="fully_trusted"
-            )  # `safe` is what `data` leaves of it
+            # `safe` is what the filter `data` leaves of it.
+            content.extract(safe, place, filter="fully_trusted")
         except KeyError:  # a link to a file that the patterns leave out
             del self.paths[path]
             self.left_out += 1

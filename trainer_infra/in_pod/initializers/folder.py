@@ -165,9 +165,7 @@ class TargetFolder:
         try:
             self.partial_path(file).replace(place)
         except IsADirectoryError:
-            raise DownloadFailure(
-                str(place), "is a folder, and the download has a file of that name", "remove it"
-            ) from None
+            raise folder_in_the_way(place) from None
         self._append({"file": astuple(whole)})
 
     def keep_file(self, whole: WholeFile) -> None:
@@ -314,6 +312,12 @@ def _write(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
+
+
+def folder_in_the_way(place: Path) -> DownloadFailure:
+    """Why a file cannot have its name."""
+    cause = "is a folder, and the download has a file of that name"
+    return DownloadFailure(str(place), cause, "remove it")
 
 
 def file_size(path: Path) -> int:

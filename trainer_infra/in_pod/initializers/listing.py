@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.units import files_text
 
 STATE = ".trainer-infra"
 """The folder in the target with what we keep besides the files."""
@@ -103,6 +104,15 @@ def checked_listing(place: str, listing: FileListing) -> FileListing:
 def _folders_above(path: str) -> Iterable[str]:
     parts = path.split("/")
     return ("/".join(parts[:count]) for count in range(1, len(parts)))
+
+
+def nothing_wanted(shown: str, count: int, patterns: str) -> DownloadFailure:
+    """Why a listing is empty that was not so before the patterns."""
+    return DownloadFailure(
+        shown,
+        f"{patterns} leaves none of {files_text(count)}",
+        "change the patterns; set IGNORE_PATTERNS to nothing to ignore none",
+    )
 
 
 class Checksum:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib
 
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from trainer_infra.in_pod.initializers.listing import FileSource
@@ -20,9 +22,14 @@ def open_source(settings: InitializerSettings) -> FileSource:
     """What lists and reads the files of the URI. Imports only what this scheme needs.
 
     Raises:
-        DownloadFailure: The variables of this scheme make no sense.
+        DownloadFailure: A package is missing, or the variables of this scheme make no sense.
     """
     scheme = settings.uri.scheme
-    module = importlib.import_module(f"trainer_infra.in_pod.initializers.sources.{scheme}")
+    try:
+        module = importlib.import_module(f"trainer_infra.in_pod.initializers.sources.{scheme}")
+    except ModuleNotFoundError as error:
+        cause = f"{scheme}:// needs the package {error.name}, which is not installed here"
+        remedy = "install trainer-infra[initializers]"
+        raise DownloadFailure(settings.uri.shown, cause, remedy) from None
     source: FileSource = module.open_source(settings)
     return source

@@ -1,6 +1,6 @@
 """Sizes, times and counts as people read them.
 
-Called by `download`, `progress_line` and `__main__`.
+Called by `download`, `listing`, `progress_line` and `__main__`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,12 @@ from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defin
 from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-from trainer_infra.in_pod.initializers.listing import FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.listing import (
+    FileListing,
+    FileSource,
+    RemoteFile,
+    nothing_wanted,
+)
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.connection_failure import connection_failure
 from trainer_infra.in_pod.initializers.sources.http_ranges import (
@@ -28,7 +33,6 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     read_range,
     refused,
 )
-from trainer_infra.in_pod.initializers.sources.object_store import nothing_wanted
 
 TOKEN = "set ACCESS_TOKEN to a token of an account that may read it"  # noqa: S105  a sentence
 

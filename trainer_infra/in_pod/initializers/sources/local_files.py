@@ -13,9 +13,13 @@ from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.folder import BLOCK
-from trainer_infra.in_pod.initializers.listing import FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.listing import (
+    FileListing,
+    FileSource,
+    RemoteFile,
+    nothing_wanted,
+)
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
-from trainer_infra.in_pod.initializers.sources.object_store import nothing_wanted
 
 
 class LocalSource(FileSource):

@@ -17,13 +17,17 @@ from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.folder import BLOCK
-from trainer_infra.in_pod.initializers.listing import FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.listing import (
+    FileListing,
+    FileSource,
+    RemoteFile,
+    nothing_wanted,
+)
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.object_store_failure import (
     StoreWords,
     store_failure,
 )
-from trainer_infra.in_pod.initializers.units import files_text
 
 CONNECT_TIMEOUT = "10s"
 READ_TIMEOUT = "30s"
@@ -124,15 +128,6 @@ class ObjectStoreSource(FileSource):
             validator=tag or found["last_modified"].isoformat(),
             checksum=f"md5:{tag[1:-1]}" if is_md5 else "",
         )
-
-
-def nothing_wanted(shown: str, count: int, patterns: str) -> DownloadFailure:
-    """Why a listing is empty that was not so before the patterns."""
-    return DownloadFailure(
-        shown,
-        f"{patterns} leaves none of {files_text(count)}",
-        "change the patterns; set IGNORE_PATTERNS to nothing to ignore none",
-    )
 
 
 def client_options(settings: InitializerSettings) -> dict[str, Any]:

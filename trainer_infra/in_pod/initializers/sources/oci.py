@@ -17,7 +17,13 @@ import httpx2
 from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-from trainer_infra.in_pod.initializers.listing import STATE, FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.listing import (
+    STATE,
+    FileListing,
+    FileSource,
+    RemoteFile,
+    nothing_wanted,
+)
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.http_ranges import (
     PARTIAL,
@@ -28,7 +34,6 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     read_range,
     refused,
 )
-from trainer_infra.in_pod.initializers.sources.object_store import nothing_wanted
 from trainer_infra.in_pod.initializers.sources.registry_credentials import (
     CREDENTIALS,
     RegistryCredentials,
@@ -43,6 +48,8 @@ MANIFESTS = (
     "application/vnd.docker.distribution.manifest.v2+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
+DOCKER_HUB, DOCKER_HUB_HOST = "docker.io", "registry-1.docker.io"
+"""What references call Docker's registry, whose own images need no organization, and where it is."""
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 """What an index calls processors."""
 
@@ -63,9 +70,13 @@ class RegistrySource(FileSource):
             raise DownloadFailure(uri.shown, cause, remedy)
         self.settings = settings
         self.shown = uri.shown
-        self.repository = found[1]
+        is_docker_hub = uri.authority == DOCKER_HUB
+        self.repository = (
+            f"library/{found[1]}" if is_docker_hub and "/" not in found[1] else found[1]
+        )
         self.reference = found[3] or found[2] or "latest"
-        self.base = f"https://{uri.authority}/v2/{self.repository}"
+        host = DOCKER_HUB_HOST if is_docker_hub else uri.authority
+        self.base = f"https://{host}/v2/{self.repository}"
         self.client = new_client()
         self.credentials = RegistryCredentials(settings, self.client, self.repository)
 

@@ -20,6 +20,8 @@ from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.http_ranges import asked, refused
 
 CREDENTIALS = "set REGISTRY_USERNAME and REGISTRY_PASSWORD, or mount a pull secret and name its folder in DOCKER_CONFIG"
+OTHER_NAMES = {"docker.io": ("https://index.docker.io/v1/",)}
+"""What `docker login` calls a registry."""
 
 
 class RegistryCredentials:
@@ -91,11 +93,16 @@ class RegistryCredentials:
             password = self.settings.variable("REGISTRY_PASSWORD")
             return base64.b64encode(f"{name}:{password}".encode()).decode()
         folder = self.settings.variable("DOCKER_CONFIG") or str(Path.home() / ".docker")
-        for file in ("config.json", ".dockerconfigjson"):
-            try:
-                found = json.loads(Path(folder, file).read_text("utf-8"))
-                text: str = found["auths"][self.settings.uri.authority]["auth"]
-            except (OSError, ValueError, KeyError, TypeError):
-                continue
-            return text
-        return ""
+        registry = self.settings.uri.authority
+        names = (registry, f"https://{registry}", *OTHER_NAMES.get(registry, ()))
+        users = {**_users(Path(folder, ".dockerconfigjson")), **_users(Path(folder, "config.json"))}
+        return next((users[each] for each in names if each in users), "")
+
+
+def _users(file: Path) -> dict[str, str]:
+    """User and password by registry, as Docker's configuration has them; none where there is none."""
+    try:
+        found = json.loads(file.read_text("utf-8"))["auths"]
+        return {name: str(each["auth"]) for name, each in found.items() if "auth" in each}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
