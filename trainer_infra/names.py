@@ -92,6 +92,7 @@ SHORT_TYPES: Final = {
 # The managers of our own runtime patches.
 CODE_MANAGER: Final = "trainer.kubeflow.org/trainer-infra"
 OUTPUTS_MANAGER: Final = "trainer-infra.dev/outputs"
+CLAIMS_MANAGER: Final = "trainer-infra.dev/initializer-claims"
 
 # Replicated jobs and containers with a meaning (reference behaviour 4.1).
 NODE: Final = "node"
@@ -279,6 +280,9 @@ GENERATED_SHOWN: Final = "<generated>"  # what is shown of a Secret whose value 
 CODE_MOUNT: Final = "/opt/trainer-infra/code"
 OUTPUTS_MOUNT: Final = "/opt/trainer-infra/outputs"
 OUTPUTS_VOLUME: Final = "trainer-infra-output"
+# Where initializers find a claim that they read; in_pod/initializers, which stands alone, spells it itself.
+CLAIMS_MOUNT: Final = "/opt/trainer-infra/claims"
+CLAIM_VOLUME: Final = "trainer-infra-claim"
 # in_pod/storage.py, which stands alone, spells these two itself.
 OUTPUT_VARIABLE: Final = "TRAINER_INFRA_OUTPUT_"
 MOUNTS_VARIABLE: Final = "TRAINER_INFRA_MOUNTS"

@@ -154,3 +154,17 @@ def test_what_cannot_be_kept_is_said_at_preview(stack: Stack, outputs: str, said
     shown = stack.preview(ok=False)
     assert said in shown
     assert "key:secret" not in shown
+
+
+def test_a_trainer_that_writes_to_an_output_needs_it(stack: Stack) -> None:
+    stack.program(
+        """
+        from trainer_infra import Trl
+        TrainJob("job", runtime="torch-distributed", trainer=Trl("sft", model="org/model"))
+        """
+    )
+    said = stack.preview(ok=False)
+    assert (
+        "outputs: has no 'model', where the trainer writes; "
+        'add it, outputs=["model"], or give the trainer another output'
+    ) in said

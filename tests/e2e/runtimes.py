@@ -12,6 +12,7 @@ from typing import Any
 from tools.cluster import base_image
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.catalog import initializers
 
 JSON = dict[str, Any]
 
@@ -73,6 +74,9 @@ def that_fetches(
         for container in pod["containers"]:
             container.pop("resources", None)
             container["image"] = images[0] if is_node else images[1]
+            if not is_node:
+                # The reference has an image for each of the two; ours is one.
+                container.setdefault("args", [initializers.ROLES[job["name"]]])
             container["env"] = [*container.get("env", ()), *(env if is_node else ())]
             container["volumeMounts"] = [*container.get("volumeMounts", ()), *_mounts(folders)]
     return ClusterTrainingRuntime.from_wire(wire)

@@ -9,7 +9,7 @@ the program by env variables, which `trainer_infra.storage.output` reads. Called
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra import names
@@ -19,6 +19,7 @@ from trainer_infra.json_values import JSONDict
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.trainers import code_mount, volume_address
+from trainer_infra.trainers.code import Code
 
 CLAIM: Final = volume_address.CLAIM
 PLACE: Final = "{namespace}/{run}/{name}"
@@ -27,6 +28,7 @@ PLACEHOLDERS: Final = ("{namespace}", "{run}", "{name}")
 FORMS: Final = "pvc://CLAIM/PATH, or a URI such as s3://BUCKET/PATH"
 
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]{0,30}[a-z0-9])?")
+_WRITTEN_TO: Final = re.compile("output://([-a-z0-9]+)")
 _ADDRESS: Final = re.compile(r"(?P<scheme>[a-z][-+.a-z0-9]*)://(?P<rest>\S+)|/\S+")
 
 
@@ -86,6 +88,22 @@ def _of_path(path: str, address: str) -> Iterator[Problem]:
         if placeholder not in PLACEHOLDERS:
             what, fix = "which stands for nothing", f"use {', '.join(PLACEHOLDERS)}"
             yield Problem(path, f"has {placeholder} in it, {what}", address, fix)
+
+
+def missing_outputs(job: JSONDict, code: Code | None, kept: Collection[str]) -> Iterator[Problem]:
+    """Outputs that a trainer's program writes to, `output://NAME`, and that the TrainJob does not have.
+
+    Args:
+        job: in wire form.
+        code: what starts, whose launch.json has the settings of a framework.
+        kept: names of the outputs.
+    """
+    args = (job["spec"].get("trainer") or {}).get("args") or ()
+    launch = code.files.get("launch.json", "") if code else ""
+    used = {name for text in (*args, launch) for name in _WRITTEN_TO.findall(text)}
+    for name in sorted(used - set(kept)):
+        fix = f'add it, outputs=["{name}"], or give the trainer another output='
+        yield Problem("outputs", f"has no {name!r}, where the trainer writes", fix=fix)
 
 
 def output_addresses(given: Mapping[str, str], root: str, run: Mapping[str, str]) -> dict[str, str]:

@@ -25,25 +25,21 @@ def output_places(job: TrainJobProperties, name: str) -> Mapping[str, str]:
     # What is no mapping is a problem of the options, which are judged besides.
     given = job.outputs if isinstance(job.outputs, Mapping) else {}
     places = kept_outputs.output_addresses(given, outputs_root(job), run)
-    if job.target != targets.LOCAL:
-        return places
-    return {key: _here(job, each) for key, each in places.items()}
+    return {key: place_of(job, each) for key, each in places.items()}
 
 
 def packages_to_install(job: TrainJobProperties) -> tuple[str, ...]:
     """The packages of a run as its target installs them: with wheels of a claim in its folder."""
-    if job.target != targets.LOCAL:
-        return job.packages
     links = names.FIND_LINKS
     return tuple(
-        f"{links}{_here(job, each.removeprefix(links))}" if each.startswith(links) else each
+        f"{links}{place_of(job, each.removeprefix(links))}" if each.startswith(links) else each
         for each in job.packages
     )
 
 
-def _here(job: TrainJobProperties, address: str) -> str:
-    """An address on this machine, where one folder stands for volume claims, with one for each namespace."""
-    if not address.startswith(kept_outputs.CLAIM):
+def place_of(job: TrainJobProperties, address: str) -> str:
+    """An address on the run's target: on this machine a folder stands for volume claims, one for each namespace."""
+    if job.target != targets.LOCAL or not address.startswith(kept_outputs.CLAIM):
         return address
     path = address.removeprefix(kept_outputs.CLAIM)
     return f"{home_folders.state_home()}/volumes/{job.namespace}/{path}"

@@ -8,6 +8,7 @@ again and so submits exactly what was shown. Called by `operations`, and by
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from trainer_infra import names
@@ -15,14 +16,14 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy.operations import declared_run
 from trainer_infra.deploy.operations.declared_run import runtime_of
 from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
-from trainer_infra.deploy.operations.output_places import output_places
+from trainer_infra.deploy.operations.output_places import output_places, place_of
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.stored_runtime import UNKNOWN, StoredRuntime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import plugin_registry
 from trainer_infra.runs.target import Target
-from trainer_infra.trainers import compose, kept_outputs
+from trainer_infra.trainers import compose, initializer_claims, kept_outputs
 from trainer_infra.trainers.compose import Composition
 
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
@@ -67,7 +68,9 @@ def preview_run(
     run = compose_run(job, name, runtime, target)
     shown: Mapping[str, JSONObject] = by_role(run.objects, name)
     leaks = tuple(leaked_secrets(job, shown))
-    impossible = target.problems(run.job.to_wire(), run.objects, job.controller)
+    wire = run.job.to_wire()
+    missing = kept_outputs.missing_outputs(wire, job.code, job.outputs)
+    impossible = (*missing, *target.problems(wire, run.objects, job.controller))
     if leaks or impossible:
         raise InvalidInput((*leaks, *impossible))
     if same and _is_shown_alike(job, born):
@@ -89,6 +92,7 @@ def compose_run(
     job = properties.with_values(name=name).wire_object(names.TRAIN_JOB)
     plugins = plugin_registry.plugins_with(properties.plugins)
     job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
+    job = initializer_claims.attach_claims(job, partial(place_of, properties))
     behaviour = target.behaviour(plugins, properties.owner, properties.controller)
     secrets = sorted(properties.secret_data)
     behaviour = replace(behaviour, package_cache=properties.packages_at)

@@ -1,0 +1,64 @@
+"""Initializers of jobs on this machine: processes that fetch before the training begins."""
+
+from pathlib import Path
+
+from tests.deploy.project import Stack
+
+READING = """
+def read():
+    import os
+    from pathlib import Path
+    from trainer_infra.report import report
+    from trainer_infra.storage import mounted
+    folder = Path(mounted("/workspace"))
+    found = sorted(str(each.relative_to(folder)) for each in folder.rglob("*.txt"))
+    report(progress=100, found=",".join(found) or "nothing")
+
+job = TrainJob("job", runtime="torch-distributed-with-initializers", wait_for="complete",
+               initializer={initializer},
+               trainer=CustomTrainer(read, env={{"PATH": {path!r}}}, num_proc_per_node=1))
+pulumi.export("found", job.metrics["found"])
+"""
+TORCHRUN = """#!/bin/sh
+exec python3 "$@"
+"""
+"""Starts one process, as torchrun would."""
+
+
+def reading(folder: Path, **uris: str) -> str:
+    program = folder / "bin" / "torchrun"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(TORCHRUN)
+    program.chmod(0o755)
+    initializer = {kind: {"storageUri": uri} for kind, uri in uris.items()}
+    return READING.format(initializer=initializer or None, path=f"{program.parent}:/usr/bin:/bin")
+
+
+def test_a_folder_and_a_claim_are_fetched_before_the_training(stack: Stack, tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows" / "a.txt").write_text("1")
+    model = Path(stack.env["TRAINER_INFRA_HOME"]) / "volumes" / "default" / "models" / "base"
+    model.mkdir(parents=True)
+    (model / "weights.txt").write_text("2")
+    uris = {"dataset": (tmp_path / "rows").as_uri(), "model": "pvc://models/base"}
+
+    stack.program(reading(tmp_path, **uris))
+    shown = stack.preview()
+    stack.up()
+
+    assert "/opt/trainer-infra/claims/models" in shown
+    assert stack.outputs()["found"] == "dataset/a.txt,model/weights.txt"
+
+
+def test_what_is_not_given_is_not_fetched(stack: Stack, tmp_path: Path) -> None:
+    stack.program(reading(tmp_path))
+    stack.up()
+    assert stack.outputs()["found"] == "nothing"
+
+
+def test_what_cannot_be_fetched_fails_the_job(stack: Stack, tmp_path: Path) -> None:
+    missing = (tmp_path / "none").as_uri()
+    stack.program(reading(tmp_path, dataset=missing))
+    said = stack.up(ok=False)
+    assert "dataset-initializer" in said
+    assert missing in said

@@ -1,0 +1,48 @@
+"""Volume claims that initializers read: `pvc://CLAIM/PATH` as `storageUri` of a TrainJob's initializer.
+
+The claim is mounted, read-only, where `in_pod.initializers` looks for it, by a runtime patch, so that every
+engine renders it. Called by `deploy.operations.rendering`. Pure.
+"""
+
+from collections.abc import Callable
+
+from trainer_infra import names
+from trainer_infra.json_values import JSONDict
+from trainer_infra.trainers import volume_address
+
+INITIALIZERS = {"dataset": names.DATASET_INITIALIZER, "model": names.MODEL_INITIALIZER}
+"""Fields of spec.initializer -> the replicated job and its container."""
+
+
+def attach_claims(job: JSONDict, place: Callable[[str], str]) -> JSONDict:
+    """A TrainJob whose initializers find the claims that they read.
+
+    Args:
+        job: in wire form; not changed.
+        place: the address of a claim, `pvc://CLAIM`, on the run's target.
+    """
+    given = job["spec"].get("initializer") or {}
+    uris = {name: str((given.get(name) or {}).get("storageUri") or "") for name in INITIALIZERS}
+    read = {
+        INITIALIZERS[name]: volume_address.claim_of(uri)[0]
+        for name, uri in uris.items()
+        if uri.startswith(volume_address.CLAIM)
+    }
+    if not read:
+        return job
+    patched = [
+        _job(name, claim, place(f"{volume_address.CLAIM}{claim}")) for name, claim in read.items()
+    ]
+    spec = {"template": {"spec": {"replicatedJobs": patched}}}
+    patch = {"manager": names.CLAIMS_MANAGER, "trainingRuntimeSpec": spec}
+    patches = [*(job["spec"].get("runtimePatches") or ()), patch]
+    return {**job, "spec": {**job["spec"], "runtimePatches": patches}}
+
+
+def _job(name: str, claim: str, address: str) -> JSONDict:
+    """The patch of one initializer's job."""
+    volume = volume_address.volume_of(names.CLAIM_VOLUME, address)
+    mount = volume_address.mount_of(names.CLAIM_VOLUME, address, f"{names.CLAIMS_MOUNT}/{claim}")
+    container = {"name": name, "volumeMounts": [{**mount, "readOnly": True}]}
+    pod = {"volumes": [volume], "containers": [container]}
+    return {"name": name, "template": {"spec": {"template": {"spec": pod}}}}
