@@ -35,7 +35,7 @@ def main() -> None:
     launch = read_object(os.path.join(HERE, "launch.json"))  # noqa: PTH118
     set_path()
     if "program" in launch:
-        run_program(launch["program"])
+        run_program(launch["program"], reports=launch["reports"])
     elif "script" in launch:
         run_script(os.path.join(SOURCE, launch["script"]))  # noqa: PTH118
     else:
@@ -63,14 +63,18 @@ def run_script(script: str) -> None:
     runpy.run_path(script, run_name="__main__")
 
 
-def run_program(program: str) -> None:
+def run_program(program: str, *, reports: bool) -> None:
     """Run a library's own program, as `python -m MODULE ARGS` would or by its function `MODULE:FUNCTION`.
 
-    Its arguments may name outputs of the run.
+    Its arguments may name outputs of the run. Where it reports, it does so by transformers' Trainer.
     """
     from trainer_infra.in_pod.storage import output  # noqa: PLC0415  found by set_path
 
     sys.argv[1:] = [re.sub(OUTPUT, lambda found: output(found[1]), each) for each in sys.argv[1:]]
+    if reports:
+        from trainer_infra.in_pod.callbacks import hugging_face  # noqa: PLC0415  the library has it
+
+        hugging_face.report_every_trainer()
     module, _, function = program.partition(":")
     if function:
         sys.argv[0] = module

@@ -1,6 +1,7 @@
 """What trainers of libraries become: arguments of spec.trainer, and what the launcher runs."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,9 @@ from trainer_infra.trainers.trainer import PackableTrainer, PackedTrainer
 LORA: LoraArgs = {"r": 8, "lora_alpha": 16, "target_modules": ["q_proj", "v_proj"]}
 
 
-def launched(packed: PackedTrainer) -> dict[str, str]:
+def launched(packed: PackedTrainer) -> dict[str, Any]:
     assert packed.code is not None
-    launch: dict[str, str] = json.loads(packed.code.files["launch.json"])
+    launch: dict[str, Any] = json.loads(packed.code.files["launch.json"])
     return launch
 
 
@@ -42,7 +43,7 @@ def test_trl_is_its_own_program_on_every_node() -> None:
         ],
         "numNodes": 2,
     }
-    assert launched(packed) == {"program": "trl.scripts.sft"}
+    assert launched(packed) == {"program": "trl.scripts.sft", "reports": True}
     assert packed.code.packages == ("trl==1.16.0",)
 
 
@@ -50,7 +51,7 @@ def test_trl_is_its_own_program_on_every_node() -> None:
 def test_each_method_of_trl_has_a_record(method: Method) -> None:
     packed = Trl(method, options={"max_steps": 3}).pack()
     assert packed.trainer["args"][-1] == "--max_steps=3"
-    assert launched(packed) == {"program": f"trl.scripts.{method}"}
+    assert launched(packed) == {"program": f"trl.scripts.{method}", "reports": True}
 
 
 def test_a_mapping_travels_as_json_and_dollars_as_they_are() -> None:
@@ -102,7 +103,7 @@ def test_a_recipe_of_torchtune_runs_on_any_torch_runtime() -> None:
         *("run", "--nproc_per_node=2", name, "--config", config),
         *("output_dir=output://model", "kd_ratio=0.5"),
     ]
-    assert launched(packed) == {"program": "torchtune._cli.tune"}
+    assert launched(packed) == {"program": "torchtune._cli.tune", "reports": False}
     assert packed.code is not None
     assert packed.code.launcher == ("python",)
 
@@ -139,7 +140,7 @@ def test_llama_factory_runs_under_torchrun() -> None:
         "--lora_alpha=16",
         "--lora_target=q_proj,v_proj",
     ]
-    assert launched(packed) == {"program": "llamafactory.launcher"}
+    assert launched(packed) == {"program": "llamafactory.launcher", "reports": True}
 
 
 def test_unsloth_runs_in_one_process() -> None:

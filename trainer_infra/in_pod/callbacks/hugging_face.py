@@ -1,13 +1,13 @@
 """Progress of transformers' Trainer and of those that are made of it, as TRL's.
 
-Called by `trainer_infra.callbacks`.
+Called by `trainer_infra.callbacks`, by `main` for programs of libraries, and by `frameworks.hugging_face`.
 """
 
 # mypy: disable-error-code="import-not-found,misc"
 
 from __future__ import annotations
 
-from transformers import TrainerCallback, integrations
+from transformers import TrainerCallback, integrations, trainer
 
 from trainer_infra.in_pod.callbacks.training_progress import TrainingProgress, harmless
 
@@ -79,6 +79,13 @@ class HuggingFaceCallback(TrainerCallback):
         theirs = getattr(integrations, THEIRS, None)
         for hook in [each for each in vars(theirs) if each.startswith("on_")] if theirs else ():
             setattr(theirs, hook, getattr(TrainerCallback, hook))
+
+
+def report_every_trainer() -> None:
+    """Give the callback to every Trainer that is made from now on, for programs that we do not write."""
+    known = getattr(trainer, "DEFAULT_CALLBACKS", None)
+    if known is not None and HuggingFaceCallback not in known:
+        known.append(HuggingFaceCallback)
 
 
 def _share_done(state: Any) -> float | None:

@@ -24,8 +24,13 @@ def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """`arguments`, for `transformers.Trainer` and those that inherit it."""
     import transformers  # noqa: PLC0415  only this framework has it
 
+    from trainer_infra.in_pod.callbacks.hugging_face import (  # noqa: PLC0415  the same
+        report_every_trainer,
+    )
+
     folder = settings["output"]
     if folder.startswith(OUTPUT):
         folder = output(folder[len(OUTPUT) :])
+    report_every_trainer()
     arguments = transformers.TrainingArguments(output_dir=folder, **settings["options"])
     yield {"arguments": arguments}

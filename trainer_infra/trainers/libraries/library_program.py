@@ -44,6 +44,8 @@ class LibraryProgram:
     """What the command line begins with."""
     launcher: tuple[str, ...] = ()
     """What starts the program in place of the runtime's launcher."""
+    reports: bool = True
+    """Whether it trains with transformers' Trainer, which then reports its progress."""
 
     def packed(self, options: Any, pods: PythonPodArguments) -> PackedProgram:
         """What a TrainJob needs of it.
@@ -61,8 +63,10 @@ class LibraryProgram:
             raise InvalidInput(problems)
         settings = {each.option: each.value for each in self.settings}
         line = [*self.words, *self.schema.command_line({**settings, **given})]
-        launch = {"launch.json": json.dumps({"program": self.module})}
-        code = pods.code(pod_library.launcher_files() | launch, launcher=self.launcher)
+        launch = json.dumps({"program": self.module, "reports": self.reports})
+        files = {**pod_library.launcher_files(), "launch.json": launch}
+        files |= pod_library.callback_files() if self.reports else {}
+        code = pods.code(files, launcher=self.launcher)
         return PackedProgram(code, pods.spec_trainer(line), pods.secret_data())
 
     def _problems(self, given: Any) -> Iterator[Problem]:

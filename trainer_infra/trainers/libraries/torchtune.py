@@ -164,7 +164,7 @@ class TorchTune(PythonPodArguments):
         distributed = str(self.recipe).endswith(DISTRIBUTED)
         torchrun = [f"--nproc_per_node={processes}"] if distributed else []
         args = ["run", *torchrun, str(self.recipe), "--config", str(self.config), *line]
-        launch = {"launch.json": json.dumps({"program": PROGRAM})}
+        launch = {"launch.json": json.dumps({"program": PROGRAM, "reports": False})}
         code = self.code(pod_library.launcher_files() | launch, launcher=("python",))
         return PackedTrainer(code, self.spec_trainer(args), self.secret_data())
 

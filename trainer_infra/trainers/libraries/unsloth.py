@@ -62,6 +62,7 @@ class Unsloth(PythonPodArguments):
             tuple(self._settings()),
             ("train",),
             ("python",),
+            reports=False,
         )
         return program.packed(self.options, self)
 

@@ -14,7 +14,9 @@ from trainer_infra.trainers.package_mounts import INSTALLING
 
 _PACKAGE: Final = Path(in_pod.__file__).parents[1]
 _BESIDE: Final[Mapping[str, tuple[str, ...]]] = {"fsdp2": ("torch_group",)}
-"""Framework -> files that its file imports."""
+"""Framework -> files beside its own that this imports."""
+_REPORTING: Final = frozenset({"hugging_face"})
+"""Frameworks that report by callbacks of ours."""
 
 
 @functools.cache
@@ -48,7 +50,8 @@ def installing_files() -> dict[str, str]:
 def framework_files(name: str) -> dict[str, str]:
     """What code has that a framework is prepared for."""
     modules = ("__init__", name, *_BESIDE.get(name, ()))
-    return _library(*(f"in_pod/frameworks/{each}.py" for each in modules))
+    callbacks = callback_files() if name in _REPORTING else {}
+    return {**callbacks, **_library(*(f"in_pod/frameworks/{each}.py" for each in modules))}
 
 
 def _library(*paths: str) -> dict[str, str]:
