@@ -114,13 +114,17 @@ def test_on_this_machine(stack: Stack, source: Path, libraries: dict[str, str]) 
 
 
 def test_on_a_cluster(
+    tmp_path: Path,
     cluster_stack: Stack,
     namespace: Namespace,
     image: str,
     source: Path,
     libraries: dict[str, str],
 ) -> None:
-    namespace.kubectl("apply", "--filename", "-", given=CLAIM)
+    models = tmp_path / "models"
+    models.mkdir()
+    volume = VOLUME.format(name=namespace.name, folder=models)
+    namespace.kubectl("apply", "--filename", "-", given=volume)
     packages = [python.environment(each) for each in ("torchtune", "trainers", "torch")]
     fetching = initializer_image.loaded()
     made = {
@@ -136,23 +140,38 @@ def test_on_a_cluster(
         "outputs": {"model": "pvc://models/{run}"},
     }
 
-    def kept(address: str) -> Path:
-        claim = json.loads(namespace.kubectl("get", "pvc", "models", "-o", "json"))
-        name = claim["spec"]["volumeName"]
-        volume = json.loads(namespace.kubectl("get", "pv", name, "-o", "json"))
-        return Path(volume["spec"]["hostPath"]["path"]) / address.rpartition("/")[2]
+    try:
+        assert_all_train(
+            cluster_stack,
+            place,
+            source / "model",
+            libraries,
+            lambda address: models / address.rpartition("/")[2],
+        )
+    finally:
+        namespace.kubectl("delete", "pv", namespace.name, "--wait=false")
 
-    assert_all_train(cluster_stack, place, source / "model", libraries, kept)
 
-
-CLAIM = """
+VOLUME = """
 apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: models}
+kind: PersistentVolume
+metadata: {{name: {name}}}
 spec:
   accessModes: [ReadWriteOnce]
-  resources: {requests: {storage: 100Mi}}
+  capacity: {{storage: 100Mi}}
+  hostPath: {{path: {folder}}}
+  storageClassName: ""
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: models}}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {{requests: {{storage: 100Mi}}}}
+  storageClassName: ""
+  volumeName: {name}
 """
+"""A claim whose folder the test can read."""
 
 
 def assert_all_train(
