@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from trainer_infra.trainers.frameworks.hugging_face import HuggingFaceTrainer
     from trainer_infra.trainers.frameworks.jax import Jax
     from trainer_infra.trainers.frameworks.xgboost import XGBoost
+    from trainer_infra.trainers.libraries.fine_tuning import LoraArgs
     from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
-    from trainer_infra.trainers.libraries.lora import LoraArgs
     from trainer_infra.trainers.libraries.torchtune import TorchTune
     from trainer_infra.trainers.libraries.trl import Trl
     from trainer_infra.trainers.libraries.unsloth import Unsloth
@@ -106,7 +106,7 @@ _HOME = {
     "HuggingFaceTrainer": "trainer_infra.trainers.frameworks.hugging_face",
     "Jax": "trainer_infra.trainers.frameworks.jax",
     "LlamaFactory": "trainer_infra.trainers.libraries.llama_factory",
-    "LoraArgs": "trainer_infra.trainers.libraries.lora",
+    "LoraArgs": "trainer_infra.trainers.libraries.fine_tuning",
     "RunResult": "trainer_infra.deploy.run_result",
     "Secret": "trainer_infra.trainers.secret",
     "TorchTune": "trainer_infra.trainers.libraries.torchtune",

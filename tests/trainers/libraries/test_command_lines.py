@@ -1,13 +1,14 @@
 """What trainers of libraries become: arguments of spec.trainer, and what the launcher runs."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from trainer_infra.trainers.container_trainer import ContainerTrainer
+from trainer_infra.trainers.libraries import parser_record
+from trainer_infra.trainers.libraries.fine_tuning import LoraArgs
 from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
-from trainer_infra.trainers.libraries.lora import LoraArgs
 from trainer_infra.trainers.libraries.torchtune import Recipe, TorchTune
 from trainer_infra.trainers.libraries.trl import METHODS, Method, Trl
 from trainer_infra.trainers.libraries.unsloth import Unsloth
@@ -189,3 +190,8 @@ def test_a_container_brings_its_own_command() -> None:
 )
 def test_each_is_a_trainer(trainer: PackableTrainer) -> None:
     assert isinstance(trainer, PackableTrainer)
+
+
+def test_the_recipes_are_those_that_have_records() -> None:
+    assert get_args(Recipe) == parser_record.TORCHTUNE
+    assert METHODS == parser_record.TRL

@@ -143,6 +143,14 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     ),
     (TRAINERS.container(command="train"), "command: must be a list of texts, got 'train'"),
     (
+        TRAINERS.tune(lora={"r": 4, "quantize": "8bit"}),
+        "lora.quantize: is no such precision, got '8bit'; use 4bit",
+    ),
+    (
+        Unsloth(lora={"quantize": "8bit"}),
+        "lora.quantize: is no such precision, got '8bit'; use 4bit",
+    ),
+    (
         TRAINERS.container(args=[1]),
         'args[0]: must be text, not int, got 1; quote it: "1"',
     ),

@@ -3,17 +3,20 @@
 Users construct it; the deploy room calls `pack`. The options are those of LLaMA-Factory's YAML files.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries.fine_tuning import (
+    FineTuningArguments,
+    lora_problems,
+    lora_settings,
+)
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
-from trainer_infra.trainers.libraries.lora import LoraArgs, lora_problems
-from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 from trainer_infra.trainers.trainer import PackedProgram
 
 Stage: TypeAlias = Literal["pt", "sft", "rm", "ppo", "dpo", "kto"]
@@ -30,7 +33,7 @@ _BITS: Final = {"4bit": 4, "8bit": 8}
 
 
 @dataclass(frozen=True, slots=True)
-class LlamaFactory(PythonPodArguments):
+class LlamaFactory(FineTuningArguments):
     """Fine-tunes a language model with LLaMA-Factory, whole or with LoRA.
 
     Runs on a torch runtime whose image, or `packages`, have llamafactory.
@@ -45,14 +48,6 @@ class LlamaFactory(PythonPodArguments):
     """Names in the folder's `dataset_info.json`, with commas between them."""
     dataset_dir: Input[str] = "/workspace/dataset"
     """The folder, where an initializer put it."""
-    model: Input[str] = "/workspace/model"
-    """A folder, or a name on the Hub."""
-    output: Input[str] = "output://model"
-    """Where the trained model or adapter is written: an output of the run, or a folder."""
-    lora: Input[LoraArgs | None] = None
-    """Trains adapters in place of the whole model."""
-    options: Input[Mapping[str, Any] | None] = None
-    """Other options by name, such as `{"learning_rate": 1e-4, "max_steps": 100}`."""
 
     def pack(self) -> PackedProgram:
         """The program, the trainer and the secrets.
@@ -77,8 +72,7 @@ class LlamaFactory(PythonPodArguments):
         yield ProgramSetting("dataset_dir", "dataset_dir", self.dataset_dir)
         yield ProgramSetting("output", "output_dir", self.output)
         yield ProgramSetting("lora", "finetuning_type", "full" if lora is None else "lora")
-        for name, option in _LORA.items():
-            yield ProgramSetting(f"lora.{name}", option, (lora or {}).get(name))
+        yield from lora_settings(lora, _LORA)
         modules = (lora or {}).get("target_modules")
         yield ProgramSetting(
             "lora.target_modules", "lora_target", ",".join(modules) if modules else None

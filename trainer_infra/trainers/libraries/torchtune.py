@@ -18,12 +18,12 @@ from trainer_infra.render.torchtune import MANAGED
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries.fine_tuning import LoraArgs, lora_problems
 from trainer_infra.trainers.libraries.library_program import (
     ProgramSetting,
     managed_options,
     setting_problems,
 )
-from trainer_infra.trainers.libraries.lora import LoraArgs, lora_problems
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
 from trainer_infra.trainers.pods import pod_library
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
@@ -64,6 +64,8 @@ _LORA: Final = {
     "use_dora": "model.use_dora",
 }
 """Fields of LoraArgs -> items of a configuration."""
+QUANTIZED: Final = ("4bit",)
+"""What `model.quantize_base` does: NF4."""
 _PLAIN: Final = re.compile(r"[A-Za-z_./][-\w./: ]*", re.ASCII)
 """Texts that need no quotes in YAML, unless they are one of its words, such as `true`."""
 _MODULES: Final = ("q_proj", "v_proj", "output_proj")
@@ -103,7 +105,11 @@ class TorchTune(PythonPodArguments):
             InvalidInput: holds every problem, in the order of the fields.
         """
         given, lora = as_python(self.options) or {}, as_python(self.lora)
-        if problems := (*self._of_recipe(), *lora_problems(lora), *self.shape_problems()):
+        if problems := (
+            *self._of_recipe(),
+            *lora_problems(lora, QUANTIZED),
+            *self.shape_problems(),
+        ):
             raise InvalidInput(problems)
         settings, schema = tuple(self._settings(lora)), self._schema()
         program = f"tune run {self.recipe}" if self.recipe else "tune run"

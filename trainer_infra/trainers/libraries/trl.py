@@ -3,17 +3,20 @@
 Users construct it; the deploy room calls `pack`. The options are those of `trl METHOD --help`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries.fine_tuning import (
+    FineTuningArguments,
+    lora_problems,
+    lora_settings,
+)
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
-from trainer_infra.trainers.libraries.lora import LoraArgs, lora_problems
-from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 from trainer_infra.trainers.trainer import PackedProgram
 
 Method: TypeAlias = Literal["sft", "dpo", "kto", "grpo", "rloo", "reward", "distillation"]
@@ -30,7 +33,7 @@ _LORA: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Trl(PythonPodArguments):
+class Trl(FineTuningArguments):
     """Fine-tunes a language model by one of TRL's methods, whole or with LoRA.
 
     Runs on a torch runtime whose image, or `packages`, have trl, and peft where `lora` is given.
@@ -40,16 +43,8 @@ class Trl(PythonPodArguments):
     """Supervised (`sft`), by preferences (`dpo`, `kto`), by rewards (`grpo`, `rloo`), a `reward` model,
     or `distillation` of a larger model."""
     _: KW_ONLY
-    model: Input[str] = "/workspace/model"
-    """A folder, where an initializer put it, or a name on the Hub."""
     dataset: Input[str] = "/workspace/dataset"
-    """The same of the dataset."""
-    output: Input[str] = "output://model"
-    """Where the trained model or adapter is written: an output of the run, or a folder."""
-    lora: Input[LoraArgs | None] = None
-    """Trains adapters in place of the whole model."""
-    options: Input[Mapping[str, Any] | None] = None
-    """Other options of TRL's program by name, such as `{"learning_rate": 2e-4, "max_steps": 100}`."""
+    """A folder, where an initializer put it, or a name on the Hub."""
 
     def pack(self) -> PackedProgram:
         """The program, the trainer and the secrets.
@@ -75,7 +70,6 @@ class Trl(PythonPodArguments):
         lora = as_python(self.lora)
         if lora is not None:
             yield ProgramSetting("lora", "use_peft", value=True)
-            for name, option in _LORA.items():
-                yield ProgramSetting(f"lora.{name}", option, lora.get(name))
+            yield from lora_settings(lora, _LORA)
             if lora.get("quantize"):
                 yield ProgramSetting("lora.quantize", f"load_in_{lora['quantize']}", value=True)

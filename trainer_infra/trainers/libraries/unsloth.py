@@ -3,17 +3,20 @@
 Users construct it; the deploy room calls `pack`. The options are those of `unsloth train --help`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries.fine_tuning import (
+    FineTuningArguments,
+    lora_problems,
+    lora_settings,
+)
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
-from trainer_infra.trainers.libraries.lora import LoraArgs, lora_problems
-from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 from trainer_infra.trainers.trainer import PackedProgram
 
 _LORA: Final = {
@@ -23,27 +26,21 @@ _LORA: Final = {
     "use_dora": "use_dora",
 }
 """Fields of LoraArgs -> options of Unsloth."""
+QUANTIZED: Final = ("4bit",)
+"""Precisions that its program has an option for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unsloth(PythonPodArguments):
+class Unsloth(FineTuningArguments):
     """Fine-tunes a language model with Unsloth, in one process on one node.
 
     Runs on a torch runtime whose image, or `packages`, have unsloth. Made for a GPU: on processors Unsloth
     trains as well, but slowly, and nothing here has been tried on either.
     """
 
-    model: Input[str] = "/workspace/model"
-    """A folder, where an initializer put it, or a name on the Hub."""
     _: KW_ONLY
     dataset: Input[str] = "/workspace/dataset"
-    """The same of the dataset."""
-    output: Input[str] = "output://model"
-    """Where the trained model or adapter is written: an output of the run, or a folder."""
-    lora: Input[LoraArgs | None] = None
-    """Trains adapters in place of the whole model."""
-    options: Input[Mapping[str, Any] | None] = None
-    """Other options by name, such as `{"learning_rate": 2e-4, "max_steps": 60}`."""
+    """A folder, where an initializer put it, or a name on the Hub."""
 
     def pack(self) -> PackedProgram:
         """The program, the trainer and the secrets.
@@ -51,7 +48,7 @@ class Unsloth(PythonPodArguments):
         Raises:
             InvalidInput: holds every problem, in the order of the fields.
         """
-        problems = [*lora_problems(as_python(self.lora)), *self._several()]
+        problems = [*lora_problems(as_python(self.lora), QUANTIZED), *self._several()]
         if problems:
             raise InvalidInput(problems)
         schema = option_schema.recorded("unsloth")
@@ -78,11 +75,10 @@ class Unsloth(PythonPodArguments):
         yield ProgramSetting("dataset", "dataset", self.dataset)
         yield ProgramSetting("output", "output_dir", self.output)
         yield ProgramSetting("lora", "training_type", "full" if lora is None else "lora")
-        for name, option in _LORA.items():
-            yield ProgramSetting(f"lora.{name}", option, (lora or {}).get(name))
+        yield from lora_settings(lora, _LORA)
         modules = (lora or {}).get("target_modules")
         yield ProgramSetting(
             "lora.target_modules", "target_modules", ",".join(modules) if modules else None
         )
-        quantized = (lora or {}).get("quantize") == "4bit" or None
+        quantized = bool((lora or {}).get("quantize")) or None
         yield ProgramSetting("lora.quantize", "load_in_4bit", quantized)
