@@ -13,8 +13,8 @@ from typing import Final
 from trainer_infra.local import full_disk
 from trainer_infra.runs.redaction import Redaction
 
-LAST_LINES: Final = 20
-"""How many lines a Failure shows."""
+LAST_LINES: Final = 100
+"""How many lines are kept, of which a Failure shows the last that say why."""
 LONGEST: Final = 64 * 1024
 """Bytes after which a line without an end is written as it is."""
 

@@ -15,7 +15,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, failure_reason, job_failure
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
-from trainer_infra.runs import causes, pods, reports, waiting_cause
+from trainer_infra.runs import causes, pods, reports, torchrun_summary, waiting_cause
 from trainer_infra.runs.causes import kueue_workload, steps
 from trainer_infra.runs.causes.surroundings import Surroundings
 from trainer_infra.runs.run import (
@@ -195,7 +195,8 @@ def _failure(seen: Observation) -> Failure | None:
     first = failure_reason.first_failure(reports.without_last_words(each) for each in seen.pods)
     if first is None:
         return None
-    lines = reports.without_reports(seen.lines.get(first.pod, ()))[-LAST_LINES:]
+    said = reports.without_reports(seen.lines.get(first.pod, ()))
+    lines = torchrun_summary.without_torchrun_summary(said)[-LAST_LINES:]
     # The container's termination reason, else the kind of failure.
     ended = (
         (each.get(key) or {}).get("terminated") or {}
