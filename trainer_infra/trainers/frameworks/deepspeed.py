@@ -14,7 +14,7 @@ from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.trainer import PackedProgram
 
 Offload = Literal["optimizer", "parameters"]
@@ -68,7 +68,7 @@ class DeepSpeed(CustomTrainer):
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
             yield Problem("config", "must be a mapping with text keys", got=given)
             return
-        schema = option_schema.recorded("deepspeed")
+        schema = installed_options.option_schema_of("deepspeed")
         managed = {f"{ZERO}.stage": "give zero= of the trainer"}
         for each in schema.problems(_flat(given), "deepspeed.initialize", managed):
             yield Problem(each.path.replace("options", "config", 1), each.what, each.got, each.fix)

@@ -14,7 +14,7 @@ from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries import installed_options
 from trainer_infra.trainers.trainer import PackedProgram
 
 _MANAGED: Final = {"output_dir": "give output= of the trainer"}
@@ -46,5 +46,5 @@ class HuggingFaceTrainer(CustomTrainer):
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
             yield Problem("options", "must be a mapping with text keys", got=given)
             return
-        schema = option_schema.recorded("hugging-face")
+        schema = installed_options.option_schema_of("hugging-face")
         yield from schema.problems(given, "TrainingArguments", _MANAGED)

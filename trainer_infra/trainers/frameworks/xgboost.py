@@ -14,7 +14,7 @@ from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries import installed_options
 from trainer_infra.trainers.pods import pod_resources
 from trainer_infra.trainers.trainer import PackedProgram
 
@@ -47,7 +47,7 @@ class XGBoost(CustomTrainer):
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
             yield Problem("parameters", "must be a mapping with text keys", got=given)
         else:
-            schema = option_schema.recorded("xgboost")
+            schema = installed_options.option_schema_of("xgboost")
             for each in schema.problems(given, "xgboost.train", {}):
                 path = each.path.replace("options", "parameters", 1)
                 yield Problem(path, each.what, each.got, each.fix)

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries import installed_options
 from trainer_infra.trainers.libraries.fine_tuning import (
     FineTuningArguments,
     lora_problems,
@@ -57,7 +57,7 @@ class LlamaFactory(FineTuningArguments):
         """
         if problems := tuple(lora_problems(as_python(self.lora))):
             raise InvalidInput(problems)
-        schema = option_schema.recorded("llama-factory")
+        schema = installed_options.option_schema_of("llama-factory")
         name, module = "llamafactory-cli train", "llamafactory.launcher"
         settings = tuple(self._settings())
         return LibraryProgram(name, module, schema, settings).packed(self.options, self)

@@ -17,7 +17,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render.torchtune import MANAGED
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import LoraArgs, lora_problems
 from trainer_infra.trainers.libraries.library_program import (
     ProgramSetting,
@@ -131,7 +131,11 @@ class TorchTune(PythonPodArguments):
             fix = option_schema.nearest(str(self.recipe), RECIPES)
             yield Problem("recipe", "is none of torchtune's that train", self.recipe, fix)
         elif self.recipe is not None:
-            known = option_schema.recorded(f"torchtune-{self.recipe}").options["config"].choices
+            known = (
+                installed_options.option_schema_of(f"torchtune-{self.recipe}")
+                .options["config"]
+                .choices
+            )
             if self.config not in known:
                 fix = option_schema.nearest(str(self.config), [str(each) for each in known])
                 yield Problem("config", f"is none of {self.recipe}", self.config, fix)
@@ -139,10 +143,12 @@ class TorchTune(PythonPodArguments):
     def _schema(self) -> OptionSchema:
         """What the recipe takes; of runtimes that choose one, what those of its kind take."""
         if self.recipe:
-            return option_schema.recorded(f"torchtune-{self.recipe}")
+            return installed_options.option_schema_of(f"torchtune-{self.recipe}")
         kind = "full" if self.lora is None else "lora"
         records = [
-            option_schema.recorded(f"torchtune-{each}") for each in OF_RUNTIMES if kind in each
+            installed_options.option_schema_of(f"torchtune-{each}")
+            for each in OF_RUNTIMES
+            if kind in each
         ]
         first = records[0]
         options = {name: each for record in records for name, each in record.options.items()}

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
     FineTuningArguments,
     lora_problems,
@@ -58,7 +58,7 @@ class Trl(FineTuningArguments):
         if problems := tuple(lora_problems(as_python(self.lora))):
             raise InvalidInput(problems)
         name, module = f"trl {self.method}", f"trl.scripts.{self.method}"
-        schema = option_schema.recorded(f"trl-{self.method}")
+        schema = installed_options.option_schema_of(f"trl-{self.method}")
         return LibraryProgram(name, module, schema, tuple(self._settings())).packed(
             self.options, self
         )

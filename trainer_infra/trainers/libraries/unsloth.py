@@ -10,7 +10,7 @@ from typing import Final
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries import installed_options
 from trainer_infra.trainers.libraries.fine_tuning import (
     FineTuningArguments,
     lora_problems,
@@ -51,7 +51,7 @@ class Unsloth(FineTuningArguments):
         problems = [*lora_problems(as_python(self.lora), QUANTIZED), *self._several()]
         if problems:
             raise InvalidInput(problems)
-        schema = option_schema.recorded("unsloth")
+        schema = installed_options.option_schema_of("unsloth")
         program = LibraryProgram(
             "unsloth train",
             "unsloth_cli:app",

@@ -1,0 +1,57 @@
+"""The options of the library that is installed here, where its version is not the recorded one.
+
+Called by `frameworks`, `llama_factory`, `torchtune`, `trl` and `unsloth` at preview. The library's own parser is
+asked in a process of its own (`parser_record`), once for each version: what it says stays in the cache. Where it
+cannot be asked, the record counts.
+"""
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from trainer_infra import home_folders
+from trainer_infra.trainers.libraries import option_schema, parser_record
+from trainer_infra.trainers.libraries.option_schema import OptionSchema
+
+WITHIN: Final = 120.0
+"""Seconds that a library gets to say what it takes: it may import much."""
+
+
+@cache
+def option_schema_of(name: str) -> OptionSchema:
+    """The schema of a record, `trl-sft`, for the library as this Python has it."""
+    known = option_schema.recorded(name)
+    try:
+        version = parser_record.version_of(known.library)
+    except importlib.metadata.PackageNotFoundError:
+        return known
+    if version == known.version:
+        return known
+    file = home_folders.cache_home() / "option-records" / f"{name}-{version}.json"
+    if not file.exists() and (said := _asked(name)):
+        _keep(file, said)
+    return OptionSchema.from_record(json.loads(file.read_text("utf-8"))) if file.exists() else known
+
+
+def _asked(name: str) -> str:
+    """What the library's parser says, as JSON; empty where it cannot be asked."""
+    command = [sys.executable, parser_record.__file__, name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = done.stdout.splitlines()
+    return lines[-1] if done.returncode == 0 and lines else ""
+
+
+def _keep(file: Path, text: str) -> None:
+    """Write it whole or not at all: several programs may do so at once."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as whole:
+        whole.write(text)
+    Path(whole.name).rename(file)
