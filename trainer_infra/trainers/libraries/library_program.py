@@ -82,6 +82,8 @@ def setting_problems(
 ) -> Iterator[Problem]:
     """What is wrong with fields of a trainer, under the fields' own names."""
     for each in settings:
+        if each.value is None:
+            continue
         for problem in schema.problems({each.option: each.value}, program, {}):
             rest = problem.path.removeprefix(f"options.{each.option}")
             yield Problem(each.field + rest, problem.what, problem.got, problem.fix)
