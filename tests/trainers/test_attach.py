@@ -256,3 +256,16 @@ def test_a_function_that_only_moved_in_its_file_is_the_same_work() -> None:
         for text in ("\n\ndef train(): ...", "\n\n\ndef train(): ...")
     )
     assert lazy.of_the_user() == further.of_the_user()
+
+
+def test_code_that_needs_a_framework_is_refused_on_a_runtime_without_it() -> None:
+    needing = Code(CODE.files, (), secret_args=False, policies=("torch", "mpi"))
+    with pytest.raises(InvalidInput) as caught:
+        code_mount.attach_code(job(), RUNTIME, needing)
+    assert str(caught.value) == (
+        "spec.runtimeRef.name: is no runtime for this trainer, which needs torch or mpi in the "
+        "runtime's mlPolicy, got 'plain'; choose one of `trainer-infra catalog`, such as "
+        "torch-distributed"
+    )
+    code_mount.attach_code(job(), torch(), needing)
+    assert Code.from_wire(needing.to_wire()) == needing

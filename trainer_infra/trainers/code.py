@@ -46,6 +46,8 @@ class Code:
     """Path of a file in the pod -> where its content is: `secretKeyRef` or `configMapKeyRef`."""
     launcher: tuple[str, ...] = ()
     """The command before the path of the program, in place of the runtime's: `("accelerate", "launch")`."""
+    policies: tuple[str, ...] = ()
+    """Fields of a runtime's mlPolicy of which the code needs one, such as `torch`; none where any will do."""
 
     def to_wire(self) -> JSONDict:
         """The value as JSONDict, as a resource's inputs hold it."""
@@ -63,6 +65,8 @@ class Code:
             wire["references"] = dict(self.references)
         if self.launcher:
             wire["launcher"] = list(self.launcher)
+        if self.policies:
+            wire["policies"] = list(self.policies)
         return wire
 
     @classmethod
@@ -76,6 +80,7 @@ class Code:
             str(value.get("packagesAt") or ""),
             dict(value.get("references") or {}),
             tuple(value.get("launcher") or ()),
+            tuple(value.get("policies") or ()),
         )
 
     def digest(self) -> str:

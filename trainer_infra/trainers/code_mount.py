@@ -47,12 +47,14 @@ def attach_code(
         The new TrainJob and the objects it needs besides.
 
     Raises:
-        InvalidInput: when the runtime has no container that could run the code.
+        InvalidInput: when the runtime has no container that could run the code, or not what it needs.
     """
     name = job["metadata"]["name"]
     spec = _own_secret_named(job["spec"], name + names.SECRET_SUFFIX)
     if code is None:
         return {**job, "spec": spec}, ()
+    if unfit := _unfit(runtime, code):
+        raise InvalidInput([unfit])
     made = config_map(job["metadata"], code)
     plugins = tuple(plugins)
     volumes, mounts = _volumes(made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
@@ -70,6 +72,20 @@ def attach_code(
         "runtimePatches": [*(spec.get("runtimePatches") or ()), mounted],
     }
     return {**job, "spec": spec}, (made,)
+
+
+def _unfit(runtime: Runtime, code: Code) -> Problem | None:
+    """Why a runtime does not prepare what the code needs."""
+    policy = runtime.spec.ml_policy.to_wire() if runtime.spec.ml_policy else {}
+    if not code.policies or not policy.keys().isdisjoint(code.policies):
+        return None
+    needed = " or ".join(code.policies)
+    return Problem(
+        "spec.runtimeRef.name",
+        f"is no runtime for this trainer, which needs {needed} in the runtime's mlPolicy",
+        got=runtime.metadata.name,
+        fix=f"choose one of `trainer-infra catalog`, such as {code.policies[0]}-distributed",
+    )
 
 
 def secret_object(job_name: str, keys: Iterable[str]) -> JSONDict:

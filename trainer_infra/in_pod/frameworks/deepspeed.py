@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SHARED_MEMORY = "deepspeed_shm_comm"
 """The op by which processes of one machine exchange tensors without GPUs; without it gloo does."""
 
+OF_MPI = "OMPI_COMM_WORLD_LOCAL_RANK"
+"""Number of a process on its node where mpirun started it; torchrun sets LOCAL_RANK."""
+
 
 @contextmanager
 def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -29,7 +32,7 @@ def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
         # DeepSpeed would compile it at each start, a minute, and end where it cannot.
         deepspeed.ops.__compatible_ops__[SHARED_MEMORY] = False
     else:
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK") or os.environ.get(OF_MPI) or 0))
     deepspeed.init_distributed("nccl" if torch.cuda.is_available() else "gloo")
     try:
         yield {"config": settings["config"]}

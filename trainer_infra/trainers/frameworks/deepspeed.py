@@ -48,7 +48,7 @@ class DeepSpeed(CustomTrainer):
         given = as_python(self.config) or {}
         problems = tuple(self._framework_problems(given))
         whole = {} if problems else {**given, ZERO: {**self._zero(), **dict(given.get(ZERO) or {})}}
-        framework = PreparedFramework("deepspeed", {"config": whole}, ("config",))
+        framework = PreparedFramework("deepspeed", {"config": whole}, ("config",), ("torch", "mpi"))
         return framework.packed(self, problems)
 
     def _zero(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Jax(CustomTrainer):
     @override
     def pack(self) -> PackedProgram:
         """As `CustomTrainer.pack`, with the framework's part."""
-        framework = PreparedFramework("jax", {"axes": as_python(self.axes)}, ("mesh",))
+        framework = PreparedFramework("jax", {"axes": as_python(self.axes)}, ("mesh",), ("jax",))
         return framework.packed(self, self._framework_problems())
 
     def _framework_problems(self) -> Iterator[Problem]:

@@ -25,6 +25,8 @@ class PreparedFramework:
     """What that file gets, as JSON."""
     arguments: tuple[str, ...]
     """Names of the arguments that it gives; the function takes those that it wants."""
+    policies: tuple[str, ...] = ("torch",)
+    """Fields of a runtime's mlPolicy of which it needs one."""
 
     def packed(self, trainer: CustomTrainer, problems: Iterable[Problem]) -> PackedProgram:
         """What a TrainJob needs.
@@ -53,4 +55,4 @@ class PreparedFramework:
             **pod_library.framework_files(self.name),
             "launch.json": json.dumps({**launch, "framework": framework}),
         }
-        return replace(packed, code=replace(packed.code, files=files))
+        return replace(packed, code=replace(packed.code, files=files, policies=self.policies))

@@ -39,7 +39,7 @@ class XGBoost(CustomTrainer):
             "parameters": as_python(self.parameters) or {},
             "rounds": as_python(self.rounds),
         }
-        framework = PreparedFramework("xgboost", settings, ("parameters", "rounds"))
+        framework = PreparedFramework("xgboost", settings, ("parameters", "rounds"), ("xgboost",))
         return framework.packed(self, self._framework_problems())
 
     def _framework_problems(self) -> Iterator[Problem]:

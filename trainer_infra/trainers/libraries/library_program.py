@@ -44,6 +44,8 @@ class LibraryProgram:
     """What the command line begins with."""
     launcher: tuple[str, ...] = ()
     """What starts the program in place of the runtime's launcher."""
+    policies: tuple[str, ...] = ("torch",)
+    """Fields of a runtime's mlPolicy of which it needs one."""
     reports: bool = True
     """Whether it trains with transformers' Trainer, which then reports its progress."""
 
@@ -66,7 +68,7 @@ class LibraryProgram:
         launch = json.dumps({"program": self.module, "reports": self.reports})
         files = {**pod_library.launcher_files(), "launch.json": launch}
         files |= pod_library.callback_files() if self.reports else {}
-        code = pods.code(files, launcher=self.launcher)
+        code = pods.code(files, launcher=self.launcher, policies=self.policies)
         return PackedProgram(code, pods.spec_trainer(line), pods.secret_data())
 
     def _problems(self, given: Any) -> Iterator[Problem]:

@@ -59,6 +59,7 @@ class Unsloth(FineTuningArguments):
             tuple(self._settings()),
             ("train",),
             ("python",),
+            policies=(),
             reports=False,
         )
         return program.packed(self.options, self)

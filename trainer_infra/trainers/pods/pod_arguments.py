@@ -140,7 +140,12 @@ class PythonPodArguments(PodArguments):
             yield from error.problems
 
     def code(
-        self, files: Mapping[str, str], *, secret_args: bool = False, launcher: tuple[str, ...] = ()
+        self,
+        files: Mapping[str, str],
+        *,
+        secret_args: bool = False,
+        launcher: tuple[str, ...] = (),
+        policies: tuple[str, ...] = (),
     ) -> Code:
         """The code of a job of these pods.
 
@@ -148,6 +153,7 @@ class PythonPodArguments(PodArguments):
             files: what travels besides the installation of the packages.
             secret_args: whether the file of secret arguments must be mounted.
             launcher: what starts the program, in place of the runtime's.
+            policies: fields of a runtime's mlPolicy of which it needs one.
         """
         lines = self._package_lines()
         in_image = bool(lines and self.image_has_packages)
@@ -160,6 +166,7 @@ class PythonPodArguments(PodArguments):
             str(self.packages_at or "") if lines else "",
             file_mounts.file_references(as_python(self.files) or {}),
             launcher,
+            policies,
         )
 
     @override
