@@ -24,7 +24,7 @@ def test_a_pod_reads_files_of_the_runs_own_secret_and_of_a_config_map(
     namespace.kubectl("create", "configmap", "settings", "--from-literal=a=blue")
     cluster_stack.program(PROGRAM + dedent(READING))
     assert "planted" not in cluster_stack.up()
-    (run,) = cluster_stack.runs()
-    lines = cluster_stack.trainer("logs", run["name"], "--namespace", namespace.name)
+    run = cluster_stack.job()["name"]
+    lines = cluster_stack.trainer("logs", run, "--namespace", namespace.name)
     assert "team: blue" in lines
     assert "key of 13 ['key.json', 'settings.ini']" in lines

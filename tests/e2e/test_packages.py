@@ -16,7 +16,7 @@ from tests.e2e.jobs import Jobs
 from tests.local.package_index import Package, wheel_folder
 from tools.cluster import python
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.runs.run import COMPLETE, FAILED
+from trainer_infra.runs.run import COMPLETE
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 TRAIN = f"{Path(__file__).parent}/training/import_packages.py:train"
@@ -146,9 +146,8 @@ def test_the_gate_and_describe_name_packages_that_cannot_be_installed(
     assert "each pod installs the packages anew at each start" in shown
     # What a container ended with stands before the last lines of its log.
     assert f"container node ended with exit code 1: {said}" in shown
-    (run,) = cluster_stack.runs()
-    assert run["phase"] == FAILED
-    assert said in cluster_stack.trainer("describe", run["name"], "--namespace", namespace.name)
+    run = cluster_stack.job()["name"]
+    assert said in cluster_stack.trainer("describe", run, "--namespace", namespace.name)
 
 
 CLAIM = """
@@ -181,8 +180,8 @@ def test_a_stack_keeps_packages_in_a_claim_and_may_move_them(
     for attempt in (1, 2):
         cluster_stack.program(PROGRAM + dedent(KEPT.format(attempt=attempt, patches=patches)))
         assert "anew at each start" not in cluster_stack.up()
-        (run,) = cluster_stack.runs()
-        said.append(cluster_stack.trainer("logs", run["name"], "--namespace", namespace.name))
+        run = cluster_stack.job()["name"]
+        said.append(cluster_stack.trainer("logs", run, "--namespace", namespace.name))
     assert all("imported 1.0" in each for each in said)
     assert ["installed basalt==1.0" in each for each in said] == [True, False]
     assert ["nothing to install" in each for each in said] == [False, True]
@@ -220,7 +219,7 @@ def test_wheels_that_one_job_leaves_in_a_claim_are_those_of_another(
     files = {each.file: base64.b64encode(each.wheel()).decode() for each in (AMBER, BASALT)}
     cluster_stack.program(PROGRAM + dedent(HOUSE.format(files=files)))
     cluster_stack.up()
-    (run,) = [each for each in cluster_stack.runs() if each["name"].startswith("job-")]
-    lines = cluster_stack.trainer("logs", run["name"], "--namespace", namespace.name)
+    run = cluster_stack.job()["name"]
+    lines = cluster_stack.trainer("logs", run, "--namespace", namespace.name)
     assert "imported 1.0" in lines
     assert "Looking in links: /opt/trainer-infra/wheels" in lines

@@ -59,6 +59,7 @@ ENVIRONMENTS: Final = {
         (
             "--no-deps",
             *("transformers==5.24.0", "accelerate==1.15.0", "lightning==2.6.6"),
+            "pytorch-lightning==2.6.6",
             *("trl==1.16.0", "peft==0.21.2", "datasets==5.2.0"),
             # Published as source only; nothing of it is compiled before it is used.
             *("--no-binary=deepspeed", "deepspeed==0.19.8"),

@@ -30,7 +30,7 @@ class PackedProgram(PackedTrainer):
     code: Code
 
 
-DOORS: Final = frozenset({"env", "func_args"})
+DOORS: Final = frozenset({"env", "files", "func_args"})
 """Fields of a trainer whose values may be Secrets."""
 
 

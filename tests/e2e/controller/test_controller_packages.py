@@ -37,8 +37,8 @@ def test_pods_install_what_the_job_needs(
 
     stack.up()
 
-    (run,) = stack.runs()
-    lines = stack.trainer("logs", run["name"], "--namespace", namespace.name)
+    run = stack.job()["name"]
+    lines = stack.trainer("logs", run, "--namespace", namespace.name)
     assert "installed amber==1.0" in lines
     assert "imported 1.0" in lines
     assert len(list((tmp_path / "cache" / namespace.name).glob("*.ready"))) == 1

@@ -45,8 +45,8 @@ def test_only_of_a_whole_world_it_says_that_there_is_none(is_whole: bool, where:
             ("spec", "runtimeRef", "name"),
             f"names a runtime that is neither in {where} nor in the catalog",
             "torch-distribute",
-            "did you mean torch-distributed or torch-distributed-with-cache? "
-            "`trainer-infra catalog` lists all",
+            "did you mean torch-distributed or torch-distributed-with-cache or "
+            "torch-distributed-with-initializers? `trainer-infra catalog` lists all",
         )
     ]
 
