@@ -61,11 +61,13 @@ def test_an_initializer_needs_its_job_in_the_runtime() -> None:
     assert refusal(job(initializer={"dataset": uri, "model": uri})) == [
         (
             "TrainJob tj: spec.runtimeRef: must have dataset-initializer job when trainJob is "
-            f"configured with input datasetConfig, got 'torch-distributed'; {initializer.FIX}"
+            f"configured with input datasetConfig; {initializer.FIX}; "
+            "runtime 'torch-distributed' does not"
         ),
         (
             "TrainJob tj: spec.runtimeRef: must have model-initializer job when trainJob is "
-            f"configured with input modelConfig, got 'torch-distributed'; {initializer.FIX}"
+            f"configured with input modelConfig; {initializer.FIX}; "
+            "runtime 'torch-distributed' does not"
         ),
     ]
 

@@ -16,7 +16,7 @@ from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.trainer import PackableTrainer
+from trainer_infra.trainers.trainer import PackableTrainer, is_trainer
 
 if TYPE_CHECKING:
     from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
@@ -95,7 +95,7 @@ class Arguments:
     def as_mapping(self) -> dict[str, Any]:
         """The arguments as plain structures, a trainer as its own arguments."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        if isinstance(self.trainer, PackableTrainer):
+        if is_trainer(self.trainer):
             own = fields(self.trainer)
             values["trainer"] = {
                 PACKABLE: {each.name: getattr(self.trainer, each.name) for each in own}
@@ -104,7 +104,7 @@ class Arguments:
 
     def with_values(self, values: JSONObject) -> Self:
         """The same kind of trainer with the values of an `as_mapping`, in which Outputs are open now."""
-        if not isinstance(self.trainer, PackableTrainer):
+        if not is_trainer(self.trainer):
             return replace(self, **values)
         kind = type(self.trainer)
         return replace(self, **{**values, "trainer": kind(**values["trainer"][PACKABLE])})
@@ -121,7 +121,7 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
     secrets: dict[str, Any] = {}
     code: JSONObject | None = None
     unfit = [*_unfit(_wire(job.initializer), "initializer")]
-    if isinstance(job.trainer, PackableTrainer):
+    if is_trainer(job.trainer):
         packed = job.trainer.pack()
         trainer: Any = packed.trainer
         code = packed.code.to_wire() if packed.code else None
@@ -155,7 +155,7 @@ def _misshapen(job: Arguments) -> Iterator[Problem]:
     elif not _is_a(job.runtime, str | Mapping):
         fix = "give the name of one of the catalog, a runtime resource, or a runtime in wire form"
         yield Problem("runtime", "must be a runtime or its name", got=job.runtime, fix=fix)
-    if job.trainer is not None and not _is_a(job.trainer, PackableTrainer | Mapping):
+    if job.trainer is not None and not (is_trainer(job.trainer) or _is_a(job.trainer, Mapping)):
         what, fix = "must be a trainer, such as CustomTrainer, or spec.trainer in wire form", ""
         if isinstance(job.trainer, str) or callable(job.trainer):
             given = getattr(job.trainer, "__name__", repr(job.trainer))

@@ -32,6 +32,7 @@ def initializer_problems(draft: Draft) -> Iterable[Problem]:
 
 
 def _missing(draft: Draft, name: str, config: str, needs_mount: bool) -> Iterable[Problem]:
+    runtime = f"runtime {draft.runtime.metadata.name!r}"
     pod_set = next((each for each in draft.pod_sets if each.name == name), None)
     container = pod_set.container(name) if pod_set else None
     if pod_set is None:
@@ -48,7 +49,7 @@ def _missing(draft: Draft, name: str, config: str, needs_mount: bool) -> Iterabl
         )
     else:
         return
-    yield Problem("spec.runtimeRef", what, got=draft.runtime.metadata.name, fix=FIX)
+    yield Problem("spec.runtimeRef", what, fix=f"{FIX}; {runtime} does not")
 
 
 def _is_init_container(draft: Draft, pod_set: PodSet, name: str) -> bool:

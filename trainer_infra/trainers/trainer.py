@@ -5,8 +5,8 @@
 opens the Outputs in its fields before it packs, and takes secrets from those in `DOORS`.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, runtime_checkable
+from dataclasses import dataclass, is_dataclass
+from typing import Any, ClassVar, Final, Protocol, TypeGuard, runtime_checkable
 
 from trainer_infra.trainers.code import Code
 
@@ -47,3 +47,8 @@ class PackableTrainer(Protocol):
             InvalidInput: holds every problem, in the order of the fields.
         """
         ...
+
+
+def is_trainer(value: object) -> TypeGuard[PackableTrainer]:
+    """Whether a value keeps the protocol; by its type, for an Output says yes to every attribute."""
+    return is_dataclass(type(value)) and callable(getattr(type(value), "pack", None))
