@@ -27,6 +27,7 @@ from tools.cluster import (
     kueue,
     live,
     lws,
+    package_image,
     trainer,
     up,
     volcano,
@@ -92,7 +93,7 @@ def load_images(stack: str) -> None:
         images.loaded(jobset.image(published), jobset.archive(published)), JOBSET_IMAGE
     )
     platform = _settings(stack)["config"].get("platform:trainer", {})
-    controller_image.loaded()
+    package_image.loaded(controller_image.IMAGE)
     archives = {kueue.IMAGE: kueue.archive()}
     if platform.get("trainer", {}).get("implementation") == "upstream":
         archives[trainer.IMAGE] = trainer.archive()

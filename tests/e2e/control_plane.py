@@ -13,14 +13,14 @@ from typing import Any, Final
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
 from tests.platform.declared_resources import declared_objects
-from tools.cluster import controller_image, images, kubectl, trainer
+from tools.cluster import controller_image, images, kubectl, package_image, trainer
 from trainer_infra import catalog, platform
 from trainer_infra.json_values import JSONObject
 
 DEPLOYMENT = "deployment/kubeflow-trainer-controller-manager"
 SYSTEM = "kubeflow-system"
 IMAGES: Final[Mapping[str, Callable[[], str]]] = {
-    "builtin": controller_image.loaded,
+    "builtin": partial(package_image.loaded, controller_image.IMAGE),
     "upstream": lambda: images.loaded(trainer.IMAGE, trainer.archive()),
 }
 """What puts the image of each implementation into the cluster; the names of all there are."""

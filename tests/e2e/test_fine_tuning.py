@@ -17,7 +17,7 @@ import pytest
 from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.cluster import Namespace
-from tools.cluster import initializer_image, python
+from tools.cluster import initializer_image, package_image, python
 
 TRAINING = Path(__file__).parent / "training"
 PROGRAM = """
@@ -66,19 +66,7 @@ NAMES = ("torch-distributed-with-initializers", "torchtune-llama3.2-1b")
 @pytest.fixture(scope="session")
 def libraries() -> dict[str, str]:
     """Variables of a process of this machine that has the libraries."""
-    return variables("trainers", "torch")
-
-
-def variables(*environments: str) -> dict[str, str]:
-    """Variables of a process of this machine that has these packages."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    folders = [python.environment(each, version) for each in environments]
-    return {
-        "PYTHONPATH": os.pathsep.join(map(str, folders)),
-        "PATH": os.pathsep.join((*(f"{each}/bin" for each in folders), os.environ["PATH"])),
-        "CUDA_VISIBLE_DEVICES": "",
-        "HF_HUB_OFFLINE": "1",
-    }
+    return python.variables("trainers", "torch")
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +93,7 @@ def test_on_this_machine(stack: Stack, source: Path, libraries: dict[str, str]) 
     place = {
         "ns": "default",
         "env": libraries,
-        "torchtune": variables("torchtune", "trainers", "torch"),
+        "torchtune": python.variables("torchtune", "trainers", "torch"),
         "source": source.as_uri(),
         "runtimes": {name: name for name in NAMES},
         "outputs": ["model"],
@@ -126,7 +114,7 @@ def test_on_a_cluster(
     volume = VOLUME.format(name=namespace.name, folder=models)
     namespace.kubectl("apply", "--filename", "-", given=volume)
     packages = [python.environment(each) for each in ("torchtune", "trainers", "torch")]
-    fetching = initializer_image.loaded()
+    fetching = package_image.loaded(initializer_image.IMAGE)
     made = {
         name: runtimes.that_fetches(name, (image, fetching), packages[skip:], source)
         for skip, name in zip((1, 0), NAMES, strict=True)

@@ -11,7 +11,7 @@ import pytest
 
 from tools import option_records
 from tools.cluster import python
-from trainer_infra.trainers.libraries import parser_record
+from trainer_infra.trainers.libraries import option_schema, parser_record
 from trainer_infra.trainers.libraries.torchtune import RECIPES, TorchTune
 from trainer_infra.trainers.libraries.trl import METHODS, Trl
 from trainer_infra.trainers.trainer import PackedTrainer
@@ -84,12 +84,6 @@ ITEMS: dict[str, Any] = {
 """Items that recipes of torchtune have."""
 
 
-def variables(*environments: str) -> dict[str, str]:
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    folders = [str(python.environment(each, version)) for each in environments]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "CUDA_VISIBLE_DEVICES": ""}
-
-
 def case(packed: PackedTrainer) -> dict[str, Any]:
     assert packed.code is not None
     program = json.loads(packed.code.files["launch.json"])["program"]
@@ -99,7 +93,7 @@ def case(packed: PackedTrainer) -> dict[str, Any]:
 def parse(cases: list[dict[str, Any]], env: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, str(TRAINING / "parse_options.py")],
-        env=env,
+        env={**os.environ, **env},
         input=json.dumps(cases),
         capture_output=True,
         text=True,
@@ -122,13 +116,11 @@ def test_trl_takes_what_is_written_for_it() -> None:
         for method in METHODS
         for own in [{**SHARED, **OWN[method]}]
     ]
-    parse([case(each.pack()) for each in trainers], variables("trainers", "torch"))
+    parse([case(each.pack()) for each in trainers], python.variables("trainers", "torch"))
     assert len({*SHARED, *(name for own in OWN.values() for name in own)}) >= 45
 
 
 def test_torchtune_takes_what_is_written_for_it() -> None:
-    from trainer_infra.trainers.libraries import option_schema  # noqa: PLC0415  beside its use
-
     cases = []
     for recipe in RECIPES:
         known = option_schema.recorded(f"torchtune-{recipe}")
@@ -139,7 +131,7 @@ def test_torchtune_takes_what_is_written_for_it() -> None:
             trainer = TorchTune(recipe, str(config), batch_size=1, options=items)  # type: ignore[arg-type]  # of RECIPES
             cases.append(case(trainer.pack()))
     assert len(cases) >= 30
-    parse(cases, variables("torchtune", "trainers", "torch"))
+    parse(cases, python.variables("torchtune", "trainers", "torch"))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +149,11 @@ def test_a_record_is_what_the_installed_library_says(
 ) -> None:
     command = [sys.executable, parser_record.__file__, name]
     done = subprocess.run(
-        command, env=variables(*environments), capture_output=True, text=True, check=True
+        command,
+        env={**os.environ, **python.variables(*environments)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     said = json.loads(done.stdout.splitlines()[-1])
     assert option_records.text_of(said) == (option_records.FOLDER / f"{name}.json").read_text()

@@ -26,7 +26,7 @@ def at(second: float, node: str = "node-0-0", **metrics: str) -> PastReport:
 def run(*nodes: Node, status: dict[str, Any] | None = None) -> Run:
     known = {"uid": "u", "host": "here", "owner": Owner(), "content": "c", "created": ""}
     found = {"trainerStatus": status} if status else {}
-    return Run("default", "tj", phase="Complete", nodes=nodes, status=found, **known)  # type: ignore[arg-type]
+    return Run("default", "tj", phase="Complete", nodes=nodes, status=found, **known)  # type: ignore[arg-type]  # fields of any type
 
 
 def test_a_report_is_a_line_of_json_and_back() -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from trainer_infra import home_folders
 from trainer_infra.errors import NotAvailable
 
 WRAPPERS: Final = Path(__file__).parent / "go"
@@ -42,10 +43,7 @@ class Program:
 
 def cache() -> Path:
     """The folder of what is built and downloaded for clusters; made where it is missing."""
-    ours = os.environ.get("TRAINER_INFRA_CACHE")
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    base = Path(ours) if ours else (Path(xdg) if xdg else Path.home() / ".cache") / "trainer-infra"
-    folder = base.absolute() / "cluster"
+    folder = home_folders.cache_home() / "cluster"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -3,10 +3,8 @@
 Called by equipment.py and by tests of the platform.
 """
 
-from pathlib import Path
 from typing import Final
 
-from tools.cluster import images, package_image
 from tools.cluster.package_image import PackageImage
 from trainer_infra.platform import builtin_control_plane
 
@@ -16,21 +14,3 @@ IMAGE: Final = PackageImage(
     ("python3", "-m", "trainer_infra.cli", "controller"),
     user="65532:65532",
 )
-
-
-def loaded() -> str:
-    """The image's name, once it is in the cluster of `make cluster`.
-
-    Raises:
-        NotAvailable: There is no such cluster, or the image cannot be made here.
-    """
-    return images.loaded(IMAGE.name, archive())
-
-
-def archive() -> Path:
-    """The image as a file, made where it is missing.
-
-    Raises:
-        NotAvailable: pip fails, or the base cannot be made here.
-    """
-    return package_image.archive(IMAGE)

@@ -8,6 +8,7 @@ while another downloads.
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 from tools.cluster import (
@@ -18,6 +19,7 @@ from tools.cluster import (
     initializer_image,
     kueue,
     lws,
+    package_image,
     prometheus,
     python,
     trainer,
@@ -30,8 +32,8 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
     "packages": lambda: [python.environment(name) for name in python.ENVIRONMENTS],
     "helm": helm.program,
     "kueue": kueue.archive,
-    "controller": controller_image.archive,
-    "initializer": initializer_image.archive,
+    "controller": partial(package_image.archive, controller_image.IMAGE),
+    "initializer": partial(package_image.archive, initializer_image.IMAGE),
     "trainer": trainer.archive,
 }
 """What `make e2e` needs."""

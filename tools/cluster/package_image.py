@@ -1,6 +1,6 @@
 """Images of this package, as the Dockerfiles of images/ make them, over the base of the tests.
 
-Called by controller_image.py and initializer_image.py. What an image installs is the lock of its folder and a wheel of
+Called by equipment.py, platform_stack.py and tests with one of controller_image.py or initializer_image.py. What an image installs is the lock of its folder and a wheel of
 this checkout; a change of either makes another image.
 """
 
@@ -51,6 +51,15 @@ class PackageImage:
         """As for `images.archive`."""
         user = {"User": self.user} if self.user else {}
         return {**user, "Entrypoint": list(self.entrypoint), "Env": [*_ENV, *self.env]}
+
+
+def loaded(image: PackageImage) -> str:
+    """The image's name, once it is in the cluster of `make cluster`.
+
+    Raises:
+        NotAvailable: There is no such cluster, or the image cannot be made here.
+    """
+    return images.loaded(image.name, archive(image))
 
 
 def archive(image: PackageImage) -> Path:

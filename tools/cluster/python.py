@@ -112,6 +112,22 @@ def environment(name: str, version: str = PYTHON) -> Path:
     return folder
 
 
+def variables(*names: str) -> dict[str, str]:
+    """Variables of a process of this machine, by this Python, that has several of them and no GPU.
+
+    Args:
+        names: of `ENVIRONMENTS`; what an earlier one has hides it in later ones.
+    """
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    folders = [environment(each, version) for each in names]
+    return {
+        "PYTHONPATH": os.pathsep.join(map(str, folders)),
+        "PATH": os.pathsep.join((*(f"{each}/bin" for each in folders), os.environ["PATH"])),
+        "CUDA_VISIBLE_DEVICES": "",
+        "HF_HUB_OFFLINE": "1",
+    }
+
+
 def _key(packages: Packages, version: str) -> str:
     content = json.dumps([version, asdict(packages)])
     return hashlib.sha256(content.encode()).hexdigest()[:12]

@@ -7,16 +7,8 @@ Called by users too. Facts: reference behaviour 7.1 and 8.1.
 from typing import Any, Final, TypeVar
 
 from trainer_infra import names
-from trainer_infra.api.base import ObjectMeta
-from trainer_infra.api.runtime import (
-    ClusterTrainingRuntime,
-    MLPolicy,
-    Torch,
-    TrainingRuntime,
-    TrainingRuntimeSpec,
-)
-from trainer_infra.catalog import replicated_jobs, shipped_runtime
-from trainer_infra.catalog.one_job import TORCH_IMAGE
+from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime, TrainingRuntimeSpec
+from trainer_infra.catalog import one_job, replicated_jobs
 from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
@@ -29,7 +21,7 @@ IMAGE: Final = "trainer-infra/initializer:0.1.0"
 STORAGE: Final = "20Gi"
 ACCESS: Final = "ReadWriteOnce"
 ROLES: Final = {names.DATASET_INITIALIZER: "dataset", names.MODEL_INITIALIZER: "model"}
-"""Names of the jobs and their containers -> what the image is told to fetch."""
+"""Names of the jobs and their containers -> what the image is told to fetch, a field of spec.initializer."""
 
 
 def initializer_job(name: str, image: str, **container: Any) -> JSONDict:
@@ -66,7 +58,7 @@ def with_initializers(
         image: of the initializers; its program takes `dataset` or `model`, and `--optional`.
 
     Raises:
-        InvalidInput: The runtime has an initializer, or a volume of that name.
+        InvalidInput: The runtime has an initializer.
     """
     jobs = [initializer_job(name, image, args=[role, "--optional"]) for name, role in ROLES.items()]
     claim = {"templates": [workspace_claim(storage, access)]}
@@ -105,11 +97,7 @@ def _after_initializers(job: JSONDict) -> JSONDict:
 
 
 def _spec() -> TrainingRuntimeSpec:
-    torch = shipped_runtime.runtime_spec(
-        MLPolicy(num_nodes=1, torch=Torch()), replicated_jobs.node_job(TORCH_IMAGE)
-    )
-    plain = ClusterTrainingRuntime(metadata=ObjectMeta(name="torch-distributed"), spec=torch)
-    return with_initializers(plain).spec
+    return with_initializers(one_job.TORCH_DISTRIBUTED.runtime()).spec
 
 
 TORCH_DISTRIBUTED_WITH_INITIALIZERS: Final = ShippedRuntime(

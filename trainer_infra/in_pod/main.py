@@ -11,7 +11,6 @@ import importlib
 import importlib.util
 import json
 import os
-import re
 import runpy
 import signal
 import sys
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  pathlib starts slowly
 SOURCE = os.path.join(HERE, "source", "")  # noqa: PTH118  the same
-OUTPUT = "output://([-a-z0-9]+)"
 
 
 def main() -> None:
@@ -68,9 +66,9 @@ def run_program(program: str, *, reports: bool) -> None:
 
     Its arguments may name outputs of the run. Where it reports, it does so by transformers' Trainer.
     """
-    from trainer_infra.in_pod.storage import output  # noqa: PLC0415  found by set_path
+    from trainer_infra.in_pod.storage import with_outputs  # noqa: PLC0415  found by set_path
 
-    sys.argv[1:] = [re.sub(OUTPUT, lambda found: output(found[1]), each) for each in sys.argv[1:]]
+    sys.argv[1:] = map(with_outputs, sys.argv[1:])
     if reports:
         from trainer_infra.in_pod.callbacks import hugging_face  # noqa: PLC0415  the library has it
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 OUTPUT = "TRAINER_INFRA_OUTPUT_"
@@ -42,6 +43,15 @@ def output(name: str) -> str:
     if "://" not in found:
         Path(found).mkdir(parents=True, exist_ok=True)
     return found
+
+
+def with_outputs(text: str) -> str:
+    """A text in which `output://NAME` is where that output is kept.
+
+    Raises:
+        LookupError: This run has no output of that name.
+    """
+    return re.sub("output://([-a-z0-9]+)", lambda found: output(found[1]), text)
 
 
 def mounted(path: str) -> str:

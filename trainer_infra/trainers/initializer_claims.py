@@ -7,11 +7,9 @@ engine renders it. Called by `deploy.operations.rendering`. Pure.
 from collections.abc import Callable
 
 from trainer_infra import names
+from trainer_infra.catalog import initializers
 from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers import volume_address
-
-INITIALIZERS = {"dataset": names.DATASET_INITIALIZER, "model": names.MODEL_INITIALIZER}
-"""Fields of spec.initializer -> the replicated job and its container."""
 
 
 def attach_claims(job: JSONDict, place: Callable[[str], str]) -> JSONDict:
@@ -22,10 +20,13 @@ def attach_claims(job: JSONDict, place: Callable[[str], str]) -> JSONDict:
         place: the address of a claim, `pvc://CLAIM`, on the run's target.
     """
     given = job["spec"].get("initializer") or {}
-    uris = {name: str((given.get(name) or {}).get("storageUri") or "") for name in INITIALIZERS}
+    uris = {
+        job_name: str((given.get(field) or {}).get("storageUri") or "")
+        for job_name, field in initializers.ROLES.items()
+    }
     read = {
-        INITIALIZERS[name]: volume_address.claim_of(uri)[0]
-        for name, uri in uris.items()
+        job_name: volume_address.claim_of(uri)[0]
+        for job_name, uri in uris.items()
         if uri.startswith(volume_address.CLAIM)
     }
     if not read:

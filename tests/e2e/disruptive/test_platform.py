@@ -18,7 +18,7 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import UNTIL_TOLD, conditions, end, post_train_job
-from tools.cluster import base_image, controller_image, images, kueue, trainer
+from tools.cluster import base_image, controller_image, images, kueue, package_image, trainer
 
 PROGRAM = """
 import pulumi
@@ -71,7 +71,7 @@ def stack(
         (trainer.IMAGE, trainer.archive()),
     ):
         images.loaded(name, archive)
-    controller_image.loaded()
+    package_image.loaded(controller_image.IMAGE)
     folder = tmp_path / "platform"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")

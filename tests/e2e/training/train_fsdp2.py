@@ -12,7 +12,7 @@ from torch import distributed, nn
 from torch.nn.functional import cross_entropy
 
 
-class Network(nn.Module):  # type: ignore[misc]
+class Network(nn.Module):  # type: ignore[misc]  # torch is not there for mypy
     """Two layers in a list, which are sharded one by one, and a head."""
 
     def __init__(self) -> None:

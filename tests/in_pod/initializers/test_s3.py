@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]
+import boto3  # type: ignore[import-untyped]  # it has no types
 import pytest
 
 from tests.in_pod.initializers.initializer_process import Initializer

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from trainer_infra.in_pod.storage import output
+from trainer_infra.in_pod.storage import with_outputs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-OUTPUT = "output://"
 
 
 @contextmanager
@@ -28,9 +26,7 @@ def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
         report_every_trainer,
     )
 
-    folder = settings["output"]
-    if folder.startswith(OUTPUT):
-        folder = output(folder[len(OUTPUT) :])
+    folder = with_outputs(settings["output"])
     report_every_trainer()
     arguments = transformers.TrainingArguments(output_dir=folder, **settings["options"])
     yield {"arguments": arguments}
