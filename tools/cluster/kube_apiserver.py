@@ -9,6 +9,7 @@ cluster, which lives on in the cluster's network and is reached through forwarde
 
 import secrets
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ def serves(address: Address) -> bool:
         with Client(address) as client:
             paths = ("/readyz", "/api/v1/namespaces/default")
             return all(client.get(path).status == 200 for path in paths)  # noqa: PLR2004  HTTP's OK
-    except Unreachable:
+    except (Unreachable, ssl.SSLError):  # The server may still be writing its certificate.
         return False
 
 
