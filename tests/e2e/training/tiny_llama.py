@@ -1,6 +1,7 @@
 """Made on the spot: a Llama of two layers with random weights, its tokenizer, and data to tune it with.
 
-`python tiny_llama.py FOLDER` writes `model` and `sft`, `preferences` and `alpaca`, datasets as JSON lines.
+`python tiny_llama.py FOLDER [WIDTH]` writes `model` and `sft`, `preferences` and `alpaca`, datasets as JSON lines, of which
+LLaMA-Factory knows the last one as `sums`.
 torchtune's tokenizer wants a vocabulary of Llama 3's size; transformers reads another one of the same model.
 """
 
@@ -23,9 +24,9 @@ TEMPLATE = (
 )
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, width: int = 32) -> None:
     """Write all of it."""
-    write_model(folder / "model")
+    write_model(folder / "model", width)
     write_rows(folder / "sft", lambda number: {"text": f"{number} plus 1 is {number + 1}."})
     write_rows(
         folder / "preferences",
@@ -39,14 +40,17 @@ def main(folder: Path) -> None:
         folder / "alpaca",
         lambda number: {"instruction": f"Add 1 to {number}", "output": str(number + 1)},
     )
+    columns = {"prompt": "instruction", "response": "output"}
+    known = {"sums": {"file_name": "train.jsonl", "columns": columns}}
+    (folder / "alpaca" / "dataset_info.json").write_text(json.dumps(known))
 
 
-def write_model(folder: Path) -> None:
-    """The model, with a tokenizer for transformers and one for torchtune."""
+def write_model(folder: Path, width: int) -> None:
+    """The model, its layers so wide, with a tokenizer for transformers and one for torchtune."""
     config = LlamaConfig(
         vocab_size=VOCABULARY,
-        hidden_size=32,
-        intermediate_size=64,
+        hidden_size=width,
+        intermediate_size=2 * width,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
@@ -82,4 +86,4 @@ def write_rows(folder: Path, row: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

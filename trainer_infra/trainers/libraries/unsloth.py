@@ -34,8 +34,8 @@ QUANTIZED: Final = ("4bit",)
 class Unsloth(FineTuningArguments):
     """Fine-tunes a language model with Unsloth, in one process on one node.
 
-    Runs on a torch runtime whose image, or `packages`, have unsloth. Made for a GPU: on processors Unsloth
-    trains as well, but slowly, and nothing here has been tried on either.
+    Runs on a torch runtime whose image, or `packages`, have `unsloth[studio]`. Needs a GPU: without one its program
+    ends where it loads the model.
     """
 
     _: KW_ONLY
