@@ -84,10 +84,9 @@ class TuningOfSdk(PodArguments):
                 yield Problem(f"config.{path}", f"must be one of {kind} of the kubeflow SDK", value)
         schema = schema_of_runtimes(lora=self.config.get("peft_config") is not None)
         settings = (
-            ProgramSetting(f"config.{path}", item, values.get(path))
+            # The SDK writes no empty list.
+            ProgramSetting(f"config.{path}", item, values.get(path) or None)
             for path, item in JUDGED.items()
-            # The SDK writes these only where they hold something.
-            if values.get(path) or not isinstance(values.get(path), int | list)
         )
         yield from setting_problems(schema, settings, "tune run")
 

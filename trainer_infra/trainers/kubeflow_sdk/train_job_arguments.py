@@ -100,17 +100,13 @@ def _tried(problems: list[Problem], make: Callable[[], T]) -> T | None:
 
 def _given_twice(args: Mapping[str, Any], found: dict[str, Any]) -> list[Problem]:
     """Arguments that options say too; lists of patches become one."""
+    twice = {name for name in found if args.get(name) is not None}
     own = args.get("runtime_patches")
-    if isinstance(own, list | tuple) and "runtime_patches" in found:
+    if "runtime_patches" in twice and isinstance(own, list | tuple):
+        twice.remove("runtime_patches")
         found["runtime_patches"] = [*own, *found["runtime_patches"]]
-    twice = [
-        name
-        for name in found
-        if args.get(name) is not None
-        and not (name == "runtime_patches" and isinstance(own, list | tuple))
-    ]
     what, fix = "is given, and an option says it too", "keep one of them"
-    return [Problem(name, what, fix=fix) for name in twice]
+    return [Problem(name, what, fix=fix) for name in found if name in twice]
 
 
 def _trainer(args: Mapping[str, Any], kind: str, words: dict[str, Any]) -> Any:
