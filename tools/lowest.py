@@ -33,6 +33,7 @@ ROUNDS: Final = (
             *("tests/api", "tests/catalog", "tests/lifecycle", "tests/local", "tests/migrate"),
             *("tests/progress", "tests/render", "tests/review", "tests/rules", "tests/trainers"),
             "--ignore=tests/review/test_live.py",  # reads from a cluster
+            "--ignore=tests/trainers/kubeflow_sdk",  # needs the extra `sdk`
         ),
     ),
     Round(
@@ -45,6 +46,8 @@ ROUNDS: Final = (
             *("--ignore=tests/apiserver", "--ignore=tests/parity"),
             *("--ignore=tests/tools/test_lock.py", "--ignore=tests/tools/test_wheel.py"),
             "--ignore=tests/tools/test_site.py",  # needs the extra `docs`
+            # These need the extra `sdk`.
+            *("--ignore=tests/trainers/kubeflow_sdk", "--ignore=tests/deploy/test_kubeflow_sdk.py"),
             "--ignore=tests/cli/test_imports.py",  # start-up time is that of the newest
         ),
     ),

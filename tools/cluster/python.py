@@ -39,7 +39,7 @@ class Packages:
 ENVIRONMENTS: Final = {
     "jax": Packages(("jax[cpu]==0.10.2", _DIGITS)),
     "mlx": Packages(("mlx[cpu]==0.32.4", "numpy==2.4.6", _DIGITS)),
-    # Its range of `kubernetes` ends before the versions that we ask for.
+    # What a user of the SDK has installed: none of ours is beside it.
     "kubeflow": Packages(("kubeflow==0.5.0", "kubeflow-trainer-api==2.3.0", "kubernetes==35.0.0")),
     "mpi": Packages(("mpi4py==4.1.2", "numpy==2.4.6", _DIGITS)),
     "torch": Packages(

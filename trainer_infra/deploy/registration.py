@@ -8,7 +8,7 @@ under which URN.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pulumi
 from pulumi.dynamic import Resource
@@ -24,7 +24,8 @@ from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+from trainer_infra.trainers.kubeflow_sdk.train_job_arguments import own_arguments
+from trainer_infra.trainers.trainer import is_trainer
 
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
 """Inputs that are made of what the user wrote of a job."""
@@ -50,18 +51,27 @@ def refuse_unknown_arguments(args: Mapping[str, Any], known: type, where: str) -
         )
 
 
-def refuse_job_arguments(args: Mapping[str, Any], where: str) -> None:
-    """Refuse what no check could say better: a name that is no argument, no runtime at all."""
+def job_arguments(args: Mapping[str, Any], where: str) -> TrainJobArgs:
+    """The arguments of a TrainJob, with our types in place of the kubeflow SDK's.
+
+    What no check could say better ends the program here: a name that is no argument, no runtime at all.
+    """
     refuse_unknown_arguments(args, TrainJobArgs, where)
-    if "runtime" not in args:
+    try:
+        own = own_arguments(args)
+    except InvalidInput as error:
+        _refuse(iter(error.problems), where)
+        raise
+    if "runtime" not in own:
         raise pulumi.RunError(f"{where}: runtime is missing; name one of the catalog's")
+    return cast(TrainJobArgs, own)
 
 
 def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
     """Inputs of one run, `secretData` among them, without those that are None.
 
     Args:
-        args: what the user wrote, judged by `refuse_job_arguments`.
+        args: what `job_arguments` made of what the user wrote.
         where: the resource, as an error names it: `TrainJob digits`.
     """
     inputs = {
@@ -214,9 +224,11 @@ def outputs_root() -> str | None:
 
 def packages_cache(jobs: Iterable[TrainJobArgs]) -> str | None:
     """Where the stack keeps packages that pods install; None where no trainer has any."""
-    trainers = (each.get("trainer") for each in jobs)
-    own = [each for each in trainers if isinstance(each, CustomTrainer)]
-    given = [package for each in own for package in (each.packages, each.packages_to_install)]
+    trainers = [each.get("trainer") for each in jobs]
+    fields_of = ("packages", "packages_to_install")
+    given = [
+        getattr(each, name, None) for each in trainers if is_trainer(each) for name in fields_of
+    ]
     has_some = any(each is not None for each in given)
     return pulumi.Config("trainer").get("packages") if has_some else None
 

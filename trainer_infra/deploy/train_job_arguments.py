@@ -16,12 +16,18 @@ from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.trainer import PackableTrainer, is_trainer
+from trainer_infra.trainers.trainer import PackableTrainer, PackedTrainer, is_trainer
 
 if TYPE_CHECKING:
     from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
     from trainer_infra.catalog.runtime_names import RuntimeName
     from trainer_infra.deploy.runtime_resources import RuntimeResource
+    from trainer_infra.trainers.kubeflow_sdk.sdk_type import (
+        SdkInitializer,
+        SdkOption,
+        SdkRuntime,
+        SdkTrainer,
+    )
     from trainer_infra.trainers.wire_types.runtime_patch import RuntimePatchArgs
     from trainer_infra.trainers.wire_types.train_job import InitializerArgs, TrainerArgs
 
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
         | TrainingRuntime
         | ClusterTrainingRuntime
         | RuntimeResource
+        | SdkRuntime
     )
     """What a TrainJob takes as its runtime."""
 
@@ -49,10 +56,13 @@ class TrainJobArgs(TypedDict, total=False):
 
     runtime: Required["AnyRuntime"]
     """Name of a runtime of the catalog, or a runtime: a resource, typed, or in wire form."""
-    trainer: "PackableTrainer | Input[TrainerArgs | None]"
-    """A CustomTrainer or another trainer, or spec.trainer in wire form: a mapping with the names of its YAML."""
-    initializer: "Input[InitializerArgs | None]"
-    """spec.initializer in wire form; env values may be Secret."""
+    trainer: "PackableTrainer | SdkTrainer | Input[TrainerArgs | None]"
+    """A CustomTrainer or another trainer, one of the kubeflow SDK, or spec.trainer in wire form: a mapping with
+    the names of its YAML."""
+    initializer: "SdkInitializer | Input[InitializerArgs | None]"
+    """spec.initializer in wire form, whose env values may be Secret; or an Initializer of the kubeflow SDK."""
+    options: "Sequence[SdkOption] | None"
+    """Options of the kubeflow SDK, such as `Labels` or `RuntimePatch`."""
     runtime_patches: "Input[Sequence[Input[RuntimePatchArgs]] | None]"
     """spec.runtimePatches in wire form."""
     suspend: Input[bool | None]
@@ -122,7 +132,7 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
     code: JSONObject | None = None
     unfit = [*_unfit(_wire(job.initializer), "initializer")]
     if is_trainer(job.trainer):
-        packed = job.trainer.pack()
+        packed = _packed(job.trainer, [*unfit, *_unfit_runtime(job)])
         trainer: Any = packed.trainer
         code = packed.code.to_wire() if packed.code else None
         secrets |= packed.secret_data
@@ -143,6 +153,27 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
         raise InvalidInput(unfit)
     runtime = None if isinstance(job.runtime, str) else job.runtime
     return {"runtime": runtime, "spec": spec, "code": code, **metadata, "secretData": secrets}
+
+
+def _packed(trainer: PackableTrainer, unfit: Sequence[Problem]) -> PackedTrainer:
+    """What a trainer becomes; with the problems of other arguments where it cannot."""
+    try:
+        packed = trainer.pack()
+    except InvalidInput as error:
+        raise InvalidInput((*unfit, *error.problems)) from None
+    if unfit:
+        raise InvalidInput(unfit)
+    return packed
+
+
+def _unfit_runtime(job: Arguments) -> Iterator[Problem]:
+    """Why a runtime is none for a trainer of the kubeflow SDK."""
+    trainer_type = getattr(job.trainer, "trainer_type", "")
+    if trainer_type:
+        # A program without the SDK's types does not need it.
+        from trainer_infra.trainers.kubeflow_sdk import runtime  # noqa: PLC0415
+
+        yield from runtime.runtime_problems(trainer_type, job.runtime)
 
 
 def _misshapen(job: Arguments) -> Iterator[Problem]:

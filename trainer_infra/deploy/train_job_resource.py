@@ -55,8 +55,8 @@ class TrainJob(TrainerResource):
         """
         where = f"TrainJob {resource_name}"
         registration.refuse_no_event(wait_for, where)
-        registration.refuse_job_arguments(args, where)
-        if args.get("suspend") is True and wait_for is not None:
+        job = registration.job_arguments(args, where)
+        if job.get("suspend") is True and wait_for is not None:
             raise pulumi.RunError(
                 f"{where}: wait_for={wait_for!r} would wait for ever for a job "
                 "that is suspended; leave one of the two out"
@@ -65,13 +65,13 @@ class TrainJob(TrainerResource):
             **registration.stack_settings(),
             "resource": resource_name,
             "waitFor": wait_for,
-            "outputsAt": registration.outputs_root() if args.get("outputs") is not None else None,
-            "packagesAt": registration.packages_cache([args]),
+            "outputsAt": registration.outputs_root() if job.get("outputs") is not None else None,
+            "packagesAt": registration.packages_cache([job]),
             "owner": registration.owner_inputs(type(self), resource_name, opts),
         }
         closed = registration.closed_inputs(own, where)
         given = {key: value for key, value in closed.items() if value is not None}
-        inputs = given | registration.run_inputs(args, where)
+        inputs = given | registration.run_inputs(job, where)
         registration.claim_objects(names.TRAIN_JOB, [inputs], self, where)
         super().__init__(TrainJobProvider(), resource_name, dict.fromkeys(OUTPUTS) | inputs, opts)
         self._result: TrainJobResult | None = None

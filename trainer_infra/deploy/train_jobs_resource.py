@@ -55,7 +55,7 @@ class TrainJobs(TrainerResource):
             opts: Options of the resource.
         """
         registration.refuse_no_event(wait_for, f"TrainJobs {resource_name}")
-        _judge(resource_name, jobs, waits=wait_for is not None)
+        given = _given(resource_name, jobs, waits=wait_for is not None)
         where = f"TrainJobs {resource_name}"
         if max_parallel is not None and wait_for != "complete":
             raise pulumi.RunError(
@@ -67,10 +67,10 @@ class TrainJobs(TrainerResource):
                 f"{where}: tolerate_failures is about the gate, which waits for all; "
                 'add wait_for="complete"'
             )
-        registration.closed_inputs({"resource": resource_name, "jobs": list(jobs)}, where)
+        registration.closed_inputs({"resource": resource_name, "jobs": list(given)}, where)
         made = {
             member: registration.run_inputs(args, f"{where}: {member}")
-            for member, args in jobs.items()
+            for member, args in given.items()
         }
         registration.claim_objects(names.TRAIN_JOB, made.values(), self, where)
         # It is the gate's as well, and an awaitable is awaited once.
@@ -83,7 +83,7 @@ class TrainJobs(TrainerResource):
             "owner": registration.owner_inputs(type(self), resource_name, opts),
             "waitFor": wait_for,
             "maxParallel": max_parallel,
-            **registration.shared_places(jobs.values()),
+            **registration.shared_places(given.values()),
             "jobs": jobs_shown,
             "texts": apart or None,
             "secretData": {name: each for name, each in secrets.items() if each is not None}
@@ -181,13 +181,16 @@ def _owners(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {name: each["owner"] for name, each in members.items() if "owner" in each}
 
 
-def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool) -> None:
-    """Raise for what no check could say better."""
+def _given(
+    resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool
+) -> dict[str, TrainJobArgs]:
+    """The arguments of every member; what no check could say better ends the program."""
     if not isinstance(jobs, Mapping):
         raise pulumi.RunError(
             f"TrainJobs {resource_name}: jobs must be a mapping of each member's name to its "
             f'arguments, as in {{"lr-1": {{"runtime": ...}}}}, got {shown(jobs)}'
         )
+    given = {}
     for member, args in jobs.items():
         where = f"TrainJobs {resource_name}: {member}"
         if not isinstance(member, str):
@@ -197,9 +200,10 @@ def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool)
                 f"{where}: must be a mapping of the arguments of a TrainJob, as in "
                 f'{{"runtime": ...}}, got {shown(args)}'
             )
-        registration.refuse_job_arguments(args, where)
+        given[member] = registration.job_arguments(args, where)
         if waits and args.get("suspend") is True:
             raise pulumi.RunError(
                 f"{where}: wait_for would wait for ever for a job that is suspended; "
                 "leave one of the two out"
             )
+    return given

@@ -163,7 +163,9 @@ def _loaded(source: str, context: str | None, folder: str) -> KubeconfigSession:
             library.KubeConfigLoader(
                 config, context or current, config_base_path=_base(source), temp_file_path=folder
             ).load_and_set(made)
-            user = _user(config, context or current)
+            user = _part("user", config, context or current)
+            # Older releases of the library do not read it.
+            made.proxy = _part("cluster", config, context or current).get("proxy-url")
         except library.ConfigException as error:
             # Some messages quote a whole user, token and all, as a dictionary.
             raise ValueError(str(error).split("{", 1)[0]) from None
@@ -177,7 +179,9 @@ def _loaded(source: str, context: str | None, folder: str) -> KubeconfigSession:
 
 def _configuration() -> Any:
     """The library's settings, without its proxies from the environment (see `_proxy`)."""
-    return importlib.import_module("kubernetes.client").Configuration(proxy="", no_proxy="")
+    made = importlib.import_module("kubernetes.client").Configuration()
+    made.proxy = made.no_proxy = None
+    return made
 
 
 def _is_text(source: str) -> bool:
@@ -210,12 +214,12 @@ def _merged(source: str, library: Any) -> tuple[Any, str | None]:
     return merger.config, next(filter(None, named), None)
 
 
-def _user(config: Any, context: str | None) -> Mapping[str, Any]:
-    """The context's user as it is written; empty where it has none."""
+def _part(part: str, config: Any, context: str | None) -> Mapping[str, Any]:
+    """The context's `user` or `cluster` as it is written; empty where it has none."""
     chosen = context or config["current-context"]
-    name = config["contexts"].get_with_name(chosen)["context"].safe_get("user")
-    found = config["users"].get_with_name(name, safe=True) if name else None
-    return {} if found is None else dict(found["user"].value)
+    name = config["contexts"].get_with_name(chosen)["context"].safe_get(part)
+    found = config[f"{part}s"].get_with_name(name, safe=True) if name else None
+    return {} if found is None else dict(found[part].value)
 
 
 def _impersonation(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

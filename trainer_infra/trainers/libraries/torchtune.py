@@ -144,15 +144,7 @@ class TorchTune(PythonPodArguments):
         """What the recipe takes; of runtimes that choose one, what those of its kind take."""
         if self.recipe:
             return installed_options.option_schema_of(f"torchtune-{self.recipe}")
-        kind = "full" if self.lora is None else "lora"
-        records = [
-            installed_options.option_schema_of(f"torchtune-{each}")
-            for each in OF_RUNTIMES
-            if kind in each
-        ]
-        first = records[0]
-        options = {name: each for record in records for name, each in record.options.items()}
-        return OptionSchema(first.library, first.version, options)
+        return schema_of_runtimes(lora=self.lora is not None)
 
     def _settings(self, lora: Any) -> Iterator[ProgramSetting]:
         for name in ("dtype", "batch_size", "epochs", "loss"):
@@ -179,6 +171,18 @@ class TorchTune(PythonPodArguments):
         launch = {"launch.json": json.dumps({"program": PROGRAM, "reports": False})}
         code = self.code(pod_library.launcher_files() | launch, launcher=("python",))
         return PackedTrainer(code, self.spec_trainer(args), self.secret_data())
+
+
+def schema_of_runtimes(*, lora: bool) -> OptionSchema:
+    """What the recipes take that the torchtune runtimes choose from, for adapters or for the whole model."""
+    kind = "lora" if lora else "full"
+    records = [
+        installed_options.option_schema_of(f"torchtune-{each}")
+        for each in OF_RUNTIMES
+        if kind in each
+    ]
+    options = {name: each for record in records for name, each in record.options.items()}
+    return OptionSchema(records[0].library, records[0].version, options)
 
 
 def _option_problems(
