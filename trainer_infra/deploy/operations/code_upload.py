@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 ATTEMPTS: Final = 4
 _OF_PODS: Final = ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "ROLE_ARN", "REGION", "ENDPOINT")
 """Variables of an initializer that mean nothing on a machine of a person."""
+_CREDENTIALS: Final = {
+    "s3": "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "gs": "run `gcloud auth application-default login`, or name a key file in "
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "set AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY, or run `az login` and set "
+    "AZURE_USE_AZURE_CLI=true",
+}
+"""What a person does about credentials that are missing or refused, by scheme."""
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 
 
@@ -44,10 +52,6 @@ def upload(address: str) -> None:
             _send(file, address)
     except DownloadFailure as failure:
         raise NotAvailable(f"the code cannot be kept: {failure}") from None
-    except FileNotFoundError:
-        raise NotAvailable(
-            f"the code cannot be kept at {address}: {file} is gone; run `pulumi up` again, which makes it"
-        ) from None
     except OSError as error:
         raise NotAvailable(f"the code cannot be kept at {address}: {error}") from None
 
@@ -55,6 +59,7 @@ def upload(address: str) -> None:
 def _copy(file: Path, place: Path) -> None:
     if place.is_file() and (not file.exists() or place.stat().st_size == file.stat().st_size):
         return
+    _require(file)
     with file.open("rb") as content:
         place.parent.mkdir(parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(prefix=".partial-", dir=place.parent)
@@ -65,6 +70,11 @@ def _copy(file: Path, place: Path) -> None:
             Path(partial).replace(place)
         finally:
             Path(partial).unlink(missing_ok=True)
+
+
+def _require(file: Path) -> None:
+    if not file.is_file():
+        raise DownloadFailure(str(file), "is gone", "run `pulumi up` again, which makes it")
 
 
 def _send(file: Path, address: str) -> None:
@@ -82,16 +92,21 @@ def _send(file: Path, address: str) -> None:
     def is_there() -> bool:
         try:
             found = obstore.head(source.store, path)
-        except FileNotFoundError:
+        except (BaseError, FileNotFoundError):
+            # Who may write but not list is refused here; a refused write says more.
             return False
         return not file.exists() or bool(found["size"] == file.stat().st_size)
 
     def sent() -> None:
         try:
             if not is_there():
+                _require(file)
                 obstore.put(source.store, path, file)
-        except BaseError as error:
-            raise store_failure(error, source.words) from None
+        except (BaseError, FileNotFoundError) as error:
+            words = replace(
+                source.words, credentials=_CREDENTIALS[source.settings.uri.scheme], deed="write"
+            )
+            raise store_failure(error, words) from None
 
     with_attempts(ATTEMPTS, sent)
 
@@ -123,16 +138,18 @@ def _of_amazon(settings: InitializerSettings) -> "ObjectStoreSource":
 
     try:
         session = boto3.Session()
-        if session.get_credentials() is not None:
-            region = {"region": session.region_name} if session.region_name else {}
-            config: Any = {**region, **made.store.config}
-            made.store = S3Store(
-                settings.uri.authority,
-                config=config,
-                client_options=made.store.client_options,
-                retry_config=made.store.retry_config,
-                credential_provider=Boto3CredentialProvider(session),
-            )
+        if session.get_credentials() is None:
+            what = "there are no credentials"
+            raise DownloadFailure(settings.uri.shown, what, _CREDENTIALS["s3"])
+        said = {"region": session.region_name, "endpoint": endpoint.rstrip("/")}
+        config: Any = {key: each for key, each in said.items() if each}
+        made.store = S3Store(
+            settings.uri.authority,
+            config=config,
+            client_options=made.store.client_options,
+            retry_config=made.store.retry_config,
+            credential_provider=Boto3CredentialProvider(session),
+        )
     except BotoCoreError as error:
         fix = "see what `aws sts get-caller-identity` says"
         raise DownloadFailure(

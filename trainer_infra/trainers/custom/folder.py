@@ -82,12 +82,12 @@ def too_large(sizes: Mapping[str, int], where: str, limit: int = LIMIT) -> Itera
     total = sum(sizes.values()) + sum(len(path.encode(errors="replace")) for path in sizes)
     if total > limit:
         whose, fix = (
-            ("a ConfigMap's", NO_STORE) if limit == LIMIT else ("a store's", "keep data out of it")
+            ("ConfigMap's", NO_STORE) if limit == LIMIT else ("store's", "keep data out of it")
         )
         largest = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:LARGEST]
         yield Problem(
             "train",
-            f"the code has {_size(total)}, over {whose} limit of {_size(limit)}; "
+            f"the code has {_size(total)}, over a {whose} limit of {_size(limit)}; "
             f"largest: {', '.join(f'{path} ({_size(size)})' for path, size in largest)}",
             fix=fix,
             where=where,
