@@ -298,6 +298,8 @@ SOURCE_VOLUME: Final = "trainer-infra-source"
 SOURCE_FOLDER: Final = "TRAINER_INFRA_SOURCE"  # the env variable with its path
 STORE_VOLUME: Final = "trainer-infra-store"
 CODE_INITIALIZER: Final = "code-initializer"
+INITIALIZER_IMAGE: Final = "trainer-infra/initializer:0.1.0"
+"""Of images/initializer; the tag is the version of this package."""
 FILE_VOLUME: Final = "trainer-infra-file"
 SECRET_VOLUME: Final = "trainer-infra-secret"  # noqa: S105  a volume's name
 # Packages that pods install: their cache, wheels from a claim, and options among requirements.

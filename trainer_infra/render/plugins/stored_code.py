@@ -16,7 +16,6 @@ from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin
 
-IMAGE: Final = "trainer-infra/initializer:0.1.0"
 FILE: Final = "file://"
 _OF_THE_NODE: Final = (
     "allowPrivilegeEscalation",
@@ -70,7 +69,7 @@ def _container(pod: JSONObject, stored: JSONObject) -> JSONDict:
     node: JSONObject = next((each for each in pod["containers"] if each["name"] == names.NODE), {})
     own: dict[str, Any] = {
         "name": names.CODE_INITIALIZER,
-        "image": stored.get("image") or IMAGE,
+        "image": stored.get("image") or names.INITIALIZER_IMAGE,
         "args": ["code"],
         "env": [{"name": names.STORAGE_URI, "value": stored["address"]}],
         "volumeMounts": [{"name": names.SOURCE_VOLUME, "mountPath": names.SOURCE_MOUNT}],

@@ -25,6 +25,8 @@ from trainer_infra.errors import InvalidInput, Problem
 
 LOOKUP_SECONDS: Final = 60.0
 FETCH_SECONDS: Final = 900.0
+ABANDONED_SECONDS: Final = 86400.0
+"""Age of what a killed fetch left, from which on the next one removes it."""
 KEPT_SECONDS: Final = 10.0
 """Seconds that an answer of a server counts: the jobs of one program ask once."""
 SUBMODULE_FILE: Final = "git-submodule"
@@ -178,6 +180,9 @@ def _commit(git: _Git, url: str, revision: str) -> str:
 
 def _fetch(git: _Git, url: str, commit: str, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
+    for each in folder.parent.glob(".partial-*"):
+        if time.time() - each.stat().st_mtime > ABANDONED_SECONDS:
+            shutil.rmtree(each, ignore_errors=True)
     partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
     try:
         own = f"--git-dir={partial / 'repository'}"
