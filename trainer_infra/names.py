@@ -64,6 +64,10 @@ SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  of a pod, not of this machine
 # Our own annotations of a TrainJob or its runtime, for what the API has no field for.
 OUTPUTS: Final = "trainer-infra.dev/outputs"
 """JSON: the name of each output of a run to where it is kept."""
+STORED_CODE: Final = "trainer-infra.dev/stored-code"
+"""JSON: the `address` of a job's code in a store, the `secret` with the variables for it, and the `image` that fetches it."""
+CODE_ORIGIN: Final = "trainer-infra.dev/code-origin"
+"""The git reference that a job's code is from, with the commit."""
 TTL_SECONDS: Final = "trainer-infra.dev/ttl-seconds-after-finished"
 WAITING: Final = "trainer-infra.dev/waiting"
 """Why a TrainJob does not go on, in a sentence; the controller writes it, and takes it away."""
@@ -288,6 +292,14 @@ OUTPUT_VARIABLE: Final = "TRAINER_INFRA_OUTPUT_"
 MOUNTS_VARIABLE: Final = "TRAINER_INFRA_MOUNTS"
 SECRET_MOUNT: Final = "/opt/trainer-infra/secret"  # noqa: S105  a folder
 CODE_VOLUME: Final = "trainer-infra-code"
+# Where an initializer puts code that no ConfigMap holds; in_pod, which stands alone, spells both paths itself.
+SOURCE_MOUNT: Final = "/opt/trainer-infra/source"
+SOURCE_VOLUME: Final = "trainer-infra-source"
+SOURCE_FOLDER: Final = "TRAINER_INFRA_SOURCE"  # the env variable with its path
+STORE_VOLUME: Final = "trainer-infra-store"
+CODE_INITIALIZER: Final = "code-initializer"
+INITIALIZER_IMAGE: Final = "trainer-infra/initializer:0.1.0"
+"""Of images/initializer; the tag is the version of this package."""
 FILE_VOLUME: Final = "trainer-infra-file"
 SECRET_VOLUME: Final = "trainer-infra-secret"  # noqa: S105  a volume's name
 # Packages that pods install: their cache, wheels from a claim, and options among requirements.

@@ -21,12 +21,14 @@ from tests.docs import commands, page
 from tests.docs.page import SHELL, Block
 from tests.platform.conftest import helm_on_path, kubectl_on_path
 from tests.platform.declared_resources import declared_resources
+from tests.trainers.git_server import new_repository
 from trainer_infra import names
 from trainer_infra.api import manifests
 from trainer_infra.cli import init
 from trainer_infra.runs.run import COMPLETE, FAILED
 
 __all__ = ["helm_on_path", "kubectl_on_path"]
+FORGE = "https://git.example/team/"
 PYTHON = page.of_language("python")
 SHOWN = page.of_language(*SHELL)
 
@@ -53,7 +55,18 @@ def prepare(project: Stack, block: Block) -> None:
             if line.startswith("pulumi config set"):
                 command = ["bash", "-ec", line]
                 subprocess.run(command, cwd=project.folder, env=dict(project.env), check=True)
+    if FORGE in block.text:
+        serve(project)
     write(project.folder, block)
+
+
+def serve(project: Stack) -> None:
+    """The repository of the pages: what `init` wrote, with a tag, and git's own setting of where that is."""
+    made = new_repository(project.folder.parent / "team" / "models.git")
+    made.commit({"train.py": (project.folder / "train.py").read_text()})
+    made.git("tag", "v1.2")
+    settings = f'[url "{made.folder.parent.as_uri()}/"]\n insteadOf = {FORGE}\n'
+    (Path(project.env["HOME"]) / ".gitconfig").write_text(settings)
 
 
 def write(folder: Path, block: Block) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,3 +159,21 @@ def test_wheels_and_the_cache_are_folders_that_can_be_mounted(
         "wheel_house: says where packages come from, and there are none; leave it out, or give packages",
         "packages_at: may not have .. in it, got '/a/../b'",
     ]
+
+
+def test_a_lock_is_read_once_and_again_when_it_is_another(
+    locked: Given, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    whole = Path.read_text
+
+    def counted(path: Path, *args: Any, **more: Any) -> str:
+        read.extend([path] if path.name == "requirements.lock" else [])
+        return whole(path, *args, **more)
+
+    monkeypatch.setattr(Path, "read_text", counted)
+    trainer = locked("amber==1\n")
+    assert trainer.pack().code.packages == ("--no-deps", "amber==1")
+    trainer.pack()
+    assert len(read) == 1
+    assert locked("amber==20\n").pack().code.packages == ("--no-deps", "amber==20")

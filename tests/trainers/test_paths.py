@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.trainers.conftest import Problems, Write
+from trainer_infra.trainers.custom import folder
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 
@@ -111,7 +112,7 @@ def test_what_a_config_map_cannot_hold_is_named(
         f"app/pipe: train: is not a file, got '{here}/app/pipe'; remove it",
         (
             "app/weights.bin: train: is not UTF-8 text, and a ConfigMap carries text only; "
-            "move it out of the folder, and mount or download it in the job"
+            f"{folder.NO_STORE}"
         ),
     ]
 
@@ -125,7 +126,7 @@ def test_too_much_names_the_largest_files(write: Write, problems: Problems) -> N
         (
             "app: train: the code has 2.9 MiB, over a ConfigMap's limit of 1.0 MiB; largest: "
             "huge.csv (1.9 MiB), data.csv (878.9 KiB), main.py (97.7 KiB); "
-            "keep data out of it, and mount or download it in the job"
+            f"{folder.NO_STORE}"
         )
     ]
 

@@ -167,7 +167,10 @@ def test_what_is_no_plain_function_is_refused(module: Load, problems: Problems) 
 def test_a_function_without_source_is_refused(module: Load, problems: Problems) -> None:
     space: dict[str, object] = {}
     exec("def train(): pass", space)
-    fix = "define it in a file, and do not change that file while the program runs"
+    fix = (
+        "define it in a file that does not change while the program runs, or in a notebook's cell "
+        "that begins with no %%magic"
+    )
     assert problems(CustomTrainer(space["train"])) == [  # type: ignore[arg-type]  # wrong on purpose
         f"<string>:1: train: the source of function train cannot be found there; {fix}"
     ]

@@ -16,8 +16,7 @@ from trainer_infra.json_values import JSONDict
 AnyRuntime = TypeVar("AnyRuntime", TrainingRuntime, ClusterTrainingRuntime)
 
 WORKSPACE: Final = "/workspace"
-IMAGE: Final = "trainer-infra/initializer:0.1.0"
-"""Of images/initializer; the tag is the version of this package."""
+IMAGE: Final = names.INITIALIZER_IMAGE
 STORAGE: Final = "20Gi"
 ACCESS: Final = "ReadWriteOnce"
 ROLES: Final = {names.DATASET_INITIALIZER: "dataset", names.MODEL_INITIALIZER: "model"}

@@ -98,6 +98,7 @@ def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
         "Remaining": sentences.remaining_time(run),
         "Metrics": sentences.metrics_line(sentences.last_metrics(run)),
         "Outputs": sentences.metrics_line(run.outputs),
+        "Code": run.code_origin,
     }
 
 

@@ -7,7 +7,7 @@ TrainJob itself. That object owns everything else of the run.
 from dataclasses import dataclass
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import CREATED, Owner, Run, outputs_of
+from trainer_infra.runs.run import CREATED, Owner, Run, code_origin_of, outputs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class Record:
             created=self.created,
             phase=CREATED,
             outputs=outputs_of(self.job),
+            code_origin=code_origin_of(self.job),
         )
 
     @property

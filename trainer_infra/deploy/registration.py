@@ -24,6 +24,8 @@ from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
 from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.custom import stored_code
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.kubeflow_sdk.train_job_arguments import own_arguments
 from trainer_infra.trainers.trainer import is_trainer
 
@@ -84,6 +86,7 @@ def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
         "outputs": kept_outputs(args.get("outputs")),
     }
     given: dict[str, Any] = {each.name: args.get(each.name) for each in fields(Arguments)}
+    given["trainer"] = with_code_store(given["trainer"])
     job = Arguments(**given | {"runtime": known_runtime(args["runtime"])})
     made = closed_inputs(inputs, where) | job_inputs(job, where)
     # Each input is an Output of the program as well, and costs as much where it is None.
@@ -231,6 +234,26 @@ def packages_cache(jobs: Iterable[TrainJobArgs]) -> str | None:
     ]
     has_some = any(each is not None for each in given)
     return pulumi.Config("trainer").get("packages") if has_some else None
+
+
+def with_code_store(trainer: Any) -> Any:
+    """A trainer that knows where its stack keeps code which no ConfigMap holds.
+
+    On the local target that is the cache folder, in which a preview has it already.
+    """
+    config = pulumi.Config("trainer")
+    if not isinstance(trainer, CustomTrainer):
+        return trainer
+    at = trainer.code_at if trainer.code_at is not None else config.get("code")
+    if at is None:
+        return trainer
+    if config.get("target") == targets.LOCAL:
+        return replace(trainer, code_at=stored_code.kept_folder().as_uri(), code_secret=None)
+    secret, image = (
+        own if own is not None else config.get(key)
+        for own, key in ((trainer.code_secret, "codeSecret"), (trainer.code_image, "codeImage"))
+    )
+    return replace(trainer, code_at=at, code_secret=secret, code_image=image)
 
 
 def shared_places(jobs: Iterable[TrainJobArgs]) -> dict[str, str | None]:

@@ -1,7 +1,7 @@
 """Starts the user's code inside a training pod.
 
 `custom_trainer` ships this text as `main.py` of the code mount, beside `launch.json` (what to run),
-`args.json`, the folder `source` and, for images without this package, the folder `lib`. It runs in
+`args.json`, the folder `source`, unless that comes from a store, and, for images without this package, the folder `lib`. It runs in
 images we do not know: standard library only, in the syntax of Python 3.9.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  pathlib starts slowly
-SOURCE = os.path.join(HERE, "source", "")  # noqa: PTH118  the same
+SOURCE = os.path.join(os.environ.get("TRAINER_INFRA_SOURCE") or os.path.join(HERE, "source"), "")  # noqa: PTH118  the same
 
 
 def main() -> None:

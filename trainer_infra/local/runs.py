@@ -43,6 +43,7 @@ from trainer_infra.runs.run import (
     Run,
     RunKey,
     Submission,
+    code_origin_of,
     outputs_of,
     run_to_json,
 )
@@ -265,6 +266,7 @@ def _create(target: RunFolder, submission: Submission) -> None:
         created=conditions.timestamp(datetime.now(UTC)),
         phase=CREATED,
         outputs=outputs_of(submission.job),
+        code_origin=code_origin_of(submission.job),
     )
     record = {
         "job": submission.job,

@@ -222,6 +222,8 @@ class Run:
     """Why it will not go on unless you help: an image that cannot be pulled, a lost node."""
     outputs: Mapping[str, str] = field(default_factory=dict)
     """Where each output is kept, also when the run is gone: a folder, `pvc://CLAIM/PATH`, or a URI."""
+    code_origin: str = ""
+    """The git reference that its code is from, with the commit; empty where it is from none."""
     drift: Mapping[str, str] = field(default_factory=dict)
     """Fields of ours that another writer changed: `<kind> <name>: <path>` to what is there now and whose
     it is."""
@@ -250,6 +252,11 @@ def outputs_of(job: JSONObject) -> dict[str, str]:
     except ValueError:
         return {}
     return {str(name): str(each) for name, each in found.items()} if isinstance(found, dict) else {}
+
+
+def code_origin_of(job: JSONObject) -> str:
+    """The git reference that the code of a run is from, by what its TrainJob says; empty where it is from none."""
+    return str((job["metadata"].get("annotations") or {}).get(names.CODE_ORIGIN) or "")
 
 
 def run_to_json(run: Run) -> dict[str, Any]:

@@ -21,10 +21,34 @@ OURS = ("main.py", "packages.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
 
 
+PLACES = ("packagesAt", "origin", "stored")
+"""Keys of the wire form that say where something is kept or comes from."""
+
+
 def content_hash(value: Any) -> str:
     """Eight hex digits of a sha256 over a JSONDict value, the same in every process."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCode:
+    """A folder of code that a ConfigMap cannot hold: one tar in a store, which pods fetch before they train."""
+
+    address: str
+    """Of the tar, whose name is the sha256 of its content: `s3://BUCKET/PREFIX/<64 hex digits>.tar`."""
+    meaning: str
+    """A digest of what its files say: a comment in a Python file changes nothing."""
+    secret: str = ""
+    """Name of the Secret with the variables by which pods reach the store; empty where their account may."""
+    image: str = ""
+    """What fetches it; empty for ours."""
+
+    def to_wire(self) -> JSONDict:
+        """The value as JSON."""
+        wire = {"address": self.address, "meaning": self.meaning}
+        also = {"secret": self.secret, "image": self.image}
+        return wire | {key: each for key, each in also.items() if each}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +72,10 @@ class Code:
     """The command before the path of the program, in place of the runtime's: `("accelerate", "launch")`."""
     policies: tuple[str, ...] = ()
     """Fields of a runtime's mlPolicy of which the code needs one, such as `torch`; none where any will do."""
+    stored: StoredCode | None = None
+    """The user's own files, where they are not among `files`."""
+    origin: str = ""
+    """The git reference that the user's own files are from, with its commit."""
 
     def to_wire(self) -> JSONDict:
         """The value as JSONDict, as a resource's inputs hold it."""
@@ -67,6 +95,10 @@ class Code:
             wire["launcher"] = list(self.launcher)
         if self.policies:
             wire["policies"] = list(self.policies)
+        if self.stored:
+            wire["stored"] = self.stored.to_wire()
+        if self.origin:
+            wire["origin"] = self.origin
         return wire
 
     @classmethod
@@ -81,27 +113,30 @@ class Code:
             dict(value.get("references") or {}),
             tuple(value.get("launcher") or ()),
             tuple(value.get("policies") or ()),
+            StoredCode(**value["stored"]) if value.get("stored") else None,
+            str(value.get("origin") or ""),
         )
 
     def digest(self) -> str:
         """Eight hex digits of a sha256 over the content, the same in every process."""
-        return content_hash(self.to_wire())
+        return content_hash({key: each for key, each in self.to_wire().items() if key != "origin"})
 
     def of_the_user(self) -> JSONDict:
-        """The wire form without what trainer_infra itself adds, and without where packages are kept.
+        """The wire form without what trainer_infra itself adds, and without where packages and code are kept.
 
         A new release of ours brings another launcher, and a comment or a line more changes nothing;
         neither is a reason to train again (design rule 2): a driver that finds this part
         unchanged keeps the code the job was born with.
         """
         files = self.files.items()
-        mine = {path: _meaning(path, text) for path, text in files if not path.startswith(OURS)}
-        wire = {key: each for key, each in self.to_wire().items() if key != "packagesAt"}
-        return {**wire, "files": mine}
+        mine = {path: meaning_of(path, text) for path, text in files if not path.startswith(OURS)}
+        wire = {key: each for key, each in self.to_wire().items() if key not in PLACES}
+        stored = {"stored": self.stored.meaning} if self.stored else {}
+        return {**wire, "files": mine, **stored}
 
 
 @lru_cache(maxsize=1024)
-def _meaning(path: str, text: str) -> str:
+def meaning_of(path: str, text: str) -> str:
     """What a file says: of Python its syntax tree, which has no comments, blank lines and layout."""
     if not path.endswith(".py"):
         return text

@@ -5,6 +5,7 @@ rendering. Pure.
 """
 
 import hashlib
+import json
 import posixpath
 import re
 from collections import Counter
@@ -63,6 +64,9 @@ def attach_code(
         namespace = job["metadata"].get("namespace") or names.DEFAULT_NAMESPACE
         more = package_mounts.package_volumes(code.packages, cache, namespace)
         volumes, mounts = [*volumes, *more[0]], [*mounts, *more[1]]
+    if code.stored:
+        volumes = [*volumes, {"name": names.SOURCE_VOLUME, "emptyDir": {}}]
+        mounts = [*mounts, {"name": names.SOURCE_VOLUME, "mountPath": names.SOURCE_MOUNT}]
     mounted = mounting_patch(runtime, plugins, names.CODE_MANAGER, volumes, mounts)
     spec = {
         **spec,
@@ -71,7 +75,21 @@ def attach_code(
         ),
         "runtimePatches": [*(spec.get("runtimePatches") or ()), mounted],
     }
-    return {**job, "spec": spec}, (made,)
+    return {**job, "metadata": _metadata(job["metadata"], code), "spec": spec}, (made,)
+
+
+def _metadata(metadata: JSONDict, code: Code) -> JSONDict:
+    """The TrainJob's, with where its code is from and kept."""
+    wire = code.stored.to_wire() if code.stored else {}
+    # What its files mean is for us to compare.
+    stored = (
+        json.dumps({key: each for key, each in wire.items() if key != "meaning"}) if wire else ""
+    )
+    said = {names.STORED_CODE: stored, names.CODE_ORIGIN: code.origin}
+    said = {key: each for key, each in said.items() if each}
+    if not said:
+        return metadata
+    return {**metadata, "annotations": {**(metadata.get("annotations") or {}), **said}}
 
 
 def _unfit(runtime: Runtime, code: Code) -> Problem | None:
@@ -115,6 +133,8 @@ def _own_secret_named(value: Any, name: str) -> Any:
 
 def _trainer(trainer: JSONDict, launcher: Launcher, code: Code, *, installing: bool) -> JSONDict:
     env = list(trainer.get("env") or ())
+    if code.stored:
+        env.append({"name": names.SOURCE_FOLDER, "value": names.SOURCE_MOUNT})
     if code.secret_args:
         path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
         env.append({"name": names.SECRET_ARGS, "value": path})

@@ -11,9 +11,11 @@ from typing import Final
 
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import pipeline, snapshot
+from trainer_infra.render import pipeline, resolve, resources, snapshot
 from trainer_infra.render.behaviour import OURS, Behaviour
+from trainer_infra.render.draft import Draft
 from trainer_infra.trainers import code_mount, package_mounts
 from trainer_infra.trainers.code import Code
 
@@ -62,6 +64,8 @@ def compose(
     for plugin in behaviour.plugins:
         attached = plugin.attach(attached, runtime) if plugin.attach else attached
     typed = TrainJob.from_wire(attached, where=f"TrainJob {job['metadata']['name']}")
+    if code and (problem := _missing_workers(code, resolve.first_draft(typed, runtime))):
+        raise InvalidInput([problem])
     keys = tuple(secrets)
     secret = (_secret(job["metadata"], keys),) if keys else ()
     others = (snapshot.config_map(typed, runtime), *extra, *secret)
@@ -74,6 +78,21 @@ def compose(
         said.append(NO_CACHE)
     warnings = tuple(f"TrainJob {typed.metadata.name}: {each}" for each in said)
     return Composition(typed, runtime, objects, warnings)
+
+
+def _missing_workers(code: Code, draft: Draft) -> Problem | None:
+    """That workers would be waited for which never come: the trainer XGBoost is one on each node.
+
+    A runtime counts one for each GPU (reference behaviour 3.5), of which a worker uses one.
+    """
+    count = resources.gpus(resources.of_node(draft))
+    if "xgboost" not in code.policies or count <= 1:
+        return None
+    return Problem(
+        "resources_per_node",
+        f"the trainer XGBoost is one worker on each node, which uses one GPU, and a node has {count}",
+        fix=f'give a node one, resources_per_node={{"gpu": 1}}, and {count} times as many nodes',
+    )
 
 
 def _secret(metadata: JSONObject, keys: Iterable[str]) -> JSONObject:

@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from tests.trainers.conftest import Problems, Write
+from trainer_infra import catalog, names
+from trainer_infra.errors import InvalidInput
+from trainer_infra.trainers import compose
+from trainer_infra.trainers.compose import Composition
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.deepspeed import DeepSpeed
 from trainer_infra.trainers.frameworks.fsdp2 import Fsdp2
@@ -218,3 +222,33 @@ def test_it_is_refused(
 ) -> None:
     (problem,) = problems(ANY[name](**arguments))
     assert re.sub(r"^train.py:\d+: ", "", problem).startswith(message)
+
+
+def test_xgboost_is_refused_on_nodes_whose_workers_would_never_come() -> None:
+    runtime = catalog.get("xgboost-distributed")
+
+    def made(gpus: int, trainer: CustomTrainer) -> Composition:
+        packed = trainer.pack()
+        job = {
+            "apiVersion": names.API_VERSION,
+            "kind": names.TRAIN_JOB,
+            "metadata": {"name": "trees"},
+            "spec": {
+                "runtimeRef": {"name": runtime.metadata.name},
+                "trainer": {
+                    **packed.trainer,
+                    "resourcesPerNode": {"limits": {"nvidia.com/gpu": gpus}},
+                },
+            },
+        }
+        return compose.compose(job, runtime, packed.code, ())
+
+    assert made(1, XGBoost("train.py:boosted", num_nodes=4)).objects
+    with pytest.raises(InvalidInput) as caught:
+        made(8, XGBoost("train.py:boosted", num_nodes=4))
+    assert str(caught.value) == (
+        "resources_per_node: the trainer XGBoost is one worker on each node, which uses one GPU, and a "
+        'node has 8; give a node one, resources_per_node={"gpu": 1}, and 8 times as many nodes'
+    )
+    # A function of one's own may start a worker for each GPU.
+    assert made(8, CustomTrainer("train.py:alone", func_args={"epochs": 1})).objects

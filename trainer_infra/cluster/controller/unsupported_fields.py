@@ -19,7 +19,7 @@ _QUEUE: Final = (
     f"put the label {names.KUEUE_QUEUE_LABEL} on the TrainJob, which Kueue reads itself, or run "
     "`pulumi config set trainer:engine provider`"
 )
-_SETTINGS: Final = (*names.JOB_SETTINGS, names.TTL_SECONDS)
+_SETTINGS: Final = (*names.JOB_SETTINGS, names.TTL_SECONDS, names.STORED_CODE)
 
 
 def unsupported_fields(

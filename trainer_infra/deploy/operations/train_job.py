@@ -10,6 +10,7 @@ from typing import Any, Final
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import (
     changes,
+    code_upload,
     declared_run,
     digests,
     gate,
@@ -92,11 +93,23 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Submit the run exactly as it was shown."""
     job = TrainJobProperties(given)
     target = session.target(job)
-    run = target.submit(submission_of(job, target), adopt=job.adopts)
+    run = submit(job, target)
     session.created.add(run.uid)
     messages = session.messages(job.urn)
     messages.info(sentences.submitted_line([(run.namespace, run.name)]))
     return CreateAnswer(f"{run.namespace}/{run.name}", digests.with_digests(outputs_of(job, run)))
+
+
+def submit(job: TrainJobProperties, target: Target) -> Run:
+    """The run, begun once its code is where pods fetch it.
+
+    Raises:
+        TrainerInfraError: It cannot be.
+    """
+    submission = submission_of(job, target)
+    if job.code is not None and job.code.stored is not None:
+        code_upload.upload(job.code.stored.address)
+    return target.submit(submission, adopt=job.adopts)
 
 
 def submission_of(job: TrainJobProperties, target: Target) -> Submission:

@@ -1,4 +1,4 @@
-"""`python -m trainer_infra.in_pod.initializers dataset|model [--optional]`: download onto the volume, once.
+"""`python -m trainer_infra.in_pod.initializers dataset|model|code [--optional]`: download onto the volume, once.
 
 Exits with 0 when all is there, with 1 after one line that says why not, and with 143 when the pod is ended.
 """
@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 
 from trainer_infra.in_pod.initializers.archive import unpack_archives
+from trainer_infra.in_pod.initializers.code_archive import code_listing
 from trainer_infra.in_pod.initializers.download import Download
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.folder import Done, TargetFolder
@@ -40,7 +41,7 @@ LONGEST_MESSAGE = 4096
 """Bytes that a kubelet takes of a termination message."""
 OPTIONAL = "--optional"
 """Says that a URI need not be set: runtimes have both initializers for TrainJobs that want one."""
-USAGE = f"usage: python -m trainer_infra.in_pod.initializers dataset|model [{OPTIONAL}]"
+USAGE = f"usage: python -m trainer_infra.in_pod.initializers dataset|model|code [{OPTIONAL}]"
 
 
 def main() -> None:
@@ -103,6 +104,8 @@ def fetch(settings: InitializerSettings) -> None:
         if _is_there(settings, folder):
             return
         listing = with_attempts(settings.attempts, source.list_files)
+        if settings.kind == "code":
+            listing = code_listing(settings.uri.shown, listing)
         _download(settings, source, checked_listing(settings.uri.shown, listing), folder, lock)
     finally:
         lock.release()

@@ -18,9 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KINDS = ("dataset", "model")
-TARGETS = {"dataset": "/workspace/dataset", "model": "/workspace/model"}
-"""Where the files go (reference behaviour 7.1)."""
+KINDS = ("dataset", "model", "code")
+TARGETS = {
+    "dataset": "/workspace/dataset",
+    "model": "/workspace/model",
+    "code": "/opt/trainer-infra/source",
+}
+"""Where the files go (reference behaviour 7.1); code is ours."""
 
 
 @dataclass(frozen=True)

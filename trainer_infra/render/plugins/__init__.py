@@ -12,6 +12,7 @@ from trainer_infra.render.plugins import (
     kueue,
     mpi,
     plain,
+    stored_code,
     torch,
     volcano,
     xgboost,
@@ -30,5 +31,6 @@ PLUGINS: Final[tuple[Plugin, ...]] = (
     kai.PLUGIN,
     yunikorn.PLUGIN,
     kueue.PLUGIN,
+    stored_code.PLUGIN,
     jobset.PLUGIN,
 )

@@ -15,8 +15,10 @@ from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers import package_mounts
 from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.custom import files, folder, func_args, function
 from trainer_infra.trainers.custom.source import CodeSource
+from trainer_infra.trainers.custom.stored_code import BYTES, CodeStore, is_text
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.pods import env_and_args, pod_library
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments, mapping_problems
@@ -39,13 +41,22 @@ class CustomTrainer(PythonPodArguments):
     train: Train | Input[str] | None = None
     """A function whose imports are inside it, or a path: `train.py`, `folder:main.py`,
     `train.py:function`, `folder:package.module:function`. Paths are relative to the working
-    directory; the job's working directory is not the code's folder, which is read-only."""
+    directory, or to the root of a repository: `git+https://HOST/ORG/REPO.git@REVISION#train.py`. The
+    job's working directory is not the code's folder, which is read-only."""
     _: KW_ONLY
     func_args: Input[Mapping[str, Any] | None] = None
     """Arguments of the function by name: JSON values, whose types are kept, numbers and arrays of
     numpy, and Secrets of them."""
     args: Input[Sequence[Input[str]] | None] = None
     """Arguments of a script, handed over exactly."""
+    code_at: Input[str | None] = None
+    """Where a folder is kept that a ConfigMap cannot hold, large or with binary files: `s3://BUCKET/PREFIX`,
+    `gs://`, `az://` or `file:///PATH`; what the stack configuration `trainer:code` says when not given."""
+    code_secret: Input[str | None] = None
+    """Name of a Secret with the variables by which pods reach it (`trainer:codeSecret`); their service
+    account may without one."""
+    code_image: Input[str | None] = None
+    """Image that fetches it in pods (`trainer:codeImage`); our image of the initializers when not given."""
     func: Train | Input[str] | None = None
     """What the kubeflow SDK calls `train`."""
     packages_to_install: Input[Sequence[Input[str]] | str | os.PathLike[str] | None] = None
@@ -89,21 +100,35 @@ class CustomTrainer(PythonPodArguments):
         if problems := [*self._own_shapes(), *self.shape_problems()]:
             raise InvalidInput(problems)
         try:
-            source: CodeSource | None = _source(as_python(self.train))
+            stores = self.code_at is not None
+            source: CodeSource | None = _source(as_python(self.train), stores=stores)
         except InvalidInput as error:
             source = None
             problems += error.problems
-        problems += [*self._code_problems(source, provided), *self.pod_problems()]
+        store = self._code_store()
+        problems += [*self._code_problems(source, provided), *(store.problems() if store else ())]
+        problems += self.pod_problems()
         if problems or source is None:
             raise InvalidInput(problems)
         plain, secret = _split(as_python(self.func_args) or {})
-        code = self.code(_files(source, plain), secret_args=bool(secret))
-        mounted = package_mounts.mounted_files(code)
-        sizes = {path: len(text.encode()) for path, text in mounted.items()}
-        if over := tuple(folder.too_large(sizes, source.where)):
+        launching = _launching_files(source, plain)
+        mine = {f"source/{path}": text for path, text in source.files.items()}
+        code = self.code({**launching, **mine}, secret_args=bool(secret))
+        if store and not _is_mountable(code):
+            code = replace(
+                self.code(launching, secret_args=bool(secret)), stored=store.kept(source.files)
+            )
+        code = replace(code, origin=source.origin)
+        if over := tuple(folder.too_large(_sizes(code), source.where)):
             raise InvalidInput(over)
         args = as_python(self.args) or ()
         return PackedProgram(code, self.spec_trainer(args), self.secret_data() | _secret(secret))
+
+    def _code_store(self) -> CodeStore | None:
+        if self.code_at is None:
+            return None
+        given = (as_python(each) or "" for each in (self.code_secret, self.code_image))
+        return CodeStore(as_python(self.code_at), *given)
 
     def _own_shapes(self) -> Iterator[Problem]:
         yield from mapping_problems("func_args", as_python(self.func_args))
@@ -130,9 +155,14 @@ def _called(problem: Problem, used: Mapping[str, str]) -> Problem:
     return replace(problem, path=f"{used.get(field, field)}{bracket}{rest}")
 
 
-def _source(train: Train) -> CodeSource:
+def _source(train: Train, *, stores: bool) -> CodeSource:
     if isinstance(train, str | os.PathLike):
-        return files.read_path(os.fspath(train))
+        path = os.fspath(train)
+        if not path.startswith("git+"):
+            return files.read_path(path, stores=stores)
+        from trainer_infra.trainers.custom import git_reference  # noqa: PLC0415  it runs git, and few need it
+
+        return git_reference.read_reference(path, stores=stores)
     return function.read_function(train)
 
 
@@ -162,13 +192,23 @@ def _kind(source: CodeSource, given: Mapping[str, Any], args: Sequence[str]) -> 
         yield Problem("args", what, fix="give func_args", where=source.where)
 
 
-def _files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
-    """The code and its arguments, with what starts it."""
+def _sizes(code: Code) -> dict[str, int]:
+    """Bytes of each file of its mount."""
+    mounted = package_mounts.mounted_files(code)
+    return {path: len(text.encode(*BYTES)) for path, text in mounted.items()}
+
+
+def _is_mountable(code: Code) -> bool:
+    """Whether a ConfigMap can hold all of it."""
+    return all(map(is_text, code.files.values())) and not any(folder.too_large(_sizes(code), ""))
+
+
+def _launching_files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
+    """What starts the code, and its arguments."""
     names_callbacks = any(_NAMES_CALLBACKS.search(text) for text in source.files.values())
     return {
         **pod_library.launcher_files(),
         **(pod_library.callback_files() if names_callbacks else {}),
         "launch.json": json.dumps(source.launch),
         "args.json": json.dumps(dict(sorted(plain.items()))),
-        **{f"source/{path}": text for path, text in source.files.items()},
     }

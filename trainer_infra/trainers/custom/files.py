@@ -20,25 +20,27 @@ LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulum
 FORMS = '"train.py", "train.py:function", "folder:main.py" or "folder:package.module:function"'
 
 
-def read_path(train: str) -> CodeSource:
+def read_path(train: str, root: Path | None = None, *, stores: bool = False) -> CodeSource:
     """What a path means.
 
     Args:
-        train: one of the four FORMS; relative to the working directory.
+        train: one of the four FORMS.
+        root: the folder that it is relative to; None for the working directory.
+        stores: whether there is a store for what a ConfigMap cannot hold.
 
     Raises:
         InvalidInput: nothing is there, the form is another, or a file cannot travel.
     """
     head, *rest = train.split(":")
-    path = Path(head)
+    path = (root or Path()) / head
     if path.is_dir() and len(rest) in {1, 2}:
-        files = folder.read_folder(path)
+        files = folder.read_folder(path, stores=stores)
         trees = folder.syntax_trees(path, files)
         return (
             _script(path, rest[0], files) if len(rest) == 1 else _called(path, rest, trees, files)
         )
     if path.is_file() and path.suffix == ".py" and len(rest) <= 1:
-        files = folder.texts_of(path.parent, [path.name])
+        files = folder.texts_of(path.parent, [path.name], stores=stores)
         trees = folder.syntax_trees(path.parent, files)
         where = shown_path(path.parent)
         fix = f'give the folder: CustomTrainer("{":".join([where, path.name, *rest])}")'
@@ -47,12 +49,15 @@ def read_path(train: str) -> CodeSource:
             return CodeSource(files, {"script": path.name}, None, shown_path(path), alone)
         found = _called(path.parent, [path.name, *rest], trees, files)
         return replace(found, problems=(*alone, *found.problems))
-    raise InvalidInput([_misread(train, path)])
+    raise InvalidInput([_misread(train, path, root)])
 
 
-def _misread(train: str, path: Path) -> Problem:
+def _misread(train: str, path: Path, root: Path | None) -> Problem:
+    if "://" in train:
+        fix = "write git+https://HOST/ORG/REPO.git@REVISION#PATH for code of a git repository"
+        return Problem("train", "is a URL", got=None if "@" in train else train, fix=fix)
     if not path.exists():
-        fix = f"paths are relative to {Path.cwd()}"
+        fix = f"paths are relative to {root or Path.cwd()}"
         return Problem("train", f"there is no file or folder {path}", got=train, fix=fix)
     if path.is_dir():
         fix = f'name what to run in it: "{path}:main.py" or "{path}:module:function"'

@@ -2,7 +2,7 @@
 
 Called by `files`. Left out are hidden files, `__pycache__`, virtual environments, what ignore files
 name, and of a Pulumi project its own files: they change without the training. What a ConfigMap cannot
-hold is refused with its path. Patterns of ignore files are those of git (gitignore(5)); a
+hold is refused with its path, unless there is a store for it (`stored_code`). Patterns of ignore files are those of git (gitignore(5)); a
 `.trainerignore` beside a `.gitignore` is read after it, so that `!data.csv` in it takes a file along
 that git leaves out. Files of git above the folder count too, up to the root of the repository.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.custom import stored_code
 from trainer_infra.trainers.shown_path import shown_path
 
 if TYPE_CHECKING:
@@ -23,25 +24,36 @@ if TYPE_CHECKING:
 
 LIMIT = 1024 * 1024
 """Bytes that a ConfigMap may hold (Kubernetes: 1 MiB of data)."""
+STORED_LIMIT = 256 * 1024 * 1024
+"""Bytes of code that a store is for: a preview reads and hashes all of it."""
 LARGEST = 3
+NO_STORE: Final = (
+    "mount data or download them in the job; for code name a store, `pulumi config set trainer:code "
+    "s3://BUCKET/PREFIX`, or put it into an image, which ContainerTrainer starts"
+)
 FILES: Final = (".gitignore", ".trainerignore")
 
 
-def read_folder(root: Path) -> dict[str, str]:
+def read_folder(root: Path, *, stores: bool) -> dict[str, str]:
     """Path below the folder -> text, of every file that travels.
+
+    Args:
+        root: the folder.
+        stores: whether there is a store for what a ConfigMap cannot hold.
 
     Raises:
         InvalidInput: holds every file that cannot travel, or the size when that is too much.
     """
-    return texts_of(root, sorted(_paths(root)))
+    return texts_of(root, sorted(_paths(root)), stores=stores)
 
 
-def texts_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """Path -> text of the given files below a folder.
+def texts_of(root: Path, paths: Iterable[str], *, stores: bool) -> dict[str, str]:
+    """Path -> text of the given files below a folder; of one that is no text as `stored_code.BYTES` says.
 
     Raises:
         InvalidInput: as `read_folder`.
     """
+    limit = STORED_LIMIT if stores else LIMIT
     found: dict[str, str] = {}
     problems: list[Problem] = []
     sizes: dict[str, int] = {}
@@ -52,30 +64,32 @@ def texts_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
             continue
         sizes[path] = (root / path).stat().st_size
         # A checkpoint in the folder is named by size below; it need not be read for that.
-        content = (root / path).read_bytes() if sizes[path] <= LIMIT else b""
-        try:
-            found[path] = content.decode()
-            path.encode()
-        except UnicodeError:
+        content = (root / path).read_bytes() if sizes[path] <= limit else b""
+        found[path] = content.decode(*stored_code.BYTES)
+        is_text = stored_code.is_text(found[path]) or (stores and not path.endswith(".py"))
+        if not is_text or not stored_code.is_text(path):
             what = "is not UTF-8 text, and a ConfigMap carries text only"
-            fix = "move it out of the folder, and mount or download it in the job"
-            problems.append(Problem("train", what, fix=fix, where=shown_path(root / path)))
-    problems += too_large(sizes, shown_path(root))
+            where = shown_path(root / path).encode(errors="backslashreplace").decode()
+            problems.append(Problem("train", what, fix=NO_STORE, where=where))
+    problems += too_large(sizes, shown_path(root), limit)
     if problems:
         raise InvalidInput(problems)
     return found
 
 
-def too_large(sizes: Mapping[str, int], where: str) -> Iterator[Problem]:
+def too_large(sizes: Mapping[str, int], where: str, limit: int = LIMIT) -> Iterator[Problem]:
     """The one problem of files that are together over the limit: path -> bytes."""
     total = sum(sizes.values()) + sum(len(path.encode(errors="replace")) for path in sizes)
-    if total > LIMIT:
+    if total > limit:
+        whose, fix = (
+            ("ConfigMap's", NO_STORE) if limit == LIMIT else ("store's", "keep data out of it")
+        )
         largest = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:LARGEST]
         yield Problem(
             "train",
-            f"the code has {_size(total)}, over a ConfigMap's limit of {_size(LIMIT)}; "
+            f"the code has {_size(total)}, over a {whose} limit of {_size(limit)}; "
             f"largest: {', '.join(f'{path} ({_size(size)})' for path, size in largest)}",
-            fix="keep data out of it, and mount or download it in the job",
+            fix=fix,
             where=where,
         )
 

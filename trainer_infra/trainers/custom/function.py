@@ -47,10 +47,15 @@ def read_function(train: Callable[..., object]) -> CodeSource:
         *_wrapped(train, node, where),
         *_closure(original, where),
         *_undefined(original, text),
-        *source.left_behind(node, file, f"function {node.name}", _give_folder(original)),
+        *source.left_behind(node, _beside(file), f"function {node.name}", _give_folder(original)),
     )
     launch = {"file": name, "function": node.name}
     return CodeSource({name: text}, launch, node, where, problems)
+
+
+def _beside(file: Path) -> Path:
+    """A function's file; a cell of a notebook has one by name only, and imports from the working directory."""
+    return file if file.exists() else Path(file.name)
 
 
 def _no_function(train: Any) -> Problem:
@@ -92,7 +97,8 @@ def _definition(function: FunctionType) -> tuple[list[str], Function]:
     problem = Problem(
         "train",
         f"the source of function {function.__name__} cannot be found there",
-        fix="define it in a file, and do not change that file while the program runs",
+        fix="define it in a file that does not change while the program runs, or in a notebook's cell "
+        "that begins with no %%magic",
         where=_place(function),
     )
     raise InvalidInput([problem])
@@ -192,6 +198,8 @@ def _undefined(function: FunctionType, text: str) -> Iterator[Problem]:
 
 def _origin(function: FunctionType, name: str) -> tuple[str, str]:
     """What a missing name is in the function's module, and what to do about it."""
+    if name == "get_ipython":
+        return "which only a notebook has", "remove each %magic and each !command from it"
     if name not in function.__globals__:
         return "which is not defined anywhere", "import or define it inside the function"
     value = function.__globals__[name]

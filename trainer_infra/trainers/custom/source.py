@@ -30,6 +30,8 @@ class CodeSource:
     """File and line of that function, or the file."""
     problems: tuple[Problem, ...] = ()
     """Everything that is wrong with it."""
+    origin: str = ""
+    """Of a git reference: the same with the commit in place of its revision."""
 
 
 def never_runs(function: Function, where: str) -> Iterator[Problem]:

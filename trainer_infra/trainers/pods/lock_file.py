@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,13 @@ def read_lock(given: str | os.PathLike[str]) -> LockFile:
         if re.search(r"[=<>~]", str(given)):
             what, fix = "must be a list of requirements", f'write packages=["{given}"]'
         raise InvalidInput([Problem(PATH, what, got=str(given), fix=fix)])
+    found = path.stat()
+    return _read(path.absolute(), found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path, _changed: int, _size: int) -> LockFile:
+    """The same, once of each file as it is: a trainer is judged and then packed, and a sweep has many."""
     try:
         lines = tuple(_whole_lines(path.read_text(encoding="utf-8")))
     except UnicodeDecodeError:

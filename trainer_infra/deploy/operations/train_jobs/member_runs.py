@@ -72,7 +72,7 @@ class MemberRuns:
         return self._submitted(new)
 
     def _submitted(self, job: TrainJobProperties) -> Kept:
-        run = self.target.submit(train_job.submission_of(job, self.target), adopt=job.adopts)
+        run = train_job.submit(job, self.target)
         state = train_job.outputs_of(job, run)
         return Kept(state, entry_of(state))
 

@@ -41,6 +41,8 @@ class StoreWords:
     """`bucket s3-name`, `container NAME`."""
     credentials: str
     """What to do about credentials that are missing or refused, a clause."""
+    deed: str = "read"
+    """What is done to objects."""
 
 
 def store_failure(error: BaseException, words: StoreWords, file: str = "") -> DownloadFailure:
@@ -89,7 +91,7 @@ def _known_failure(
         return DownloadFailure(
             place,
             "no permission",
-            f"let the account list {words.place} and read its objects, or {words.credentials}",
+            f"let the account list {words.place} and {words.deed} its objects, or {words.credentials}",
         )
     for sign, cause, remedy in (
         (ASSUMED, "the key may not assume ROLE_ARN", "let it in the role's trust policy"),
