@@ -441,3 +441,13 @@ def test_a_local_folder_may_still_begin_with_git(write: Write) -> None:
     write("git-tools/main.py", "print(1)\n")
     assert os.path.isdir("git-tools")  # noqa: PTH112  the working directory
     assert sources("git-tools:main.py") == {"main.py": "print(1)\n"}
+
+
+def test_a_cache_that_cannot_be_written_is_said(
+    repository: Repository, problems: Problems, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TRAINER_INFRA_CACHE", str(tmp_path / "file"))
+    (said,) = problems(CustomTrainer(f"{repository.url}#helper.py"))
+    assert "train: the cache cannot be written: " in said
+    assert "set TRAINER_INFRA_CACHE to another folder" in said

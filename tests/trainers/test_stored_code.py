@@ -13,6 +13,7 @@ from tests.trainers.conftest import RUNTIME, Problems, Write
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.cluster.controller.unsupported_fields import unsupported_fields
+from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code
@@ -212,3 +213,13 @@ def test_kubeflows_controller_is_not_given_what_it_would_ignore(app: Write) -> N
     (said,) = unsupported_fields(made.job.to_wire(), (), names.UPSTREAM)
     assert "Kubeflow Trainer's controller ignores it" in str(said)
     assert unsupported_fields(made.job.to_wire(), (), names.BUILTIN) == ()
+
+
+def test_a_cache_that_cannot_be_written_is_said(
+    app: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    app("app/more.txt", "")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TRAINER_INFRA_CACHE", str(tmp_path / "file"))
+    with pytest.raises(NotAvailable, match=r"cannot be written: .*; free space there, or set"):
+        packed()

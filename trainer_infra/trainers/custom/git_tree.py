@@ -66,7 +66,7 @@ class _Git:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=self._environment(),
+            env=self.environment(),
             start_new_session=True,
         )
         try:
@@ -89,7 +89,8 @@ class _Git:
         """The error of this reference."""
         return InvalidInput([Problem("train", what, fix=fix, where=self.shown)])
 
-    def _environment(self) -> Mapping[str, str]:
+    def environment(self) -> Mapping[str, str]:
+        """The user's, in which git and SSH never ask a person, and work on no repository but the one they are told."""
         own = {key: each for key, each in os.environ.items() if not _OF_A_REPOSITORY.fullmatch(key)}
         ssh = own.get("GIT_SSH_COMMAND") or self._ssh_command()
         return {
@@ -133,8 +134,12 @@ def fetched_tree(url: str, revision: str, shown: str) -> tuple[str, Path]:
     with _ASKING:
         commit = revision if _COMMIT.fullmatch(revision) else _commit(git, url, revision)
         folder = home_folders.cache_home() / "git" / f"{repository}-{commit}"
-        if not folder.is_dir():
-            _fetch(git, url, commit, folder)
+        try:
+            if not folder.is_dir():
+                _fetch(git, url, commit, folder)
+        except OSError as error:
+            fix = "free space there, or set TRAINER_INFRA_CACHE to another folder"
+            raise git.failure(f"the cache cannot be written: {error}", fix) from None
     return commit, folder
 
 
@@ -253,7 +258,10 @@ def _contents(git: _Git, own: str, names: Sequence[str], partial: Path) -> Itera
     with (
         asked.open("rb") as stdin,
         subprocess.Popen(
-            [git.program, own, "cat-file", "--batch"], stdin=stdin, stdout=subprocess.PIPE
+            [git.program, own, "cat-file", "--batch"],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            env=git.environment(),
         ) as process,
     ):
         assert process.stdout is not None  # noqa: S101  it is a pipe

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from trainer_infra import home_folders
-from trainer_infra.errors import Problem
+from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.trainers import volume_address
 from trainer_infra.trainers.code import StoredCode, meaning_of
 
@@ -61,11 +61,15 @@ class CodeStore:
             files: path -> content, decoded as BYTES says.
 
         Raises:
-            OSError: The cache folder cannot be written to.
+            NotAvailable: The cache folder cannot be written to.
         """
         content = _tar(files)
         name = f"{hashlib.sha256(content).hexdigest()}.tar"
-        _keep(kept_folder() / name, content)
+        try:
+            _keep(kept_folder() / name, content)
+        except OSError as error:
+            fix = "free space there, or set TRAINER_INFRA_CACHE to another folder"
+            raise NotAvailable(f"{kept_folder()} cannot be written: {error}; {fix}") from None
         address = f"{self.address.rstrip('/')}/{name}"
         return StoredCode(address, _meaning(files), self.secret, self.image)
 
