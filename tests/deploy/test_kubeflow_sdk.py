@@ -1,5 +1,7 @@
 """Programs with the types of the published SDK, deployed by the real command line to this machine."""
 
+import json
+
 from tests.deploy.project import Stack
 
 HEAD = """
@@ -109,6 +111,23 @@ TrainJob("job", runtime="plain-distributed", trainer=Function(fit),
     shown = stack.preview(ok=False)
     assert "TrainJob job: labels.token: cannot hold a secret" in shown
     assert "hidden-word" not in shown
+
+
+def test_a_stacks_cache_of_packages_serves_trainers_of_every_kind(stack: Stack) -> None:
+    stack.run("config", "set", "trainer:target", "kubernetes")
+    stack.run("config", "set", "trainer:packages", "/var/cache/packages")
+    stack.run("config", "set", "trainer:outputs", "pvc://models")
+    stack.program(f"""{HEAD}
+from trainer_infra import Trl
+TrainJob("a", runtime="plain-distributed", trainer=Function(fit, packages_to_install=["six==1.17.0"]))
+TrainJob("b", runtime="torch-distributed", outputs=["model"],
+         trainer=Trl("sft", packages=["trl==1.16.0"]))
+TrainJob("c", runtime="plain-distributed", trainer=Function(fit))
+""")
+    steps = json.loads(stack.run("preview", "--json"))["steps"]
+    inputs = [each["newState"].get("inputs", {}) for each in steps]
+    cached = {each["resource"]: each.get("packagesAt") for each in inputs if "resource" in each}
+    assert cached == {"a": "/var/cache/packages", "b": "/var/cache/packages", "c": None}
 
 
 def test_a_program_without_the_sdks_types_does_not_load_the_sdk(stack: Stack) -> None:
