@@ -8,6 +8,7 @@ under which URN.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import date
+from pathlib import Path
 from typing import Any, Final
 
 import pulumi
@@ -24,7 +25,7 @@ from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
 """Inputs that are made of what the user wrote of a job."""
@@ -66,7 +67,7 @@ def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
     """
     inputs = {
         "name": args.get("name"),
-        "namespace": args.get("namespace", names.DEFAULT_NAMESPACE),
+        "namespace": args.get("namespace", default_namespace()),
         "attempt": args.get("attempt", 1),
         "adopt": args.get("adopt", False),
         "deleteTimeout": args.get("delete_timeout", 60),
@@ -94,6 +95,8 @@ def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
 
     def made(plain: Mapping[str, Any]) -> dict[str, Any]:
         found = _inputs(job.with_values(plain), where)
+        if pulumi.Config("trainer").get("target") == targets.LOCAL:
+            _fetch_folders(found["spec"])
         _refuse(uncarried_values(found), where)
         return found
 
@@ -115,6 +118,14 @@ def _inputs(job: Arguments, where: str) -> dict[str, Any]:
         raise pulumi.RunError(f"{where}: {error}") from None
     _refuse(iter(problems), where)
     raise Bug("what a TrainJob says was refused without a problem")
+
+
+def _fetch_folders(spec: dict[str, Any]) -> None:
+    """Let initializers fetch folders of this machine by their paths, as outputs of its runs are given."""
+    for each in (spec.get("initializer") or {}).values():
+        uri = each.get("storageUri") if isinstance(each, dict) else None
+        if isinstance(uri, str) and uri.startswith("/"):
+            each["storageUri"] = Path(uri).as_uri()
 
 
 def closed_inputs(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -207,6 +218,11 @@ def kept_outputs(given: Any) -> Any:
     return dict.fromkeys(given, "") if all(isinstance(each, str) for each in given) else given
 
 
+def default_namespace() -> str:
+    """Namespace of what names none: the stack's, else `default`."""
+    return pulumi.Config("trainer").get("namespace") or names.DEFAULT_NAMESPACE
+
+
 def outputs_root() -> str | None:
     """Where the stack keeps outputs that have no place of their own."""
     return pulumi.Config("trainer").get("outputs")
@@ -215,9 +231,11 @@ def outputs_root() -> str | None:
 def packages_cache(jobs: Iterable[TrainJobArgs]) -> str | None:
     """Where the stack keeps packages that pods install; None where no trainer has any."""
     trainers = (each.get("trainer") for each in jobs)
-    own = [each for each in trainers if isinstance(each, CustomTrainer)]
-    given = [package for each in own for package in (each.packages, each.packages_to_install)]
-    has_some = any(each is not None for each in given)
+    own = [each for each in trainers if isinstance(each, PythonPodArguments)]
+    fields_of_packages = ("packages", "packages_to_install")
+    has_some = any(
+        getattr(each, field, None) is not None for each in own for field in fields_of_packages
+    )
     return pulumi.Config("trainer").get("packages") if has_some else None
 
 
