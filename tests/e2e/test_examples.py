@@ -57,11 +57,8 @@ spec:
 @pytest.fixture
 def env(tmp_path: Path, pulumi_env: dict[str, str]) -> Iterator[dict[str, str]]:
     """The variables of who copies an example: a home of their own, and caches that are warm."""
-    caches = {
-        "TRAINER_INFRA_CACHE": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
-        + "/trainer-infra",
-        "UV_CACHE_DIR": str(Path.home() / ".cache" / "uv"),
-    }
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    caches = {"TRAINER_INFRA_CACHE": f"{cache}/trainer-infra", "UV_CACHE_DIR": f"{cache}/uv"}
     home = tmp_path / "reader"
     home.mkdir()
     whole = {**caches, **pulumi_env, "HOME": str(home), "PULUMI_SKIP_CONFIRMATIONS": "true"}
@@ -125,7 +122,6 @@ def test_its_stack_sends_it_to_a_cluster_as_it_is(
     assert done.returncode == 0, done.stdout
     stack = Stack(folder, env, "cluster")
     assert_trained(stack, name)
-    assert namespace.name not in stack.trainer("get", "--target", "local")
     assert "Complete" in stack.trainer("get"), "the stack says which namespace"
 
     stack.run("destroy", "--yes")
@@ -139,7 +135,7 @@ def test_mpi_says_at_preview_that_this_machine_cannot(env: dict[str, str]) -> No
     stack.pulumi("stack", "init", "dev")
     stack.run("config", "set", "trainer:target", "local")
     said = stack.preview(ok=False)
-    assert "mpi" in said.lower()
+    assert "run the job on Kubernetes" in said
     assert "Traceback" not in said
 
 
