@@ -98,6 +98,15 @@ def test_a_context_decides_between_stacks_that_differ_in_nothing_else(cli: Comma
     assert cli("get", "--context", "small").err == missing(cli.folder / "nowhere")
 
 
+def test_the_stack_says_which_namespace_where_no_option_does(cli: Command) -> None:
+    project(cli, dev="target: local; namespace: team", prod="target: local; namespace: live")
+    chosen = Command(cli.folder, {**cli.env, "PULUMI_STACK": "dev"})
+    assert chosen("get").err == HERE.replace("default", "team")
+    assert chosen("get", "-n", "other").err == HERE.replace("default", "other")
+    assert cli("get", "-n", "live").err == HERE.replace("default", "live")
+    assert "dev: local team, prod: local live" in cli("get").err
+
+
 def test_the_selected_stack_decides(stack: Stack) -> None:
     dev = {"target": "kubernetes", "kubeconfig": "dev"}
     for key, value in dev.items():

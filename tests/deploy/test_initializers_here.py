@@ -50,6 +50,26 @@ def test_a_folder_and_a_claim_are_fetched_before_the_training(stack: Stack, tmp_
     assert stack.outputs()["found"] == "dataset/a.txt,model/weights.txt"
 
 
+MAKING = """
+def make():
+    from pathlib import Path
+    from trainer_infra.storage import output
+    Path(output("rows"), "50%20?#.txt").write_text("1")
+
+made = TrainJob("made", runtime="plain-distributed", trainer=CustomTrainer(make), outputs=["rows"],
+                wait_for="complete")
+"""
+
+
+def test_an_output_of_one_job_is_fetched_for_the_next(stack: Stack, tmp_path: Path) -> None:
+    next_job = reading(tmp_path, dataset="MADE").replace("'MADE'", 'made.result.outputs["rows"]')
+    stack.program(MAKING + next_job)
+    stack.preview()
+    stack.up()
+    assert stack.outputs()["found"] == "dataset/50%20?#.txt"
+    stack.unchanged()
+
+
 def test_what_is_not_given_is_not_fetched(stack: Stack, tmp_path: Path) -> None:
     stack.program(reading(tmp_path))
     stack.up()

@@ -95,6 +95,44 @@ def test_a_preview_shows_how_pods_install_packages_and_what_to_do_about_it(nowhe
     assert "stack configuration trainer:packages: is no address of a folder" in shown
 
 
+@pytest.mark.parametrize(
+    "trainer", ['Trl("sft", packages=["trl==1.16.0"])', 'Fsdp2(train, packages=["six==1.17.0"])']
+)
+def test_every_trainer_keeps_its_packages_where_the_stack_says(
+    nowhere: Stack, trainer: str
+) -> None:
+    nowhere.program(
+        f"""
+        from trainer_infra import Fsdp2, Trl
+        TrainJob("job", runtime="torch-distributed", trainer={trainer}, outputs={{"model": "s3://a"}})
+        """
+    )
+    nowhere.run("config", "set", "trainer:packages", "/var/cache/packages")
+    shown = nowhere.preview()
+    assert "/var/cache/packages/default" in shown
+    assert "anew at each start" not in shown
+
+
+NAMESPACES = """
+from trainer_infra import TrainingRuntime, TrainJobs, catalog
+TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train))
+TrainJob("own", runtime="jax-distributed", trainer=CustomTrainer(train), namespace="mine")
+TrainJobs("sweep", {"a": {"runtime": "jax-distributed", "trainer": CustomTrainer(train)}})
+mine = TrainingRuntime("mine", catalog.get("jax-distributed"))
+TrainJob("on-mine", runtime=mine, trainer=CustomTrainer(train))
+"""
+
+
+def test_the_namespace_of_the_stack_is_that_of_what_names_none(nowhere: Stack) -> None:
+    nowhere.program(NAMESPACES)
+    nowhere.run("config", "set", "trainer:namespace", "team")
+    shown = nowhere.preview()
+    assert set(re.findall(r"namespace *: \"(\S+)\"", shown)) == {"team", "mine"}
+
+    nowhere.run("config", "set", "trainer:namespace", "My Team")
+    assert "My Team" in nowhere.preview(ok=False)
+
+
 def test_a_kubeconfig_that_is_missing_is_named(nowhere: Stack) -> None:
     nowhere.run("config", "set", "trainer:kubeconfig", "missing/kubeconfig")
     shown = nowhere.up(ok=False)

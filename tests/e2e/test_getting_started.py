@@ -11,26 +11,15 @@ import pytest
 from tests.deploy.project import Stack, processes_of
 from tests.docs import page, walk
 from tests.docs.page import ROOT
-from tools.cluster import images
-from trainer_infra import catalog
+from tools.cluster import published_image
 
 PAGE = ROOT / "docs" / "getting-started.md"
 
 
-def published() -> str:
-    """The image of the runtime that the page trains on."""
-    runtime = catalog.get("plain-distributed").to_wire()
-    (job,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
-    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
-    return str(container["image"])
-
-
 @pytest.fixture
-def reader(
-    tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path, image: str
-) -> Iterator[walk.Walk]:
+def reader(tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path) -> Iterator[walk.Walk]:
     """Who is in a checkout, with that cluster in their kubeconfig."""
-    images.also_named(image, f"docker.io/library/{published()}")
+    published_image.loaded("plain-distributed")
     env = walk.environment({**pulumi_env, "KUBECONFIG": str(kubeconfig)}, tmp_path / "reader")
     with walk.walking(ROOT, env) as made:
         yield made

@@ -13,9 +13,8 @@ from tests.deploy.project import Stack
 from tests.docs.pool_program import code_lines, platform_blocks, pool_block
 from tests.e2e.bare_platform import bare_cluster
 from tests.e2e.cluster import Namespace
-from tests.e2e.test_getting_started import published
 from tools import platform_stack
-from tools.cluster import base_image, images, kubectl
+from tools.cluster import kubectl, published_image
 from trainer_infra.cli import init
 
 IN_THE_NODE = 'controllers={"image_pull_policy": "IfNotPresent"}, kueue={"visibility": False}'
@@ -64,7 +63,7 @@ def test_a_kubeconfig_and_a_page_lead_to_an_admitted_train_job(name: str, tmp_pa
         cluster = Namespace("vision", bare, kubectl.program())
         if name == "pool":
             becomes_a_gpu_machine(cluster)
-        images.also_named(base_image.loaded(), f"docker.io/library/{published()}")
+        published_image.loaded("plain-distributed")
         stack = Stack(folder, platform_stack.environment(bare))
         stack.run("stack", "init")
         stack.run("config", "set", "trainer:target", "kubernetes")

@@ -113,7 +113,8 @@ def test_a_broken_page_fails_the_build_with_each_of_its_faults(tmp_path: Path) -
         shutil.copytree(ROOT / name, checkout / name)
     for path in [ROOT / "mkdocs.yml", *ROOT.glob("*.md")]:
         shutil.copy(path, checkout)
-    (checkout / "tests").symlink_to(ROOT / "tests")
+    for name in ("examples", "tests"):
+        (checkout / name).symlink_to(ROOT / name)
     (checkout / "docs" / "lost.md").write_text(
         "# Lost\n\n[page](nowhere.md) [heading](cli.md#nowhere) [file](../tools/nowhere.py)\n"
         "[right](../tools/setup.py) [outside](../../pyproject.toml)\n"

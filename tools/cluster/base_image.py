@@ -71,10 +71,11 @@ _LINKS: Final = {"usr/local/bin/python": "/usr/bin/python3"}
 _MPI_LIBRARY: Final = "libmpi.so.40"
 """MLX looks for it without the number, which is a link of Debian's development package."""
 
-_CONFIG: Final = {
+CONFIG: Final = {
     "Cmd": ["python"],
     "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
 }
+"""Of the image, for others over it too."""
 
 _TOOLS: Final = ("debootstrap", "debian-archive-keyring")
 """Debian packages of the machine that makes the image."""
@@ -138,7 +139,7 @@ def _member(whole: tarfile.TarFile, name: str) -> IO[bytes]:
 
 
 def _key() -> str:
-    parts = (NAME, SUITE, PACKAGES, _FILES, _LINKS, _MPI_LIBRARY, _CONFIG, _UNUSED)
+    parts = (NAME, SUITE, PACKAGES, _FILES, _LINKS, _MPI_LIBRARY, CONFIG, _UNUSED)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
 
@@ -161,7 +162,7 @@ def _make(file: Path) -> None:
         ("tar", "--numeric-owner", "--exclude=./dev/*", "-cf", str(layer), "-C", str(root), "."),
         log,
     )
-    images.archive(file, NAME, layer, config=_CONFIG)
+    images.archive(file, NAME, layer, config=CONFIG)
     shutil.rmtree(root)
     layer.unlink()
 

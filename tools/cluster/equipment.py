@@ -21,6 +21,7 @@ from tools.cluster import (
     lws,
     package_image,
     prometheus,
+    published_image,
     python,
     trainer,
     volcano,
@@ -29,6 +30,7 @@ from trainer_infra.errors import NotAvailable
 
 PARTS: Final[Mapping[str, Callable[[], object]]] = {
     "image": base_image.archive,
+    "published": published_image.archive,
     "packages": lambda: [python.environment(name) for name in python.ENVIRONMENTS],
     "helm": helm.program,
     "kueue": kueue.archive,

@@ -110,7 +110,10 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")
 Namespace = Annotated[
     str | None,
     typer.Option(
-        "--namespace", "-n", metavar="NAME", help="The runs' namespace; else the context's."
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="The runs' namespace; else the Pulumi stack's here, else the context's.",
     ),
 ]
 Target = Annotated[

@@ -6,7 +6,7 @@ target's room is imported, and nothing is asked of it here.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ class RunPlace:
     shown: str
     """As a sentence ends with it: `on this machine`."""
     namespace: str
-    """The one asked for, else the context's, else `default`."""
+    """The one asked for, else the stack's, else the context's, else `default`."""
     cluster: "EveryEngine | None" = None
     """The target where it is a cluster, which knows events besides."""
 
@@ -58,6 +58,8 @@ class _Connection:
     context: str | None = None
     engine: str = PROVIDER
     """The one that is asked first."""
+    namespace: str | None = None
+    """The stack's."""
 
 
 def chosen_place(asked: TargetRequest) -> RunPlace:
@@ -89,13 +91,12 @@ def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
     found = _connection(asked, stacks)
     if found.kind == LOCAL:
         this_machine = targets.open_target(LOCAL)
-        return RunPlace(
-            this_machine, LOCAL, "on this machine", asked.namespace or names.DEFAULT_NAMESPACE
-        )
+        namespace = asked.namespace or found.namespace or names.DEFAULT_NAMESPACE
+        return RunPlace(this_machine, LOCAL, "on this machine", namespace)
     seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
     shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
     cluster = _cluster(found)
-    namespace = asked.namespace or seen.namespace
+    namespace = asked.namespace or found.namespace or seen.namespace
     return RunPlace(cluster, KUBERNETES, shown, namespace, cluster)
 
 
@@ -106,12 +107,13 @@ def _connection(asked: TargetRequest, stacks: Sequence[Settings]) -> _Connection
     kind = asked.target or (KUBERNETES if given else None)
     if kind == LOCAL or not _needs_stack(asked):
         return _Connection(kind or LOCAL, asked.kubeconfig, asked.context)
-    told = "context" if asked.context else ""
+    told = {each for each in ("context", "namespace") if getattr(asked, each)}
     stack = _only([each for each in stacks if kind in (None, _target(each))], told)
     if stack is None:
         return _Connection(kind or LOCAL, None, asked.context)
+    namespace = asked.namespace or stack.get("namespace")
     if _target(stack) == LOCAL:
-        return _Connection(LOCAL)
+        return _Connection(LOCAL, namespace=namespace)
     engine = stack.get("engine") or PROVIDER
     if engine not in ENGINES:
         raise NotAvailable(
@@ -119,7 +121,7 @@ def _connection(asked: TargetRequest, stacks: Sequence[Settings]) -> _Connection
             f"which is not one of {', '.join(ENGINES)}; name a cluster with --kubeconfig"
         )
     context = asked.context or stack.get("context")
-    return _Connection(KUBERNETES, _kubeconfig(stack), context, engine)
+    return _Connection(KUBERNETES, _kubeconfig(stack), context, engine, namespace)
 
 
 def _cluster(found: _Connection) -> "EveryEngine":
@@ -131,13 +133,13 @@ def _cluster(found: _Connection) -> "EveryEngine":
     return EveryEngine(opened)
 
 
-def _only(stacks: Sequence[Settings], told: str) -> Settings | None:
-    """The stack to go by, whatever its value of the key `told`; None when there is none.
+def _only(stacks: Sequence[Settings], told: Collection[str]) -> Settings | None:
+    """The stack to go by, whatever its values of the keys that were told; None when there is none.
 
     Raises:
         NotAvailable: There are several that say different things.
     """
-    values = [{key: each.values[key] for key in each.values if key != told} for each in stacks]
+    values = [{key: each.values[key] for key in each.values if key not in told} for each in stacks]
     if all(each == values[0] for each in values):
         return stacks[0] if stacks else None
     said = ", ".join(f"{each.stack}: {_summary(each.values)}" for each in stacks)
@@ -150,7 +152,7 @@ def _only(stacks: Sequence[Settings], told: str) -> Settings | None:
 
 def _summary(values: Mapping[str, Any]) -> str:
     """What tells stacks apart, nothing that is secret."""
-    plain = (values.get(key) for key in ("target", "context", "kubeconfig"))
+    plain = (values.get(key) for key in ("target", "context", "kubeconfig", "namespace"))
     return " ".join(each for each in plain if isinstance(each, str)) or LOCAL
 
 

@@ -8,6 +8,7 @@ under which URN.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import date
+from pathlib import Path
 from typing import Any, Final, cast
 
 import pulumi
@@ -78,7 +79,7 @@ def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
     """
     inputs = {
         "name": args.get("name"),
-        "namespace": args.get("namespace", names.DEFAULT_NAMESPACE),
+        "namespace": args.get("namespace", default_namespace()),
         "attempt": args.get("attempt", 1),
         "adopt": args.get("adopt", False),
         "deleteTimeout": args.get("delete_timeout", 60),
@@ -107,6 +108,8 @@ def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
 
     def made(plain: Mapping[str, Any]) -> dict[str, Any]:
         found = _inputs(job.with_values(plain), where)
+        if pulumi.Config("trainer").get("target") == targets.LOCAL:
+            _fetch_folders(found["spec"])
         _refuse(uncarried_values(found), where)
         return found
 
@@ -128,6 +131,14 @@ def _inputs(job: Arguments, where: str) -> dict[str, Any]:
         raise pulumi.RunError(f"{where}: {error}") from None
     _refuse(iter(problems), where)
     raise Bug("what a TrainJob says was refused without a problem")
+
+
+def _fetch_folders(spec: dict[str, Any]) -> None:
+    """Let initializers fetch folders of this machine by their paths, as outputs of its runs are given."""
+    for each in (spec.get("initializer") or {}).values():
+        uri = each.get("storageUri") if isinstance(each, dict) else None
+        if isinstance(uri, str) and uri.startswith("/"):
+            each["storageUri"] = Path(uri).as_uri()
 
 
 def closed_inputs(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -218,6 +229,11 @@ def kept_outputs(given: Any) -> Any:
     if outputs.has_output(given):
         return pulumi.Output.all(*given).apply(kept_outputs)
     return dict.fromkeys(given, "") if all(isinstance(each, str) for each in given) else given
+
+
+def default_namespace() -> str:
+    """Namespace of what names none: the stack's, else `default`."""
+    return pulumi.Config("trainer").get("namespace") or names.DEFAULT_NAMESPACE
 
 
 def outputs_root() -> str | None:

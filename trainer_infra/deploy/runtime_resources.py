@@ -52,7 +52,8 @@ class TrainingRuntimeArgs(ClusterTrainingRuntimeArgs, total=False):
     """Arguments of a TrainingRuntime beside its spec."""
 
     namespace: Input[str]
-    """Namespace of the runtime, and of TrainJobs that refer to it; `default` without it."""
+    """Namespace of the runtime, and of TrainJobs that refer to it; the stack's (`trainer:namespace`), else
+    `default`, without it."""
 
 
 class RuntimeResource(TrainerResource):
@@ -141,7 +142,7 @@ class TrainingRuntime(RuntimeResource):
             opts: Options of the resource.
             args: See `TrainingRuntimeArgs`.
         """
-        args.setdefault("namespace", names.DEFAULT_NAMESPACE)
+        args.setdefault("namespace", registration.default_namespace())
         super().__init__(resource_name, spec, opts, **args)
 
 

@@ -22,7 +22,7 @@ from trainer_infra.deploy import backend
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 
-KEYS: Final = ("target", "engine", "kubeconfig", "context", "allowDestroy")
+KEYS: Final = ("target", "engine", "kubeconfig", "context", "namespace", "allowDestroy")
 """Of the namespace `trainer` (design "Targets and engines")."""
 _SHARED: Final = ("kubeconfig", "context")
 """Keys that Pulumi's Kubernetes provider has too: where ours say nothing, its own say which cluster."""

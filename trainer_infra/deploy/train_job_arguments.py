@@ -73,7 +73,7 @@ class TrainJobArgs(TypedDict, total=False):
     """Name of the run; a change of content then deletes the old run first. Without it
     `<resource>-<8 hex of stack and content>`, of TrainJobs `<resource>-<member>-<8 hex>`."""
     namespace: Input[str]
-    """Namespace of the run; `default` without it."""
+    """Namespace of the run; without it the stack's (`trainer:namespace`), else `default`."""
     labels: Labels
     """Labels of the TrainJob."""
     annotations: Labels

@@ -36,7 +36,9 @@ def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
     try:
         axes = settings["axes"]
         sizes = whole_sizes(list(axes.values()), jax.device_count())
-        yield {"mesh": jax.make_mesh(tuple(sizes), tuple(axes))}
+        ordered = jax.make_mesh(tuple(sizes), tuple(axes)).devices
+        # The axes of make_mesh are explicit in some versions: XLA then divides nothing by itself.
+        yield {"mesh": jax.sharding.Mesh(ordered, tuple(axes))}
     finally:
         if processes > 1:
             jax.distributed.shutdown()
