@@ -6,6 +6,8 @@ out, for images are full of links like `/bin/sh`.
 
 from __future__ import annotations
 
+import os
+import shutil
 import tarfile
 from pathlib import Path, PurePosixPath
 
@@ -19,6 +21,10 @@ from trainer_infra.in_pod.initializers.folder import (
 )
 from trainer_infra.in_pod.initializers.listing import STATE, FileListing
 from trainer_infra.in_pod.initializers.patterns import Patterns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 WHITEOUT = ".wh."
@@ -84,24 +90,30 @@ class Unpacking:
     def _extract(
         self, content: tarfile.TarFile, member: tarfile.TarInfo, place: Path, path: str
     ) -> None:
-        try:
-            safe = tarfile.data_filter(member, str(place))
-        except tarfile.FilterError:
+        target = self.folder.path / path
+        # Filters of tarfile would do it, but Pythons before 3.11.4 have none.
+        if not (member.isreg() or member.islnk() or member.issym()) or _leads_out(
+            member, target, place
+        ):
             self.left_out += 1
             return
-        target = self.folder.path / path
+        found = None if member.issym() else _opened(content, member)
+        if found is None and not member.issym():
+            self.left_out += 1
+            return
         self.folder.make_folder(target.parent)
         if target.is_dir() and not target.is_symlink():
             raise folder_in_the_way(target)
         target.unlink(missing_ok=True)
         self.folder.keep_file(WholeFile(path, UNPACKED, member.size, ()))
         self.paths[path] = None
-        try:
-            # `safe` is what the filter `data` leaves of it.
-            content.extract(safe, place, filter="fully_trusted")
-        except KeyError:  # a link to a file that the patterns leave out
-            del self.paths[path]
-            self.left_out += 1
+        if found is None:
+            target.symlink_to(member.linkname)
+            return
+        with found, target.open("wb") as file:
+            shutil.copyfileobj(found, file)
+        target.chmod(member.mode & 0o755 | 0o600)
+        os.utime(target, (member.mtime, member.mtime))
 
     def _remove(self, path: PurePosixPath) -> None:
         """Remove what a whiteout names, as far as an earlier archive brought it."""
@@ -111,6 +123,21 @@ class Unpacking:
         ]:
             (self.folder.path / each).unlink(missing_ok=True)
             del self.paths[each]
+
+
+def _opened(content: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes] | None:
+    """A file's content, or that of the file which a hard link names; None where the archive has no such file."""
+    try:
+        return content.extractfile(member)
+    except KeyError:
+        return None
+
+
+def _leads_out(member: tarfile.TarInfo, target: Path, place: Path) -> bool:
+    """Whether a file would be written outside, through a link of an earlier member, or would be a link that leads there."""
+    goals = [target.parent, *([target.parent / member.linkname] if member.issym() else ())]
+    inside = Path(os.path.realpath(place))
+    return not all(Path(os.path.realpath(each)).is_relative_to(inside) for each in goals)
 
 
 def unpack_archives(
