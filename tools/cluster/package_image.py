@@ -1,7 +1,7 @@
 """Images of this package, as the Dockerfiles of images/ make them, over the base of the tests.
 
-Called by equipment.py, platform_stack.py and tests with one of controller_image.py or initializer_image.py. What an image installs is the lock of its folder and a wheel of
-this checkout; a change of either makes another image.
+Called by equipment.py, platform_stack.py and tests with one of controller_image.py or initializer_image.py. What an
+image installs is the lock of its folder and a wheel of this checkout; a change of either makes another image.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from trainer_infra.errors import NotAvailable
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _PLACE: Final = "opt/trainer-infra"
+_KEPT: Final = 86400
+"""Seconds that images of other versions stay."""
 _ENV: Final = (
     "PATH=/usr/local/bin:/usr/bin:/bin",
     f"PYTHONPATH=/{_PLACE}",
@@ -72,14 +75,21 @@ def archive(image: PackageImage) -> Path:
     file = folder / f"image-{_digest([image.lock, *_sources()], image)}.tar"
     if not file.exists():
         with build.alone(f"{image.folder}-image"):
-            for old in folder.glob("image-*"):
-                old.unlink()
-            with tempfile.TemporaryDirectory(dir=build.cache()) as scratch:
-                layer = Path(scratch) / "layer"
-                shutil.copytree(packages(image), layer / _PLACE)
-                _install(layer / _PLACE, "--no-build-isolation", _source(Path(scratch)))
-                images.archive(file, image.name, base_image.layer(), layer, config=image.config)
+            if not file.exists():
+                _make(image, file)
     return file
+
+
+def _make(image: PackageImage, file: Path) -> None:
+    for old in file.parent.glob("image-*"):
+        # Another checkout may be using a new one.
+        if time.time() - old.stat().st_mtime > _KEPT:
+            old.unlink()
+    with tempfile.TemporaryDirectory(dir=build.cache()) as scratch:
+        layer = Path(scratch) / "layer"
+        shutil.copytree(packages(image), layer / _PLACE)
+        _install(layer / _PLACE, "--no-build-isolation", _source(Path(scratch)))
+        images.archive(file, image.name, base_image.layer(), layer, config=image.config)
 
 
 def packages(image: PackageImage) -> Path:
