@@ -14,6 +14,7 @@ trainer = DeepSpeed(
     },
     num_proc_per_node=2,
     packages=["deepspeed==0.19.8", "torch==2.15.0", "scikit-learn==1.9.1"],
+    image_has_packages=["torch"],
 )
 job = TrainJob("digits", runtime="torch-distributed", trainer=trainer, wait_for="complete")
 pulumi.export("accuracy", job.metrics["accuracy"])

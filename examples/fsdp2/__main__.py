@@ -9,6 +9,7 @@ trainer = Fsdp2(
     func_args={"epochs": 10, "rate": 0.01},
     num_proc_per_node=2,
     packages=["torch==2.15.0", "scikit-learn==1.9.1"],
+    image_has_packages=["torch"],
 )
 job = TrainJob(
     "digits",

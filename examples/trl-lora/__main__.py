@@ -5,11 +5,17 @@ import pulumi
 from trainer_infra import CustomTrainer, TrainJob, Trl
 
 PACKAGES = ["trl==1.16.0", "peft==0.21.2", "torch==2.15.0"]
+IN_IMAGE = ["torch"]
 
 made = TrainJob(
     "tiny-llama",
     runtime="torch-distributed",
-    trainer=CustomTrainer("tiny_llama.py:make", func_args={"rows": 256}, packages=PACKAGES),
+    trainer=CustomTrainer(
+        "tiny_llama.py:make",
+        func_args={"rows": 256},
+        packages=PACKAGES,
+        image_has_packages=IN_IMAGE,
+    ),
     outputs=["model", "dataset"],
     wait_for="complete",
 )
@@ -25,6 +31,7 @@ tuned = TrainJob(
         lora={"r": 8, "target_modules": ["q_proj", "v_proj"]},
         options={"learning_rate": 0.02, "num_train_epochs": 2, "use_cpu": True, "bf16": False},
         packages=PACKAGES,
+        image_has_packages=IN_IMAGE,
     ),
     outputs=["model"],
     wait_for="complete",

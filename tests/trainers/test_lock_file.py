@@ -142,7 +142,7 @@ def test_wheels_and_the_cache_are_folders_that_can_be_mounted(
         pip_index_urls=["https://a.example.com"],
         wheel_house="wheels",
         packages_at="s3://key:word@bucket",
-        image_has_packages="yes",  # type: ignore[arg-type]  # wrong on purpose
+        image_has_packages="yes",
     )
     assert problems(made) == [
         f"wheel_house: is no address of a folder, got 'wheels'; {fix}",
@@ -151,7 +151,7 @@ def test_wheels_and_the_cache_are_folders_that_can_be_mounted(
             "one of them"
         ),
         f"packages_at: is no address of a folder; {fix}",
-        "image_has_packages: must be true or false, got 'yes'",
+        "image_has_packages: must be true, false or a list of names of packages, got 'yes'",
     ]
     made = CustomTrainer("train.py", wheel_house="pvc://Claim/x", packages_at="/a/../b")
     assert problems(made) == [

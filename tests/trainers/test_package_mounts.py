@@ -1,5 +1,6 @@
 """How the step that installs packages gets into a job: command, mounts and what counts for a run."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from tests.trainers.conftest import Write
 from trainer_infra import CustomTrainer, catalog
 from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.errors import InvalidInput
 from trainer_infra.render.behaviour import OURS
 from trainer_infra.trainers import code_mount, compose, package_mounts
 from trainer_infra.trainers.code import Code
@@ -123,6 +125,35 @@ def test_an_image_that_has_the_packages_installs_none_and_is_another_run(write: 
     assert not {"packages.py", "packages.txt"} & config_map["data"].keys()
     assert Code.from_wire(without.to_wire()) == without
     assert installing.of_the_user() != without.of_the_user()
+
+
+def test_pods_install_what_their_image_does_not_have(write: Write) -> None:
+    write("train.py", "x = 1\n")
+    packages = ["Torch==2.15.0", "trl[peft]==1.16.0", "torch-geometric==2.8.0"]
+    made = CustomTrainer("train.py", packages=packages, image_has_packages=["torch"]).pack().code
+    assert made.image_has_packages == ("Torch==2.15.0",)
+    _, config_map = attached(made, "torch-distributed", "")
+    assert config_map["data"]["packages.txt"] == "torch-geometric==2.8.0\ntrl[peft]==1.16.0\n"
+    assert made.packages == tuple(sorted(packages)), "this machine installs them all"
+    assert Code.from_wire(json.loads(json.dumps(made.to_wire()))) == made
+    every = ["torch", "TRL", "torch.geometric"]
+    made = CustomTrainer("train.py", packages=packages, image_has_packages=every).pack().code
+    assert made.image_has_packages is True
+
+
+def test_a_package_of_the_image_is_one_of_the_packages(write: Write) -> None:
+    write("train.py", "x = 1\n")
+    made = CustomTrainer(
+        "train.py",
+        packages=["torch==2.15.0"],
+        image_has_packages=["pytorch", 1],  # type: ignore[list-item]  # wrong on purpose
+    )
+    with pytest.raises(InvalidInput) as refused:
+        made.pack()
+    assert [str(each) for each in refused.value.problems] == [
+        "image_has_packages[0]: is no name in packages, got 'pytorch'; name some of torch",
+        "image_has_packages[1]: is no name in packages, got 1; name some of torch",
+    ]
 
 
 def test_a_new_release_and_another_place_are_the_same_work(code: Code) -> None:

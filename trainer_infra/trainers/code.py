@@ -62,8 +62,8 @@ class Code:
     Python, sorted and unique."""
     secret_args: bool
     """Whether the file of secret arguments must be mounted."""
-    image_has_packages: bool = False
-    """Whether pods find the packages in their image."""
+    image_has_packages: bool | tuple[str, ...] = False
+    """Whether pods find the packages in their image; or those lines of the packages which they do."""
     packages_at: str = ""
     """Address of the cache of packages; empty for the stack's."""
     references: Mapping[str, JSONDict] = field(default_factory=dict)
@@ -85,8 +85,8 @@ class Code:
             "secretArgs": self.secret_args,
         }
         # What is not said is left out: a digest is the same as in earlier releases.
-        if self.image_has_packages:
-            wire["imageHasPackages"] = True
+        if has := self.image_has_packages:
+            wire["imageHasPackages"] = list(has) if isinstance(has, tuple) else has
         if self.packages_at:
             wire["packagesAt"] = self.packages_at
         if self.references:
@@ -104,11 +104,12 @@ class Code:
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> Self:
         """The value that `to_wire` wrote."""
+        has = value.get("imageHasPackages")
         return cls(
             dict(value["files"]),
             tuple(value["packages"]),
             value["secretArgs"],
-            bool(value.get("imageHasPackages")),
+            tuple(has) if isinstance(has, list) else bool(has),
             str(value.get("packagesAt") or ""),
             dict(value.get("references") or {}),
             tuple(value.get("launcher") or ()),

@@ -53,5 +53,7 @@ def mounted_files(code: Code) -> Mapping[str, str]:
         return code.files
     in_claim = names.FIND_LINKS + volume_address.CLAIM
     mounted = names.FIND_LINKS + names.WHEELS_MOUNT
-    lines = (mounted if each.startswith(in_claim) else each for each in code.packages)
+    in_image = code.image_has_packages or ()
+    wanted = (each for each in code.packages if in_image is not True and each not in in_image)
+    lines = (mounted if each.startswith(in_claim) else each for each in wanted)
     return {**code.files, PACKAGES: "".join(f"{each}\n" for each in lines)}

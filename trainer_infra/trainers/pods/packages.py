@@ -23,6 +23,7 @@ FIND_LINKS: Final = names.FIND_LINKS
 NO_DEPENDENCIES: Final = "--no-deps"
 HASH: Final = " --hash="
 """What is between a requirement of a lock file and each of its hashes."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][-\w.]*", re.ASCII)
 _COMMIT: Final = re.compile(r"@[0-9a-f]{40}(#|$)")
 _HASH: Final = re.compile(r"(^|&)(sha256|sha384|sha512)=[0-9a-f]{64,}")
 _PIN: Final = 'write name==version, for example "jax[cpu]==0.9.0"'
@@ -113,6 +114,33 @@ def _unpinned(requirement: "Requirement", given: RequirementLine) -> Problem | N
 def _shown(package: object) -> object:
     """What an error shows of a text that could not be parsed: not of one that may have a credential."""
     return None if isinstance(package, str) and "://" in package else package
+
+
+def lines_of(names_of_packages: Iterable[object], lines: Iterable[str]) -> tuple[str, ...]:
+    """Those of the lines that are requirements of packages with these names."""
+    wanted = {package_name(str(each)) for each in names_of_packages}
+    return tuple(each for each in lines if package_name(each) in wanted)
+
+
+def package_name(line: str) -> str:
+    """The name that a requirement begins with, as indexes compare names (PEP 503); empty for an option."""
+    found = _NAME.match(line)
+    return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
+
+
+def image_problems(given: object, lines: Iterable[str]) -> Iterator[Problem]:
+    """What is wrong with `image_has_packages`: true, false, or names of packages that are given."""
+    path = "image_has_packages"
+    if given is None or isinstance(given, bool):
+        return
+    if not isinstance(given, list | tuple):
+        yield Problem(path, "must be true, false or a list of names of packages", got=given)
+        return
+    known = sorted({package_name(each) for each in lines} - {""})
+    for index, each in enumerate(given):
+        if not isinstance(each, str) or package_name(each) not in known:
+            fix = f"name some of {', '.join(known)}" if known else "give packages"
+            yield Problem(f"{path}[{index}]", "is no name in packages", got=each, fix=fix)
 
 
 def index_problems(urls: Sequence[Any], *, is_needed: bool) -> Iterator[Problem]:

@@ -99,8 +99,9 @@ class PythonPodArguments(PodArguments):
     packages_at: Input[str | None] = None
     """Where a cluster keeps them between runs: `pvc://CLAIM/PATH`, or `/PATH`, a folder of each node;
     what the stack configuration `trainer:packages` says when not given."""
-    image_has_packages: Input[bool | None] = None
-    """True where the image has them already: then only the local target installs them."""
+    image_has_packages: Input[bool | Sequence[str] | None] = None
+    """True where the image has them already: then only the local target installs them. Names, as in `["torch"]`,
+    where it has these, perhaps in another version: pods install the rest over it."""
 
     @override
     def shape_problems(self) -> Iterator[Problem]:
@@ -131,13 +132,12 @@ class PythonPodArguments(PodArguments):
         )
         if self.packages_at is not None:
             yield from volume_address.address_problems("packages_at", self.packages_at)
-        if not isinstance(self.image_has_packages, bool | None):
-            what = "must be true or false"
-            yield Problem("image_has_packages", what, got=self.image_has_packages)
         try:
-            self._package_lines()
+            lines = self._package_lines()
         except InvalidInput as error:
             yield from error.problems
+        else:
+            yield from packages.image_problems(as_python(self.image_has_packages), lines)
 
     def code(
         self,
@@ -156,8 +156,8 @@ class PythonPodArguments(PodArguments):
             policies: fields of a runtime's mlPolicy of which it needs one.
         """
         lines = self._package_lines()
-        in_image = bool(lines and self.image_has_packages)
-        installing = pod_library.installing_files() if lines and not in_image else {}
+        in_image = self._lines_in_image(lines)
+        installing = pod_library.installing_files() if lines and in_image is not True else {}
         return Code(
             {**files, **installing},
             lines,
@@ -175,6 +175,15 @@ class PythonPodArguments(PodArguments):
         return PodArguments.secret_data(self) | file_mounts.file_secrets(
             as_python(self.files) or {}
         )
+
+    def _lines_in_image(self, lines: tuple[str, ...]) -> bool | tuple[str, ...]:
+        """Those of the packages that pods do not install: none, some, or all."""
+        given = as_python(self.image_has_packages)
+        if not lines or not isinstance(given, list | tuple):
+            return bool(lines and given)
+        found = packages.lines_of(given, lines)
+        is_all = len(found) == sum(1 for each in lines if packages.package_name(each))
+        return is_all or found or False
 
     def _package_lines(self) -> tuple[str, ...]:
         """Options of an installer, and requirements.
