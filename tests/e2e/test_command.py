@@ -11,7 +11,7 @@ from tests.deploy.project import Stack, until
 from tests.e2e.cluster import PROGRAM, Namespace
 
 HELD = """
-TrainJob("job", runtime="jax-distributed", namespace=NS, name="job", trainer=on(seconds=8.0),
+TrainJob("job", runtime="jax-distributed", namespace=NS, name="job", trainer=on(seconds=20.0),
          suspend=True)
 """
 NO_IMAGE = """
@@ -53,14 +53,14 @@ def test_a_run_is_held_back_resumed_followed_and_deleted(
     def running() -> bool:
         return rows(cluster_stack.trainer("get", *here))[1][2:5:2] == ["Running", "2/2"]
 
-    until(running, 60)
+    until(running)
     head, *nodes = rows(cluster_stack.trainer("get", "job", *here).split("\n\n")[2])
     assert head[:6] == ["STEP", "POD", "HOST", "PHASE", "RESTARTS", "PROGRESS"]
     hosts = {each["spec"]["nodeName"] for each in namespace.all("pods")}
     assert [each[0] for each in nodes] == ["node", "node"]
     assert {each[2] for each in nodes} == hosts
 
-    out, _ = following.communicate(timeout=120)
+    out, _ = following.communicate(timeout=300)
     assert following.returncode == 0
     assert sorted(line.split(":")[1] for line in out.splitlines()) == [
         " rank 0 of 2 ",

@@ -79,7 +79,7 @@ def test_the_gate_says_in_progress_lines_why_pods_wait_and_how_far_they_are(
 def test_another_writer_of_a_field_of_ours_is_drift_and_of_another_field_is_none(
     cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    cluster_stack.program(program("seconds=120.0", until="running"))
+    cluster_stack.program(program("seconds=900.0", until="running"))
     cluster_stack.up()
     name = cluster_stack.job()["name"]
     label = "trainer-infra.dev/run"
