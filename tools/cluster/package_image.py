@@ -133,7 +133,7 @@ def _digest(files: list[Path], image: PackageImage) -> str:
 
 
 def _install(target: Path, *arguments: str) -> None:
-    quiet = ("--disable-pip-version-check", "--no-input", "--progress-bar=off", "--no-deps")
+    quiet = (*python.QUIET, "--no-deps")
     command = (sys.executable, "-m", "pip", "install", *quiet, "--target", str(target), *arguments)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

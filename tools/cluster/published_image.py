@@ -74,7 +74,7 @@ def _make(file: Path) -> None:
 
 
 def _download(requirements: tuple[str, ...], folder: Path) -> None:
-    quiet = ("--disable-pip-version-check", "--no-input", "--progress-bar=off", "--quiet")
+    quiet = (*python.QUIET, "--quiet")
     binary = ("--python-version", python.PYTHON, "--only-binary=:all:")
     command = (sys.executable, "-m", "pip", "download", *quiet, *binary, "--dest", str(folder))
     done = subprocess.run((*command, *requirements), capture_output=True, text=True, check=False)

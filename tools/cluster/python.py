@@ -22,6 +22,9 @@ from trainer_infra.errors import NotAvailable
 PYTHON: Final = "3.11"
 """Of the image."""
 
+QUIET: Final = ("--disable-pip-version-check", "--no-input", "--progress-bar=off")
+"""Options of pip where nobody reads along."""
+
 _DIGITS: Final = "scikit-learn==1.9.1"
 """Ships the data that all of them train on."""
 
@@ -155,8 +158,7 @@ def _install(name: str, version: str, folder: Path) -> None:
 
 def _pip(packages: Packages, version: str, folder: Path, log: Path) -> None:
     binary = ("--python-version", version, "--only-binary=:all:")
-    quiet = ("--disable-pip-version-check", "--no-input", "--progress-bar=off")
-    command = (sys.executable, "-m", "pip", "install", *quiet, *binary, "--target", str(folder))
+    command = (sys.executable, "-m", "pip", "install", *QUIET, *binary, "--target", str(folder))
     with log.open("w") as output:
         code = subprocess.run(
             (*command, *packages.requirements),

@@ -5,8 +5,6 @@ own variables and files say who that is. What is there is not sent again, and st
 """
 
 import os
-import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -61,15 +59,7 @@ def _copy(file: Path, place: Path) -> None:
         return
     _require(file)
     with file.open("rb") as content:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(prefix=".partial-", dir=place.parent)
-        try:
-            with os.fdopen(handle, "wb") as target:
-                shutil.copyfileobj(content, target)
-            Path(partial).chmod(0o644)
-            Path(partial).replace(place)
-        finally:
-            Path(partial).unlink(missing_ok=True)
+        stored_code.write_whole(place, content)
 
 
 def _require(file: Path) -> None:

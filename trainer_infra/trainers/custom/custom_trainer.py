@@ -115,9 +115,8 @@ class CustomTrainer(PythonPodArguments):
         mine = {f"source/{path}": text for path, text in source.files.items()}
         code = self.code({**launching, **mine}, secret_args=bool(secret))
         if store and not _is_mountable(code):
-            code = replace(
-                self.code(launching, secret_args=bool(secret)), stored=store.kept(source.files)
-            )
+            rest = {path: text for path, text in code.files.items() if path not in mine}
+            code = replace(code, files=rest, stored=store.kept(source.files))
         code = replace(code, origin=source.origin)
         if over := tuple(folder.too_large(_sizes(code), source.where)):
             raise InvalidInput(over)

@@ -9,12 +9,13 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from trainer_infra import home_folders
 from trainer_infra.errors import NotAvailable, Problem
@@ -101,14 +102,21 @@ def _tar(files: Mapping[str, str]) -> bytes:
 
 
 def _keep(file: Path, content: bytes) -> None:
-    """Write a file under its name once it is whole, unless it is there."""
-    if file.is_file() and file.stat().st_size == len(content):
-        return
+    if not file.is_file() or file.stat().st_size != len(content):
+        write_whole(file, io.BytesIO(content))
+
+
+def write_whole(file: Path, content: IO[bytes]) -> None:
+    """Write a file, and its folder, under its name once it is whole; others may do so at once, and all may read it.
+
+    Raises:
+        OSError: The folder cannot be written to.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, partial = tempfile.mkstemp(prefix=".partial-", dir=file.parent)
     try:
         with os.fdopen(handle, "wb") as target:
-            target.write(content)
+            shutil.copyfileobj(content, target)
         Path(partial).chmod(0o644)
         Path(partial).replace(file)
     finally:

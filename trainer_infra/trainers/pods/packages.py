@@ -123,9 +123,11 @@ def lines_of(names_of_packages: Iterable[object], lines: Iterable[str]) -> tuple
 
 
 def package_name(line: str) -> str:
-    """The name that a requirement begins with, as indexes compare names (PEP 503); empty for an option."""
+    """The name that a requirement begins with, as indexes compare names; empty for an option."""
+    from packaging.utils import canonicalize_name  # noqa: PLC0415  as in `requirement_problems`
+
     found = _NAME.match(line)
-    return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
+    return canonicalize_name(found[0]) if found else ""
 
 
 def image_problems(given: object, lines: Iterable[str]) -> Iterator[Problem]:
