@@ -14,7 +14,6 @@ from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.container_trainer import ContainerTrainer
 from trainer_infra.trainers.kubeflow_sdk import pod_values
-from trainer_infra.trainers.pods.pod_arguments import PodArguments
 from trainer_infra.trainers.trainer import PackedTrainer
 
 TYPE: Final = "CustomTrainerContainer"
@@ -47,8 +46,7 @@ class ContainerOfSdk(ContainerTrainer):
     @override
     def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
         """`spec.trainer` in wire form, with the arguments of its program."""
-        made = PodArguments.spec_trainer(self, args)
-        return pod_values.with_texts_of(made, as_python(self.env))
+        return pod_values.spec_trainer(self, args)
 
 
 def container_trainer(given: Any, words: dict[str, Any]) -> ContainerOfSdk:

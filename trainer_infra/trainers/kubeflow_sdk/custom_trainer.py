@@ -15,7 +15,6 @@ from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.kubeflow_sdk import pod_values
-from trainer_infra.trainers.pods.pod_arguments import PodArguments
 from trainer_infra.trainers.trainer import PackedProgram
 
 TYPE: Final = "CustomTrainer"
@@ -48,8 +47,7 @@ class FunctionOfSdk(CustomTrainer):
     @override
     def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
         """`spec.trainer` in wire form, with the arguments of its program."""
-        made = PodArguments.spec_trainer(self, args)
-        return pod_values.with_texts_of(made, as_python(self.env))
+        return pod_values.spec_trainer(self, args)
 
     def _indexes(self) -> Any:
         """Indexes that the user has chosen, here or for every trainer; else the installer has its own."""

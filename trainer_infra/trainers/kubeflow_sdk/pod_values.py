@@ -3,12 +3,13 @@
 Called by `builtin_trainer`, `container_trainer` and `custom_trainer`, once every value is known. Pure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.pods.pod_arguments import PodArguments
 
 LOWER: Final = frozenset({"cpu", "memory", "gpu", "storage", "ephemeral-storage"})
 """Resources that the SDK knows in any case."""
@@ -52,10 +53,11 @@ def mig_problems(resources: Any) -> Iterator[Problem]:
         )
 
 
-def with_texts_of(trainer: JSONDict, env: Any) -> JSONDict:
+def spec_trainer(pods: PodArguments, args: Sequence[str]) -> JSONDict:
     """spec.trainer with the texts of variables as the SDK writes them: Kubernetes replaces `$(NAME)` there."""
+    made, env = PodArguments.spec_trainer(pods, args), as_python(pods.env)
     entries = [
         {**each, "value": env[each["name"]]} if "value" in each else each
-        for each in trainer.get("env") or ()
+        for each in made.get("env") or ()
     ]
-    return {**trainer, "env": entries} if entries else trainer
+    return {**made, "env": entries} if entries else made
