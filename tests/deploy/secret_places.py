@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pulumi
+from kubeflow.trainer import options
 
 from trainer_infra import CustomTrainer, Secret, TrainingRuntime, TrainJob, TrainJobs, catalog
 from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime
@@ -102,6 +103,16 @@ def patched(secret: Any) -> Any:
     ]
 
 
+def option_patch(secret: Any) -> Any:
+    """The same as an option of the SDK."""
+    container = options.ContainerPatch("node", env=[{"name": "A", "value": secret}])
+    pod = options.PodTemplatePatch(spec=options.PodSpecPatch(containers=[container]))
+    job = options.JobTemplatePatch(spec=options.JobSpecPatch(template=pod))
+    jobs = options.JobSetSpecPatch([options.ReplicatedJobPatch("node", template=job)])
+    spec = options.TrainingRuntimeSpecPatch(options.JobSetTemplatePatch(spec=jobs))
+    return [options.RuntimePatch(spec)]
+
+
 PATCHED = (
     "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec."
     "template.spec.containers[0].env[0].value"
@@ -178,6 +189,8 @@ OF_A_JOB: dict[str, tuple[str, dict[str, Callable[[Any], Any]]]] = {
     "patch": (PATCHED, {"runtime_patches": patched}),
     "label": ("labels.key", {"labels": keyed}),
     "annotation": ("annotations.key", {"annotations": keyed}),
+    "option": ("labels.key", {"options": lambda secret: [options.Labels(keyed(secret))]}),
+    "option-patch": (PATCHED, {"options": option_patch}),
     "name": ("name", {"name": itself}),
     "namespace": ("namespace", {"namespace": itself}),
     "outputs": ("outputs.key", {"outputs": keyed}),
