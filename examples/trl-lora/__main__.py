@@ -23,8 +23,8 @@ tuned = TrainJob(
     "adapter",
     runtime="torch-distributed-with-initializers",
     initializer={
-        "model": {"storageUri": made.result.outputs["model"]},
-        "dataset": {"storageUri": made.result.outputs["dataset"]},
+        "model": {"storageUri": made.outputs["model"]},
+        "dataset": {"storageUri": made.outputs["dataset"]},
     },
     trainer=Trl(
         "sft",

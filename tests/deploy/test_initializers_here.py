@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.deploy.project import Stack
 
 READING = """
@@ -52,8 +54,10 @@ def test_a_folder_and_a_claim_are_fetched_before_the_training(stack: Stack, tmp_
 
 MAKING = """
 def make():
+    import time
     from pathlib import Path
     from trainer_infra.storage import output
+    time.sleep(3)
     Path(output("rows"), "50%20?#.txt").write_text("1")
 
 made = TrainJob("made", runtime="plain-distributed", trainer=CustomTrainer(make), outputs=["rows"],
@@ -61,8 +65,12 @@ made = TrainJob("made", runtime="plain-distributed", trainer=CustomTrainer(make)
 """
 
 
-def test_an_output_of_one_job_is_fetched_for_the_next(stack: Stack, tmp_path: Path) -> None:
-    next_job = reading(tmp_path, dataset="MADE").replace("'MADE'", 'made.result.outputs["rows"]')
+@pytest.mark.parametrize("of", ["made", "made.result"])
+def test_an_output_of_one_job_is_fetched_for_the_next(
+    stack: Stack, tmp_path: Path, of: str
+) -> None:
+    """Once it is there: `made` waits for its run."""
+    next_job = reading(tmp_path, dataset="MADE").replace("'MADE'", f'{of}.outputs["rows"]')
     stack.program(MAKING + next_job)
     stack.preview()
     stack.up()

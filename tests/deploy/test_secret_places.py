@@ -1,7 +1,7 @@
 """A secret stands behind one door: everywhere else it is refused by its path."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pulumi
@@ -15,8 +15,11 @@ from trainer_infra import (
     EnvVarArgs,
     InitializerArgs,
     Secret,
+    TrainingRuntime,
     TrainJob,
     TrainJobArgs,
+    TrainJobs,
+    catalog,
 )
 
 PLANTED = "planted-4c1e"
@@ -83,6 +86,28 @@ def test_there_are_enough_places_and_each_argument_of_a_job_is_among_them() -> N
     planted = {key for _, given in secret_places.OF_A_JOB.values() for key in given}
     assert arguments <= planted
     assert len(secret_places.PLACES) >= 40
+
+
+SETTINGS = ("target", "namespace", "outputs", "packages", "code", "codeSecret", "codeImage")
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: TrainJob("x", runtime=secret_places.RUNTIME),
+        lambda: TrainJobs("x", {"m": {"runtime": secret_places.RUNTIME}}),
+        lambda: TrainingRuntime("x", catalog.get(secret_places.RUNTIME)),
+    ],
+)
+def test_a_setting_of_the_stack_that_a_run_shows_is_no_secret(
+    engine: Registered, make: Callable[[], object], setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = f"trainer:{setting}"
+    monkeypatch.setattr(pulumi.runtime, "is_config_secret", lambda asked: asked == key)
+    with pytest.raises(pulumi.RunError, match=f"^stack configuration: {key}: cannot hold a secret"):
+        constructed(make)
+    assert engine.inputs == []
 
 
 def test_a_secret_behind_the_door_is_taken(engine: Registered) -> None:

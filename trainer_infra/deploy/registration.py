@@ -38,7 +38,9 @@ SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
     "engine": pulumi.Config.get,
     "plugins": pulumi.Config.get_object,
 }
-"""Keys of `trainer:` in the stack's configuration, and how each is read."""
+"""Keys of `trainer:` in the stack's configuration that every resource of ours has, and how each is read."""
+_PLAIN: Final = (*SETTINGS, "namespace", "outputs", "packages", "code", "codeSecret", "codeImage")
+"""All of its keys that become plain fields of a run."""
 _DECLARED: Final = ProgramValue(DeclaredObjects)
 """On the stack's target, which all TrainJobs and runtimes of a program have in common."""
 _HIDDEN: Final = "secretData"
@@ -202,7 +204,7 @@ def stack_settings() -> dict[str, Any]:
 
     A target has no default, so that no program trains on a machine by accident; its engine has one.
     """
-    secret = (key for key in SETTINGS if pulumi.runtime.is_config_secret(f"trainer:{key}"))
+    secret = (key for key in _PLAIN if pulumi.runtime.is_config_secret(f"trainer:{key}"))
     _refuse(
         (secret_door.misplaced_secret(f"trainer:{key}") for key in secret), "stack configuration"
     )

@@ -68,6 +68,7 @@ class TrainJobs(TrainerResource):
                 'add wait_for="complete"'
             )
         registration.closed_inputs({"resource": resource_name, "jobs": list(given)}, where)
+        settings = registration.stack_settings()
         made = {
             member: registration.run_inputs(args, f"{where}: {member}")
             for member, args in given.items()
@@ -78,7 +79,7 @@ class TrainJobs(TrainerResource):
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
         jobs_shown, apart = shared_texts.share_texts(made)
         inputs: dict[str, Any] = {
-            **registration.stack_settings(),
+            **settings,
             "resource": resource_name,
             "owner": registration.owner_inputs(type(self), resource_name, opts),
             "waitFor": wait_for,
@@ -88,10 +89,9 @@ class TrainJobs(TrainerResource):
             "texts": apart or None,
             "secretData": {name: each for name, each in secrets.items() if each is not None}
             or None,
-            "members": None,
-            "host": None,
         }
-        super().__init__(TrainJobsProvider(), resource_name, inputs, opts)
+        unknown = dict.fromkeys(("members", "host"))
+        super().__init__(TrainJobsProvider(), resource_name, inputs | unknown, opts)
         self.members = self.members.apply(with_python_names)
         self._result: TrainJobsResult | None = None
         if wait_for is not None:
