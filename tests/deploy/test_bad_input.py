@@ -5,6 +5,7 @@ import socket
 import pytest
 
 from tests.deploy.project import Stack
+from tests.soak_sample import sampled
 
 TRAINER = 'trainer={"command": ["python", "-c", "pass"]}'
 
@@ -232,7 +233,7 @@ TrainJobs("sweep", {{"m": {{"runtime": R, "namespace": "{HALF}", {TRAINER.replac
 }
 
 
-@pytest.mark.parametrize("case", SURROGATES)
+@pytest.mark.parametrize("case", sampled(SURROGATES, every=3))
 def test_a_text_that_no_encoding_has_is_named_by_its_place(case: str, stack: Stack) -> None:
     program, path = SURROGATES[case]
     stack.program(f'R = "jax-distributed"\n{program}')
@@ -254,7 +255,7 @@ def test_a_secret_that_no_encoding_has_is_not_shown(stack: Stack) -> None:
     assert "Traceback" not in shown
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sampled(CASES, every=3))
 def test_is_refused_at_preview(case: str, stack: Stack) -> None:
     program, path, hint = CASES[case]
     stack.program(program)

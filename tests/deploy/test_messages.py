@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.project import Stack
+from tests.soak_sample import sampled
 
 RUNTIME = 'runtime="plain-distributed"'
 COMMAND = 'trainer={"command": ["true"]}'
@@ -148,7 +149,7 @@ def said(stack: Stack, program: str) -> list[str]:
     return [each for each in found if "an unhandled error occurred" not in each]
 
 
-@pytest.mark.parametrize("case", [*FROM_THE_PROGRAM, *FROM_THE_PROVIDER])
+@pytest.mark.parametrize("case", sampled([*FROM_THE_PROGRAM, *FROM_THE_PROVIDER], every=3))
 def test_a_mistake_is_said_once_with_the_resource_and_what_to_do(case: str, stack: Stack) -> None:
     program, expected = (FROM_THE_PROGRAM | FROM_THE_PROVIDER)[case]
     errors = said(stack, program)

@@ -16,7 +16,10 @@ Wanted = Callable[..., Mount]
 SHOW = "import amber, basalt, sys; print(amber.VERSION, basalt.__file__, amber.__file__)"
 
 
-@pytest.fixture(params=["plain-pip", "plain-uv", "nested-uv", "nested-ensurepip"])
+OTHERS = (pytest.param(each, marks=pytest.mark.soak) for each in ("plain-uv", "nested-ensurepip"))
+
+
+@pytest.fixture(params=["plain-pip", "nested-uv", *OTHERS])
 def image(request: pytest.FixtureRequest) -> tuple[Image, str]:
     """An image with amber 1.0, and what it installs with."""
     kind, installer = request.param.split("-")
