@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.local.jobs import Job, finished, lines
+from tests.soak_sample import sampled
 from tools.cluster import python
 from trainer_infra import names
 from trainer_infra.local import runs
@@ -75,7 +76,7 @@ def test_hugging_face_reports_losses_and_takes_the_place_of_the_callback_of_tran
     }
 
 
-@pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
+@pytest.mark.parametrize("package", sampled(["lightning.pytorch", "pytorch_lightning"], every=2))
 def test_lightning_reports_what_the_module_logs(package: str) -> None:
     metrics = last(train("lightning", "trainers", "torch", argument=package)).metrics
     assert (metrics["step"], metrics["epoch"], metrics["learning_rate"]) == ("20", "2.0", "0.01")

@@ -19,6 +19,7 @@ from tests.deploy.project import Stack, processes_of
 from tests.docs import page, walk
 from tests.docs.page import ROOT
 from tests.e2e.cluster import Namespace
+from tests.soak_sample import sampled
 from tools.cluster import published_image
 
 EXAMPLES: Final = ROOT / "examples"
@@ -36,11 +37,11 @@ FIGURES: Final[Mapping[str, Mapping[str, tuple[float, float]]]] = {
 """Outputs of a stack, and between which numbers each is."""
 NOTEBOOK: Final = "notebook"
 ON_CLUSTER: Final = {
-    "jax": "jax-distributed",
     "mpi": "deepspeed-distributed",
+    "jax": "jax-distributed",
+    "xgboost": "xgboost-distributed",
     "sklearn": "plain-distributed",
     "sweep": "plain-distributed",
-    "xgboost": "xgboost-distributed",
 }
 """Examples whose packages are no gigabytes, and their runtimes."""
 CLAIM: Final = """
@@ -94,7 +95,7 @@ def test_its_readme_leads_to_a_trained_model_on_this_machine(
     assert all(any(Path(each).iterdir()) for each in kept if each), "an output stays"
 
 
-@pytest.mark.parametrize("name", sorted(ON_CLUSTER))
+@pytest.mark.parametrize("name", sampled(ON_CLUSTER, every=2))
 def test_its_stack_sends_it_to_a_cluster_as_it_is(
     name: str, env: dict[str, str], kubeconfig: Path, namespace: Namespace
 ) -> None:
