@@ -5,7 +5,6 @@ configuration that the page showed before it. It runs on this machine; where the
 is previewed. Commands are parsed by the real command line, YAML by our own readers.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -18,7 +17,8 @@ import yaml
 from tests.cli.command import PROGRAM as TRAINER_INFRA
 from tests.deploy.project import Stack, until
 from tests.docs import commands, page
-from tests.docs.page import SHELL, Block
+from tests.docs.page import PROGRAM, SHELL, Block
+from tests.docs.type_checker import type_errors
 from tests.platform.conftest import helm_on_path, kubectl_on_path
 from tests.platform.declared_resources import declared_resources
 from tests.trainers.git_server import new_repository
@@ -28,7 +28,6 @@ from trainer_infra.cli import init
 from trainer_infra.runs.run import COMPLETE, FAILED
 
 __all__ = ["helm_on_path", "kubectl_on_path"]
-PROGRAM = "__main__.py"
 FORGE = "https://git.example/team/"
 PYTHON = page.of_language("python")
 SHOWN = page.of_language(*SHELL)
@@ -132,27 +131,13 @@ def needs_files_of_its_page(block: Block) -> bool:
     return files != {PROGRAM}
 
 
-def type_errors(folder: Path, *arguments: str) -> str:
-    """What the type checker finds, its cache kept; empty where all is right."""
-    cache = page.ROOT / ".mypy_cache" / "docs"
-    shutil.copy(init.STARTER / "train.py", folder)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, *arguments],
-        cwd=folder,
-        env={**os.environ, "MYPYPATH": str(page.ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout + done.stderr if done.returncode else ""
-
-
 def test_the_types_of_programs_that_stand_alone_are_right(tmp_path: Path) -> None:
     """All at once: the checker takes seconds to start."""
     alone = [each for each in PYTHON if not needs_files_of_its_page(each)]
     files = [f"{each.page.stem.replace('-', '_')}_{each.line}.py" for each in alone]
     for file, block in zip(files, alone, strict=True):
         (tmp_path / file).write_text(block.text)
+    shutil.copy(init.STARTER / "train.py", tmp_path)
     assert len(files) > 30
     assert type_errors(tmp_path, *files) == ""
 
@@ -162,6 +147,7 @@ def test_its_types_are_right(block: Block, tmp_path: Path) -> None:
     for each in (*(one for one in page.before(block) if one.file), block):
         write(tmp_path, each)
     file = tmp_path / block.file
+    shutil.copy(init.STARTER / "train.py", file.parent)
     # Pulumi's decorator of unit tests has no types.
     decorators = ["--allow-untyped-decorators"] if is_unit_test(block) else []
     assert type_errors(file.parent, *decorators, file.name) == ""

@@ -9,6 +9,7 @@ import pytest
 
 from tests.in_pod.conftest import Image, Mount, Mounted, other_python, plain_python
 from tests.local.package_index import Package
+from tests.soak_sample import sampled
 from trainer_infra.in_pod.package_installation import InstallationError, Shell
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
@@ -16,10 +17,7 @@ Wanted = Callable[..., Mount]
 SHOW = "import amber, basalt, sys; print(amber.VERSION, basalt.__file__, amber.__file__)"
 
 
-OTHERS = (pytest.param(each, marks=pytest.mark.soak) for each in ("plain-uv", "nested-ensurepip"))
-
-
-@pytest.fixture(params=["plain-pip", "nested-uv", *OTHERS])
+@pytest.fixture(params=sampled(["plain-pip", "plain-uv", "nested-uv", "nested-ensurepip"], every=2))
 def image(request: pytest.FixtureRequest) -> tuple[Image, str]:
     """An image with amber 1.0, and what it installs with."""
     kind, installer = request.param.split("-")

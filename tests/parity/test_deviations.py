@@ -117,9 +117,14 @@ def explained(of: Case) -> tuple[frozenset[Deviation], Ours]:
 
 
 @pytest.mark.parametrize(
-    "seeds", [SEEDS[::2], pytest.param(SEEDS, marks=pytest.mark.soak)], ids=str
+    ("seeds", "valid", "different"),
+    [(SEEDS[::2], 300, 100), pytest.param(SEEDS, 600, 200, marks=pytest.mark.soak)],
+    ids=["half", "all"],
 )
-def test_what_differs_from_the_reference_is_named_and_nothing_else_does(seeds: range) -> None:
+def test_what_differs_from_the_reference_is_named_and_nothing_else_does(
+    seeds: range, valid: int, different: int
+) -> None:
+    """Half of the seeds has every twist."""
     every, seen, differing, unexplained = cases(seeds), set[Deviation](), 0, []
     for seed, each in every.items():
         whole = comparison.ours(each, OURS.deviations)
@@ -132,8 +137,8 @@ def test_what_differs_from_the_reference_is_named_and_nothing_else_does(seeds: r
             unexplained.append((seed, found))
     assert unexplained == []
     assert seen == SHOWN
-    assert len(every) >= 300
-    assert differing >= 100
+    assert len(every) >= valid
+    assert differing >= different
 
 
 def test_the_twisted_cases_too_are_decided_as_in_the_reference_without_deviations() -> None:

@@ -32,6 +32,8 @@ class TrainJob(TrainerResource):
     """The machine or the cluster it runs on."""
     owner: pulumi.Output[dict[str, str]]
     """Who declares it: project, stack, URN and backend."""
+    outputs: pulumi.Output[dict[str, str]]
+    """Where each of its outputs is kept, by name; with wait_for="complete" the gate's, known when all is there."""
     last_seen: pulumi.Output[str]
     """Its phase at create and at every refresh since; `status` says how it ended."""
 
@@ -72,12 +74,14 @@ class TrainJob(TrainerResource):
         inputs = given | registration.run_inputs(job, where)
         registration.claim_objects(names.TRAIN_JOB, [inputs], self, where)
         super().__init__(TrainJobProvider(), resource_name, dict.fromkeys(OUTPUTS) | inputs, opts)
-        self._until = wait_for
         self._result: TrainJobResult | None = None
         if wait_for is not None:
             mine = pulumi.ResourceOptions(parent=self)
             self._result = TrainJobResult(resource_name, self, until=wait_for, opts=mine)
             add_gate(self._result, opts)
+            if wait_for == "complete":
+                # What is built of one, another TrainJob too, waits for it where the deployment does.
+                self.outputs = self._result.outputs
 
     @property
     def result(self) -> "TrainJobResult":
@@ -88,15 +92,6 @@ class TrainJob(TrainerResource):
                 'a gate waits for the run; add wait_for="complete"'
             )
         return self._result
-
-    @property
-    def outputs(self) -> pulumi.Output[dict[str, str]]:
-        """Where each of its outputs is kept, by name; with wait_for="complete" once all of it is there.
-
-        So what is built of one, another TrainJob too, waits for it where the deployment does.
-        """
-        known: pulumi.Output[dict[str, str]] = self.__dict__["outputs"]
-        return self._result.outputs if self._result and self._until == "complete" else known
 
     @property
     def status(self) -> pulumi.Output[str]:
