@@ -8,7 +8,7 @@ from tools.cluster import apiserver
 from tools.cluster.client import Client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server() -> Iterator[Client]:
     """A connection to a server with our CRDs, JobSet's and the PodGroups'."""
     with apiserver.running() as (address, _), Client(address) as client:

@@ -50,6 +50,7 @@ def test_it_is_previewed_from_the_root_and_from_its_folder(
     assert "no registry has" not in shown
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("kubectl_on_path")
 def test_the_training_pack_judges_the_platform_and_does_not_stop_it(
     checkout: Path, pulumi_env: dict[str, str], server: real_server.RealServer

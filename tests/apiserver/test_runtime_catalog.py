@@ -157,6 +157,7 @@ def test_a_runtime_that_comes_back_is_the_same_object_without_the_marks(place: P
     place.stack.unchanged()
 
 
+@pytest.mark.soak
 def test_frozen_copies_of_former_contents_stay(place: Place) -> None:
     arguments = 'runtimes=["torch-distributed"], versioned=True'
     before = place.up(arguments)

@@ -62,7 +62,7 @@ class Team:
         self.cluster.submit(job.submission())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server() -> Iterator[tuple[Address, Path]]:
     """Address and kubeconfig of an API server."""
     with apiserver.running() as found:

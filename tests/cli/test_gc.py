@@ -147,6 +147,7 @@ def _written(stack: Stack, uids: Mapping[str, str]) -> None:
     file.write_text(json.dumps(state))
 
 
+@pytest.mark.soak
 def test_gc_on_a_cluster_knows_single_runs_and_members_of_a_batch(there: Stack, team: Team) -> None:
     said = there.trainer("gc", "--stack", "test", "--yes").splitlines()
     here = team.world.namespace
@@ -165,6 +166,7 @@ def test_gc_on_a_cluster_knows_single_runs_and_members_of_a_batch(there: Stack, 
     assert left == ["foreign", "kept", "member"]
 
 
+@pytest.mark.soak
 def test_gc_asks_first_and_looks_into_one_namespace_when_told(there: Stack, team: Team) -> None:
     nothing = there.trainer("gc", "--stack", "test", "-n", "default")
     assert nothing.endswith("is without a resource on the cluster of context trainer-infra\n")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli import fleet
 from tests.cli.command import Command, command_in
 from tests.cli.fleet import owner
@@ -11,6 +13,7 @@ from trainer_infra.deploy import backend
 WEEK = ("gc", "--older-than", "7d")
 
 
+@pytest.mark.soak
 def test_old_runs_of_the_command_line_go_and_what_runs_or_is_new_stays(cli: Command) -> None:
     fleet.ended(cli, "old", days=9)
     fleet.ended(cli, "new", days=5)

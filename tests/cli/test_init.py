@@ -14,6 +14,7 @@ import yaml
 
 from tests.cli.command import Command, Done
 from tests.deploy.project import Stack, processes_of
+from tests.soak_sample import sampled
 
 FILES = [
     ".gitignore",
@@ -313,7 +314,7 @@ def test_without_the_package_pulumi_it_says_how_to_get_it(
     assert not (newcomer.folder / "here").exists()
 
 
-@pytest.mark.parametrize("environment", [".venv", "env", "below/env"])
+@pytest.mark.parametrize("environment", sampled([".venv", "env", "below/env"], every=3))
 def test_an_environment_inside_the_folder_runs_the_program_as_it_is(
     newcomer: Command,
     python_in: Callable[..., Callable[..., Done]],

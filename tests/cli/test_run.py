@@ -112,6 +112,7 @@ def test_a_failed_run_ends_with_1_and_its_last_lines(cli: Command) -> None:
     ]
 
 
+@pytest.mark.soak
 def test_a_finished_run_of_that_name_is_replaced(cli: Command) -> None:
     cli.write("script.py", SCRIPT)
     assert cli("run", "script.py", *JAX, "--", "3").code == 1
@@ -210,6 +211,7 @@ def test_a_lock_file_is_installed_exactly(cli: Command) -> None:
     assert (done.code, done.out) == (0, "node-0-0: amber 1.0\n"), done.err
 
 
+@pytest.mark.soak
 def test_a_file_of_another_kind_is_told_what_to_do(cli: Command) -> None:
     kinds = (
         "is none of the files that `run` takes: a Python file (FILE.py, FILE.py:FUNCTION), a folder "

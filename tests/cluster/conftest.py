@@ -28,13 +28,13 @@ class Server:
     kubeconfig: Path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server() -> Iterator[Server]:
     with apiserver.running() as (address, kubeconfig):
         yield Server(address, kubeconfig)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(server: Server) -> Iterator[Cluster]:
     made = Cluster(str(server.kubeconfig), None)
     yield made

@@ -12,7 +12,7 @@ from tests.conformance.rules import differences_of
 from tests.conformance.webhooks import UNJUDGED
 
 
-@pytest.fixture(scope="session", params=implementations.IMPLEMENTATIONS, ids=lambda each: each.name)
+@pytest.fixture(scope="package", params=implementations.IMPLEMENTATIONS, ids=lambda each: each.name)
 def manager(request: pytest.FixtureRequest) -> Iterator[RunningManager]:
     with managers.running(request.param) as running:
         yield running

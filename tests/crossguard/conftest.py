@@ -13,7 +13,7 @@ from tools.cluster import apiserver
 __all__ = ["kubectl_on_path"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def queue_kubeconfig() -> Iterator[Path]:
     with apiserver.running() as (address, file):
         install_kueue_crds(address)

@@ -104,6 +104,7 @@ def test_a_mandatory_rule_stops_a_typed_runtime_and_what_a_job_renders_to(cluste
     assert cluster.resources("trainer:TrainJob") == []
 
 
+@pytest.mark.soak
 def test_an_advisory_rule_warns_and_everything_is_deployed(stack: Stack) -> None:
     stack.program(DEPRECATED + GOOD_JOB.replace('"jax-distributed"', "wire"))
     said = stack.run("up", "--yes", *TRAINING)
@@ -130,6 +131,7 @@ TrainJob("second", runtime="jax-distributed", suspend=True,
     assert TOKEN not in said
 
 
+@pytest.mark.soak
 def test_remediation_changes_what_is_deployed_and_a_replace_cannot_pass_without(
     cluster: Stack, pack: Path
 ) -> None:

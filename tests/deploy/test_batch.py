@@ -113,6 +113,7 @@ def test_a_member_is_suspended_in_place(stack: Stack) -> None:
     assert {run["phase"] for run in stack.runs()} == {"Suspended"}
 
 
+@pytest.mark.soak
 def test_a_member_that_cannot_be_submitted_fails_the_gate_and_alone_is_tried_again(
     stack: Stack, tmp_path: Path
 ) -> None:

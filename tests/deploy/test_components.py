@@ -182,6 +182,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.soak
 def test_a_remote_component_wraps_a_job(stack: Stack) -> None:
     """Another process constructs it: a component package, as `pulumi package add` takes it."""
     stack.program("")

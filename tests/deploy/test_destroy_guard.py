@@ -87,6 +87,7 @@ def test_destroy_deletes_what_is_in_use_where_the_stack_allows_it(
     assert guarded.resources("") == []
 
 
+@pytest.mark.soak
 def test_destroy_goes_on_where_nothing_is_in_use(
     guarded: Stack, client: KubeClient, namespace: str
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_kind_in_use_is_not_given_up(guarded: Stack, client: KubeClient, names
     guarded.unchanged()
 
 
+@pytest.mark.soak
 def test_another_cluster_is_not_taken_for_the_guarded_one(guarded: Stack, namespace: str) -> None:
     with real_server.running() as other:
         guarded.run("config", "set", "kubernetes:kubeconfig", str(other.kubeconfig))

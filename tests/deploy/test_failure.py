@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.deploy.project import Stack, interrupt, processes_of, read_until, until
 
@@ -104,6 +105,7 @@ def test_killed_during_create_the_next_up_finds_the_run(stack: Stack, tmp_path: 
     until(lambda: len(training(tmp_path)) == 2)
 
 
+@pytest.mark.soak
 def test_killed_during_create_and_destroyed_gc_removes_what_is_left(
     stack: Stack, tmp_path: Path
 ) -> None:

@@ -16,7 +16,10 @@ TrainJob("job", runtime="plain-distributed", wait_for="complete", trainer=Custom
 
 @pytest.mark.parametrize(
     ("content", "length"),
-    [('Secret("planted-value-1")', 15), ('pulumi.Output.secret("planted-value-22")', 16)],
+    [
+        ('Secret("planted-value-1")', 15),
+        pytest.param('pulumi.Output.secret("planted-value-22")', 16, marks=pytest.mark.soak),
+    ],
 )
 def test_the_content_is_in_the_file_and_in_no_plain_text(
     stack: Stack, content: str, length: int

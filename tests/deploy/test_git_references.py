@@ -47,6 +47,7 @@ def test_a_branch_trains_again_when_its_files_change_and_says_its_commit(
     assert stack.runs() == []
 
 
+@pytest.mark.soak
 def test_an_output_may_say_where_the_code_is(stack: Stack, repository: Repository) -> None:
     train = (
         f'pulumi.Output.from_input("{repository.url}").apply(lambda url: f"{{url}}#app:main.py")'

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.project import Stack
+from tests.soak_sample import sampled
 
 READING = """
 def read():
@@ -65,7 +66,7 @@ made = TrainJob("made", runtime="plain-distributed", trainer=CustomTrainer(make)
 """
 
 
-@pytest.mark.parametrize("of", ["made", "made.result"])
+@pytest.mark.parametrize("of", sampled(["made", "made.result"], every=2))
 def test_an_output_of_one_job_is_fetched_for_the_next(
     stack: Stack, tmp_path: Path, of: str
 ) -> None:

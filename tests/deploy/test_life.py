@@ -96,6 +96,7 @@ def test_a_runtime_that_is_edited_in_the_program_is_another_run(stack: Stack, mo
     stack.unchanged()
 
 
+@pytest.mark.soak
 def test_a_runtime_resource_that_changes_retrains_nothing(stack: Stack) -> None:
     mine = 'TrainingRuntime("mine", runtime)'
     stack.program(EDITED.format(image="one", runtime=mine, more=""))
@@ -144,6 +145,7 @@ def test_attempt_runs_the_same_content_again(stack: Stack) -> None:
     assert stack.job()["uid"] != first
 
 
+@pytest.mark.soak
 def test_a_forced_replacement_keeps_the_run_and_says_how_to_run_it_again(stack: Stack) -> None:
     stack.program(ONE.format(args={}))
     stack.up()

@@ -148,6 +148,7 @@ def test_a_server_in_trouble_is_given_up_with_its_reason(behind: Stack, front: F
     assert "etcdserver: no leader" in words(behind.up(ok=False))
 
 
+@pytest.mark.soak
 def test_a_gate_ends_with_the_sentence(behind: Stack, front: Front) -> None:
     behind.program(JOB.format(name="job"))
     behind.up()

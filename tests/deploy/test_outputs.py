@@ -51,6 +51,7 @@ def test_a_model_is_kept_when_its_run_is_replaced_and_when_all_is_destroyed(stac
     assert (first.read_text(), second.read_text()) == ("one", "two")
 
 
+@pytest.mark.soak
 def test_an_output_has_the_place_that_it_is_given(stack: Stack) -> None:
     stack.program(saving(outputs='{"model": "pvc://models/digits/{run}"}'))
     stack.up()
@@ -64,6 +65,7 @@ def test_an_output_has_the_place_that_it_is_given(stack: Stack) -> None:
     assert "digits" in stack.preview(), "another place is another run"
 
 
+@pytest.mark.soak
 def test_the_stack_says_where_outputs_are_kept(stack: Stack, tmp_path: Path) -> None:
     stack.run("config", "set", "trainer:outputs", f"{tmp_path}/mine")
     stack.program(saving())
@@ -73,6 +75,7 @@ def test_the_stack_says_where_outputs_are_kept(stack: Stack, tmp_path: Path) -> 
     stack.unchanged()
 
 
+@pytest.mark.soak
 def test_a_uri_is_given_to_the_program_as_it_is(stack: Stack) -> None:
     stack.program(
         """
@@ -94,6 +97,7 @@ def test_an_output_that_the_run_does_not_have_is_said(stack: Stack) -> None:
     assert said in stack.up(ok=False)
 
 
+@pytest.mark.soak
 def test_a_mounted_path_is_at_hand(stack: Stack) -> None:
     stack.program(
         """

@@ -87,6 +87,7 @@ def test_a_run_that_was_adopted_is_left_alone_by_the_destroy_of_its_former_stack
     assert uids(other) == {}
 
 
+@pytest.mark.soak
 def test_a_refresh_drops_a_run_that_was_adopted_with_its_gate_and_says_whose_it_is(
     stack: Stack, colleague: Colleague
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_refresh_drops_a_run_that_was_adopted_with_its_gate_and_says_whose_it_
     other.run("destroy", "--yes")
 
 
+@pytest.mark.soak
 def test_a_new_gate_on_a_run_that_was_adopted_fails_at_once(
     stack: Stack, colleague: Colleague
 ) -> None:
@@ -304,6 +306,7 @@ def _without_backend(value: Any) -> Any:
     return [_without_backend(each) for each in value] if isinstance(value, list) else value
 
 
+@pytest.mark.soak
 def test_gc_leaves_alone_what_another_stack_of_the_backend_has_by_now(stack: Stack) -> None:
     stack.program(held())
     stack.up()

@@ -87,6 +87,7 @@ def command_in(shown: str) -> list[str]:
     return found[0].replace("'", "").split()
 
 
+@pytest.mark.soak
 def test_a_renamed_component_is_refused_until_it_names_what_it_was(
     installed: Stack, client: KubeClient, namespace: str
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.deploy.project import Stack
 from tests.local.package_index import Package, wheel_folder
+from tests.soak_sample import sampled
 
 PROGRAM = """
 def show():
@@ -39,7 +40,7 @@ def last_lines(stack: Stack) -> str:
     return stack.trainer("logs", run["name"])
 
 
-@pytest.mark.parametrize("installer", ["pip", "uv"])
+@pytest.mark.parametrize("installer", sampled(["pip", "uv"], every=2))
 def test_a_changed_lock_is_another_run_and_a_comment_in_it_is_not(
     stack: Stack, wheels: Path, installer: str
 ) -> None:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests import terminal
 from tests.deploy.project import Stack
 from tests.deploy.test_batch import HEAD
@@ -62,6 +64,7 @@ def test_what_an_older_release_made_is_kept(stack: Stack) -> None:
     assert stack.runs() == []
 
 
+@pytest.mark.soak
 def test_a_stack_of_an_older_release_is_destroyed(stack: Stack) -> None:
     stack.program(program())
     stack.up()

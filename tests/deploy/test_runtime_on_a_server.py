@@ -156,6 +156,7 @@ def test_a_batch_is_submitted_on_it_and_drift_of_one_member_is_repaired(
     assert jobsets(client) == []
 
 
+@pytest.mark.soak
 def test_without_its_kind_it_says_how_to_install_it_and_jobs_still_run(
     cluster: Stack, server: tuple[Client, Path]
 ) -> None:

@@ -41,6 +41,7 @@ def write(stack: Stack, name: str, content: bytes) -> None:
     file.write_bytes(content)
 
 
+@pytest.mark.soak
 def test_a_large_folder_with_a_binary_file_trains(large: Stack) -> None:
     shown = large.preview()
     assert "code-initializer" in shown

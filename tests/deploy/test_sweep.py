@@ -66,6 +66,7 @@ def test_failed_members_are_named_in_order_and_one_command_runs_them_again(stack
     assert stack.trainer(*command.split()).count("runs again") == len(runs)
 
 
+@pytest.mark.soak
 def test_tolerated_failures_fail_nothing_and_are_outputs(stack: Stack) -> None:
     stack.program(sweep(SOME, ", tolerate_failures=1"))
 
@@ -106,6 +107,7 @@ def test_a_member_that_could_not_be_submitted_may_be_tolerated(stack: Stack) -> 
     assert "exists" in stack.outputs()["failures"]["b"]
 
 
+@pytest.mark.soak
 def test_no_more_members_run_at_once_than_may(stack: Stack) -> None:
     stack.program(sweep(FIVE, ", max_parallel=2"))
 

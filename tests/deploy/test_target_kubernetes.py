@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.project import Stack
+from tests.soak_sample import sampled
 
 JOB = """
 TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train, packages={packages}))
@@ -96,7 +97,10 @@ def test_a_preview_shows_how_pods_install_packages_and_what_to_do_about_it(nowhe
 
 
 @pytest.mark.parametrize(
-    "trainer", ['Trl("sft", packages=["trl==1.16.0"])', 'Fsdp2(train, packages=["six==1.17.0"])']
+    "trainer",
+    sampled(
+        ['Trl("sft", packages=["trl==1.16.0"])', 'Fsdp2(train, packages=["six==1.17.0"])'], every=2
+    ),
 )
 def test_every_trainer_keeps_its_packages_where_the_stack_says(
     nowhere: Stack, trainer: str

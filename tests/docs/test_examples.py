@@ -21,6 +21,7 @@ from tests.docs.page import PROGRAM, SHELL, Block
 from tests.docs.type_checker import type_errors
 from tests.platform.conftest import helm_on_path, kubectl_on_path
 from tests.platform.declared_resources import declared_resources
+from tests.soak_sample import sampled
 from tests.trainers.git_server import new_repository
 from trainer_infra import names
 from trainer_infra.api import manifests
@@ -83,7 +84,9 @@ def target(project: Stack) -> str:
     return str(settings["config"]["trainer:target"])
 
 
-@pytest.mark.parametrize("block", [each for each in PYTHON if each.is_program], ids=str)
+@pytest.mark.parametrize(
+    "block", sampled((each for each in PYTHON if each.is_program), every=3), ids=str
+)
 def test_a_program_trains_or_is_previewed_where_its_page_is_about_a_cluster(
     project: Stack, block: Block
 ) -> None:

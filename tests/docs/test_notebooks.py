@@ -66,6 +66,7 @@ def run(notebook: Stack, text: str, *program: str) -> str:
     return done.stdout
 
 
+@pytest.mark.soak
 def test_it_trains_as_a_script(notebook: Stack) -> None:
     assert "the loss is 0.10" in run(notebook, BLOCK.text)
     assert notebook.runs() == []

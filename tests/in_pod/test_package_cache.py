@@ -95,6 +95,7 @@ def halfway(plain: Image, wanted: Wanted) -> Iterator[Halfway]:
             yield Halfway(mount, process, index)
 
 
+@pytest.mark.soak
 def test_who_waits_says_for_whom(halfway: Halfway, plain: Image) -> None:
     with halfway.mount.start(plain, *SHOW) as second:
         assert second.stderr is not None
@@ -147,6 +148,7 @@ def test_what_other_machines_left_unfinished_is_removed_when_it_is_old(
     assert [each.exists() for each in (old, young, whole)] == [False, True, True]
 
 
+@pytest.mark.soak
 def test_an_environment_that_was_removed_by_hand_is_made_anew(plain: Image, wanted: Wanted) -> None:
     mount = wanted(["basalt==1.0"])
     for _ in range(2):

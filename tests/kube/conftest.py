@@ -17,7 +17,7 @@ from trainer_infra.kube.retry import Patience
 HISTORY = 20
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server() -> Iterator[RealServer]:
     with real_server.running() as running:
         yield running

@@ -147,6 +147,7 @@ def test_an_older_venv_becomes_what_a_renewed_lock_names(
         assert again.communicate() == ("", "")
 
 
+@pytest.mark.soak
 def test_a_file_that_is_not_the_locked_one_is_refused_and_asked_for_again(
     checkout: Path, online: dict[str, str]
 ) -> None:

@@ -36,7 +36,7 @@ there = pulumi.ResourceOptions(provider=provider)
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server() -> Iterator[RealServer]:
     with real_server.running() as running:
         yield running

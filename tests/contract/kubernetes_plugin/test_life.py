@@ -42,6 +42,7 @@ def test_an_object_is_made_changed_kept_and_deleted(
         data(client, namespace)
 
 
+@pytest.mark.soak
 def test_another_name_is_a_replacement(
     objects: Objects, client: KubeClient, namespace: str
 ) -> None:
@@ -54,6 +55,7 @@ def test_another_name_is_a_replacement(
         data(client, namespace)
 
 
+@pytest.mark.soak
 def test_an_object_without_a_name_has_one_that_stays(
     objects: Objects, client: KubeClient, namespace: str
 ) -> None:
@@ -72,6 +74,7 @@ def test_an_object_without_a_name_has_one_that_stays(
     assert data(client, namespace, first["name"]) == {"x": "2"}
 
 
+@pytest.mark.soak
 def test_a_field_that_cannot_change_makes_a_new_object(
     objects: Objects, client: KubeClient, namespace: str
 ) -> None:
@@ -107,6 +110,7 @@ def test_drift_is_found_by_a_refresh_and_undone_by_an_up(
     assert data(client, namespace) == {"x": "1", "y": "theirs"}
 
 
+@pytest.mark.soak
 def test_an_object_that_is_gone_is_made_again(
     objects: Objects, client: KubeClient, namespace: str
 ) -> None:
@@ -118,6 +122,7 @@ def test_an_object_that_is_gone_is_made_again(
     assert data(client, namespace) == {"x": "1"}
 
 
+@pytest.mark.soak
 def test_an_object_that_is_there_is_refused_and_can_be_imported(
     objects: Objects, client: KubeClient, namespace: str
 ) -> None:
@@ -146,6 +151,7 @@ def test_a_secret_is_no_plain_text_in_the_state(objects: Objects) -> None:
     objects.stack.unchanged()
 
 
+@pytest.mark.soak
 def test_an_object_of_the_whole_cluster_is_made_imported_and_deleted(
     objects: Objects, client: KubeClient, namespace: str
 ) -> None:

@@ -4,6 +4,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
+import pytest
+
 from tests.contract.kubernetes_plugin.conftest import Objects
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.loop import run_in_loop
@@ -41,6 +43,7 @@ k8s.apps.v1.Deployment(
 """
 
 
+@pytest.mark.soak
 def test_a_kind_and_an_object_of_it_come_in_one_up(objects: Objects, namespace: str) -> None:
     program = WIDGETS.format(group=f"{namespace}.example.com", spec={"size": 3})
     objects.up(program)
@@ -48,6 +51,7 @@ def test_a_kind_and_an_object_of_it_come_in_one_up(objects: Objects, namespace: 
     objects.stack.run("destroy", "--yes", "--skip-preview")
 
 
+@pytest.mark.soak
 def test_a_field_that_the_kind_does_not_have_is_refused_by_a_preview(
     objects: Objects, namespace: str
 ) -> None:
@@ -58,6 +62,7 @@ def test_a_field_that_the_kind_does_not_have_is_refused_by_a_preview(
     assert "sise" in objects.stack.preview(ok=False)
 
 
+@pytest.mark.soak
 def test_a_deployment_is_awaited(objects: Objects, client: KubeClient, namespace: str) -> None:
     objects.program(DEPLOYED.replace("{annotations}", "{}"))
     running = objects.stack.start("up", "--yes", "--skip-preview")
@@ -153,6 +158,7 @@ def test_a_service_is_awaited_until_it_has_an_endpoint(
     objects.stack.unchanged()
 
 
+@pytest.mark.soak
 def test_an_object_is_awaited_as_its_annotation_says(objects: Objects, namespace: str) -> None:
     group = f"{namespace}.example.com"
     definition = WIDGETS.format(group=group, spec={"size": 3}).partition("widget = ")[0]
