@@ -47,7 +47,12 @@ def theirs(kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "adopt"), [("Service", False), ("Secret", True), ("JobSet", True)]
+    ("kind", "adopt"),
+    [
+        pytest.param("Service", False, marks=pytest.mark.soak),
+        pytest.param("Secret", True, marks=pytest.mark.soak),
+        ("JobSet", True),
+    ],
 )
 def test_an_object_of_another_team_is_named_and_outlives_up_and_destroy(
     stack: Stack, namespace: Namespace, kind: str, adopt: bool

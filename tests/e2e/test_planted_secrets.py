@@ -12,6 +12,7 @@ import pytest
 from tests.deploy import secret_places
 from tests.deploy.project import Stack, until
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.soak_sample import sampled
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -139,7 +140,8 @@ def test_no_secret_in_a_wrong_place_gets_anywhere(
 
 
 @pytest.mark.parametrize(
-    "place", ["job-runtime-env", "member-runtime-env", "job-patch", "TrainingRuntime-env"]
+    "place",
+    sampled(["job-runtime-env", "member-runtime-env", "job-patch", "TrainingRuntime-env"], every=4),
 )
 def test_no_secret_output_in_a_wrong_place_gets_anywhere(
     cluster_stack: Stack, namespace: Namespace, place: str
@@ -154,7 +156,7 @@ def test_no_secret_output_in_a_wrong_place_gets_anywhere(
     assert namespace.names("jobsets") == []
 
 
-@pytest.mark.parametrize("kind", TRANSFORMS)
+@pytest.mark.parametrize("kind", sampled(TRANSFORMS, every=4))
 def test_no_secret_of_a_transform_gets_anywhere(
     cluster_stack: Stack, namespace: Namespace, kind: str
 ) -> None:
@@ -198,7 +200,7 @@ def leaked_by_kubernetes(namespace: Namespace) -> list[str]:
 
 @pytest.mark.parametrize(
     "harm",
-    ["changed", *(pytest.param(each, marks=pytest.mark.soak) for each in ("removed", "deleted"))],
+    sampled(["changed", "removed", "deleted"], every=3),
 )
 def test_a_secret_that_was_harmed_is_mended_from_the_state(
     cluster_stack: Stack, namespace: Namespace, harm: str
