@@ -8,6 +8,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import pytest
+
 from tests.deploy.project import Stack, until
 from tests.e2e.cluster import PROGRAM, Namespace
 
@@ -122,6 +124,7 @@ def test_of_two_stacks_with_the_same_job_name_the_second_is_refused(
     first.unchanged()
 
 
+@pytest.mark.soak
 def test_a_release_with_another_image_in_its_catalog_replaces_no_finished_job(
     cluster_stack: Stack, namespace: Namespace, tmp_path: Path
 ) -> None:

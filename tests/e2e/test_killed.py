@@ -91,6 +91,7 @@ def test_also_while_the_provider_process_of_the_killed_up_is_still_alive(
     cluster_stack.unchanged()
 
 
+@pytest.mark.soak
 def test_killed_during_create_and_destroyed_gc_removes_what_is_left_and_the_next_up_names_it(
     cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
 ) -> None:

@@ -103,6 +103,7 @@ def trained(stack: Stack, place: dict[str, Any], *logs: str) -> None:
     stack.unchanged()
 
 
+@pytest.mark.soak
 def test_on_this_machine(stack: Stack, source: Path) -> None:
     plain = catalog.get("plain-distributed")
     place = {

@@ -91,6 +91,7 @@ def test_a_gate_ends_on_a_quota_of_no_jobs_and_the_next_up_waits_again(
     assert same["status"]["terminalState"] == "Completed"
 
 
+@pytest.mark.soak
 def test_a_gate_ends_on_a_sidecar_that_fails_for_ever(
     cluster_stack: Stack, namespace: Namespace
 ) -> None:

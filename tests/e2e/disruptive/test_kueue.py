@@ -362,6 +362,7 @@ def test_a_gate_says_what_kueue_says_and_goes_on_when_there_is_room(
     assert process.returncode == 0, shown + rest
 
 
+@pytest.mark.soak
 def test_a_gate_ends_where_the_queue_is_missing_and_the_next_up_waits_again(
     cluster_stack: Stack, queues: Queues
 ) -> None:

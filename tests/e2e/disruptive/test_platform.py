@@ -18,6 +18,7 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import UNTIL_TOLD, conditions, end, post_train_job
+from tests.soak_sample import sampled
 from tools.cluster import base_image, controller_image, images, kueue, package_image, trainer
 
 PROGRAM = """
@@ -120,7 +121,7 @@ def judge_report_and_metrics(namespace: Namespace) -> None:
     assert [each for each in asked if f"\n{each}" not in metrics] == []
 
 
-@pytest.mark.parametrize("implementation", ["builtin", "upstream"])
+@pytest.mark.parametrize("implementation", sampled(["builtin", "upstream"], every=2))
 def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
     stack: Stack, namespace: Namespace, implementation: str
 ) -> None:

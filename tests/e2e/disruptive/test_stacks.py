@@ -108,6 +108,7 @@ def charts() -> dict[str, tuple[str, dict[str, Any]]]:
     }
 
 
+@pytest.mark.soak
 def test_what_helm_installed_is_adopted_without_a_difference(bare: Path, tmp_path: Path) -> None:
     cluster = Namespace("default", bare, kubectl.program())
     for name, (chart, values) in charts().items():
