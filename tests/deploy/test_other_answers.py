@@ -10,6 +10,7 @@ from aiohttp import web
 from tests.deploy.project import Stack
 from tests.kube.front import Front
 from tests.kube.scripted import config, status
+from tests.soak_sample import sampled
 from tools.cluster import apiserver
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
@@ -82,9 +83,7 @@ def words(shown: str) -> str:
     return " ".join(shown.split())
 
 
-@pytest.mark.parametrize(
-    "name", ["a login page", pytest.param("an unknown user", marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize("name", sampled(["a login page", "an unknown user"], every=2))
 def test_what_a_proxy_answers_is_one_sentence_at_every_command(
     behind: Stack, front: Front, server: Address, name: str
 ) -> None:

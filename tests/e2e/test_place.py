@@ -15,6 +15,7 @@ from tests.e2e import accounts
 from tests.e2e.accounts import Account
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.slow_link import slow_link
+from tests.soak_sample import sampled
 from tools.cluster import apiserver
 
 JOB = """
@@ -80,7 +81,7 @@ def uids(namespace: Namespace) -> list[str]:
     return [each["metadata"]["uid"] for each in namespace.all("jobsets")]
 
 
-@pytest.mark.parametrize("first", ["account", "admin"])
+@pytest.mark.parametrize("first", sampled(["account", "admin"], every=2))
 def test_a_run_is_on_one_cluster_for_an_administrator_and_for_who_may_read_one_namespace(
     stack: Stack, namespace: Namespace, account: Account, first: str
 ) -> None:
@@ -154,7 +155,7 @@ def _refused(stack: Stack) -> str:
     return said if process.returncode else ""
 
 
-@pytest.mark.parametrize("who", ["account", "admin"])
+@pytest.mark.parametrize("who", sampled(["account", "admin"], every=2))
 def test_on_another_cluster_refresh_keeps_the_run_and_destroy_refuses(
     stack: Stack, account: Account, namespace: Namespace, elsewhere: Path, who: str
 ) -> None:
