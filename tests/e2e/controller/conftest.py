@@ -1,4 +1,4 @@
-"""A controller of TrainJobs on the cluster, ours and Kubeflow's, for the tests of this folder."""
+"""A controller of TrainJobs on the cluster, for the tests of this folder: ours, in `make soak` Kubeflow's too."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,10 @@ import pytest
 
 from tests.deploy.project import Stack
 from tests.e2e.control_plane import IMAGES, ControlPlanes
+from tests.soak_sample import sampled
 
 
-@pytest.fixture(scope="session", params=tuple(IMAGES))
+@pytest.fixture(scope="session", params=sampled(IMAGES, every=2))
 def trainer_controller(request: pytest.FixtureRequest, control_planes: ControlPlanes) -> str:
     """Which controller is there, ready, with the runtimes of the catalog."""
     control_planes.use(implementation=request.param)
