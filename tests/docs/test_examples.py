@@ -21,7 +21,6 @@ from tests.docs.page import PROGRAM, SHELL, Block
 from tests.docs.type_checker import type_errors
 from tests.platform.conftest import helm_on_path, kubectl_on_path
 from tests.platform.declared_resources import declared_resources
-from tests.soak_sample import sampled
 from tests.trainers.git_server import new_repository
 from trainer_infra import names
 from trainer_infra.api import manifests
@@ -31,6 +30,9 @@ from trainer_infra.runs.run import COMPLETE, FAILED
 __all__ = ["helm_on_path", "kubectl_on_path"]
 FORGE = "https://git.example/team/"
 PYTHON = page.of_language("python")
+PROGRAMS = [each for each in PYTHON if each.is_program]
+FIRST = {each.page: each for each in reversed(PROGRAMS)}
+"""The program of each page that every run of the tests tries; `make soak` tries the others."""
 SHOWN = page.of_language(*SHELL)
 
 
@@ -85,7 +87,12 @@ def target(project: Stack) -> str:
 
 
 @pytest.mark.parametrize(
-    "block", sampled((each for each in PYTHON if each.is_program), every=3), ids=str
+    "block",
+    [
+        pytest.param(each, marks=[pytest.mark.soak] if each not in FIRST.values() else [])
+        for each in PROGRAMS
+    ],
+    ids=str,
 )
 def test_a_program_trains_or_is_previewed_where_its_page_is_about_a_cluster(
     project: Stack, block: Block
