@@ -9,7 +9,7 @@ BIN = .venv/bin
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
+.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -67,9 +67,12 @@ cluster-down: setup ## take that cluster away, with all of it
 
 check: lint test ## lint, then test; CI runs this and `make e2e`
 
-e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
-	@$(BIN)/python -m tools.cluster.equipment
+e2e: equipment ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(MAKE) --no-print-directory --jobs $(if $(KUBECONFIG),1,3) --output-sync e2e-shared e2e-alone e2e-own-clusters
+
+# What the tests put into the cluster: images, packages, helm.
+equipment: cluster
+	@$(BIN)/python -m tools.cluster.equipment
 
 # Three streams of about the same length: most of these tests wait for a cluster. One of yours serves the first two.
 e2e-shared:

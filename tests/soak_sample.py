@@ -1,13 +1,12 @@
 """Cases of which every run of the tests tries some, and `make soak` the others."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import pytest
 from _pytest.mark.structures import ParameterSet
 
 
-def sampled(cases: Iterable[Any], every: int) -> list[ParameterSet]:
+def sampled(cases: Iterable[str], every: int) -> list[ParameterSet]:
     """Parameters: the first of each `every` cases as it is, the others marked `soak`."""
     return [
         pytest.param(each, marks=[pytest.mark.soak] if index % every else [])
