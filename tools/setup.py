@@ -4,8 +4,8 @@ Run by every make target with the system's python3; needs nothing but the standa
 holds exactly what requirements.lock names, each file checked against its hash. What is there
 already is reused, so a second run takes a fraction of a second. A `pulumi` on PATH is used as
 it is; otherwise it is built once from published Go modules (tools/pulumi/go.mod, checked against
-go.sum) into a cache folder outside the checkout, and put into `.venv/bin` together with the Python
-language host of tools/pulumi.
+go.sum) into a cache folder outside the checkout, and put into `.venv/bin` together with the language
+host and the server of dynamic providers of tools/pulumi.
 """
 
 import sys
@@ -38,6 +38,8 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "trainer-infra-setup.json"
 LOCK = ROOT / "requirements.lock"
 WRAPPER = ROOT / "tools" / "pulumi"
+HOST = "pulumi-language-python"
+RUNNER = "pulumi-language-python-exec"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
 HEARTBEAT = 10.0
 """Seconds between two signs of life of a long step."""
@@ -154,6 +156,7 @@ def _version() -> str:
 def _built() -> Path:
     """The cache folder of the CLI we build: its version and what it is built from."""
     sources = [WRAPPER / name for name in ("go.mod", "go.sum", "tools.go")]
+    sources += sorted((WRAPPER / HOST).glob("*.go"))
     return _cache() / f"pulumi-{_version()}-{_hash(*sources)}"
 
 
@@ -198,10 +201,10 @@ def _build() -> Step:
         shutil.rmtree(left_over)
     _partial().mkdir()
     flags = f"-s -w -X {SDK}/go/common/version.Version={_version()}"
-    package = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
+    packages = ["github.com/pulumi/pulumi/pkg/v3/cmd/pulumi", f"./{HOST}"]
     return Step(
         f"building the Pulumi CLI {_version()} from Go modules (once, 4 to 7 minutes)",
-        ["go", "build", "-ldflags", flags, "-o", str(_partial() / "pulumi"), package],
+        ["go", "build", "-ldflags", flags, "-o", f"{_partial()}{os.sep}", *packages],
         WRAPPER,
         _go_env(),
     )
@@ -221,8 +224,8 @@ def _keep_build() -> None:
     )
     if sdk.returncode != 0:
         raise SetupFailed(f"setup: finding the source of {SDK} failed:\n{sdk.stderr}")
-    runner = _partial() / "pulumi-language-python-exec"
-    shutil.copyfile(Path(sdk.stdout.strip(), "python", "cmd", runner.name), runner)
+    runner = _partial() / RUNNER
+    shutil.copyfile(Path(sdk.stdout.strip(), "python", "cmd", RUNNER), runner)
     runner.chmod(0o755)
     _partial().rename(_built())
 
@@ -292,21 +295,20 @@ def _log(step: Step) -> Path:
 def _link_pulumi() -> None:
     """Put the CLI and its Python plugins into `.venv/bin`.
 
-    The CLI is a hard link where the file system allows one: the engine looks for its plugins beside
-    its own executable, and warns when it finds others first on PATH.
+    Hard links where the file system allows them: the engine looks for its plugins beside its own
+    executable, and warns when it finds others first on PATH.
     """
     folder = VENV / "bin"
     _unlink_pulumi()
-    try:
-        (folder / "pulumi").hardlink_to(_built() / "pulumi")
-    except OSError:
-        shutil.copy2(_built() / "pulumi", folder / "pulumi")
-    runner = "pulumi-language-python-exec"
-    shutil.copy2(_built() / runner, folder / runner)
+    for name in ("pulumi", HOST):
+        try:
+            (folder / name).hardlink_to(_built() / name)
+        except OSError:
+            shutil.copy2(_built() / name, folder / name)
+    shutil.copy2(_built() / RUNNER, folder / RUNNER)
     python = f'exec "{VENV}/bin/python" -u'
-    _launcher(folder / "pulumi-language-python", f'{python} "{WRAPPER}/language_host.py"')
     _launcher(folder / "pulumi-resource-pulumi-python", f'{python} "{WRAPPER}/dynamic_provider.py"')
-    # The other two run a user's modules, which those of a checkout must not hide.
+    # That one runs a user's modules, which those of a checkout must not hide.
     stand_in = f'PYTHONPATH="{ROOT}" {python} -m tools.kubernetes_plugin'
     _launcher(folder / "pulumi-resource-kubernetes", stand_in)
 
@@ -317,14 +319,9 @@ def _launcher(path: Path, program: str) -> None:
 
 
 def _unlink_pulumi() -> None:
-    plugins = (
-        "language-python",
-        "language-python-exec",
-        "resource-pulumi-python",
-        "resource-kubernetes",
-    )
-    for name in ("", *(f"-{each}" for each in plugins)):
-        (VENV / "bin" / f"pulumi{name}").unlink(missing_ok=True)
+    plugins = ("pulumi-resource-pulumi-python", "pulumi-resource-kubernetes")
+    for name in ("pulumi", HOST, RUNNER, *plugins):
+        (VENV / "bin" / name).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,8 +1,7 @@
 """A Pulumi project per test, run by the real CLI with the language host of tools/pulumi."""
 
-import os
+import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from textwrap import dedent
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+HOST = ROOT / ".venv" / "bin" / "pulumi-language-python"
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,16 @@ class Project:
         return output
 
 
-def _with_our_host(env: dict[str, str], folder: Path) -> dict[str, str]:
-    """Where the CLI is an installed one, `.venv` has no launchers: make them first on PATH."""
-    if (ROOT / ".venv" / "bin" / "pulumi-language-python").exists():
-        return env
-    folder.mkdir()
-    plugins = {"language-python": "language_host", "resource-pulumi-python": "dynamic_provider"}
-    for name, script in plugins.items():
-        launcher = folder / f"pulumi-{name}"
-        path = ROOT / "tools" / "pulumi" / f"{script}.py"
-        launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -u "{path}" "$@"\n')
-        launcher.chmod(0o755)
-    return {**env, "PATH": f"{folder}{os.pathsep}{env['PATH']}"}
+@pytest.fixture
+def language_host() -> Path:
+    """The program of tools/pulumi, as `make setup` has built it."""
+    if not HOST.exists():
+        pytest.skip("a Pulumi CLI is installed here, with a language host of its own")
+    return HOST
 
 
 @pytest.fixture
-def project(tmp_path: Path, pulumi_env: dict[str, str]) -> Project:
+def project(tmp_path: Path, pulumi_env: dict[str, str], language_host: Path) -> Project:
     """The virtual environment is named relative to the project, as stacks/quickstart does."""
     folder = tmp_path / "project"
     folder.mkdir()
@@ -64,7 +58,8 @@ def project(tmp_path: Path, pulumi_env: dict[str, str]) -> Project:
     (folder / "Pulumi.yaml").write_text(
         "name: tiny\nruntime: {name: python, options: {virtualenv: ../venv}}\n"
     )
-    made = Project(folder, _with_our_host(pulumi_env, tmp_path / "bin"))
+    assert shutil.which("pulumi-language-python", path=pulumi_env["PATH"]) == str(language_host)
+    made = Project(folder, pulumi_env)
     subprocess.run(
         ["pulumi", "stack", "init", "test"], cwd=folder, env=pulumi_env, check=True, timeout=600
     )

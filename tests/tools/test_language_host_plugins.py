@@ -1,7 +1,6 @@
 """The host's own protocol, for what the CLI asks only of policy packs and component providers."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,15 +10,11 @@ import pytest
 from pulumi.runtime.proto import language_pb2 as language
 from pulumi.runtime.proto.language_pb2_grpc import LanguageRuntimeStub
 
-from tests.tools.conftest import ROOT
-
-HOST = ROOT / "tools" / "pulumi" / "language_host.py"
-
 
 @pytest.fixture
-def host() -> Iterator["subprocess.Popen[str]"]:
+def host(language_host: Path) -> Iterator["subprocess.Popen[str]"]:
     process = subprocess.Popen(
-        [sys.executable, HOST, "127.0.0.1:1"],
+        [language_host, "127.0.0.1:1"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -98,21 +93,3 @@ def test_sigint_ends_the_host_quietly(host: "subprocess.Popen[str]") -> None:
     assert host.stdout.readline()
     host.send_signal(2)
     assert host.wait(10) == 0
-
-
-def test_a_call_that_the_engine_cancelled_is_no_traceback_and_a_mistake_is() -> None:
-    program = (
-        "import asyncio, traceback\n"
-        "from tools.pulumi import language_host\n"
-        "language_host.ignore_cancelled_calls()\n"
-        "for error in (asyncio.CancelledError('engine'), ValueError('mistake')):\n"
-        "    try:\n"
-        "        raise error\n"
-        "    except BaseException:\n"
-        "        traceback.print_exc()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert "ValueError: mistake" in done.stderr
-    assert "engine" not in done.stderr
