@@ -235,7 +235,9 @@ def _partial() -> Path:
 
 
 def _go_env() -> dict[str, str]:
-    return {**os.environ, "GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": "off"}
+    """As in tools/cluster/build.py, which builds other programs of the same packages."""
+    flags = "-mod=readonly -buildvcs=false -gcflags=all=-dwarf=false"
+    return {**os.environ, "GOFLAGS": flags, "GOWORK": "off", "CGO_ENABLED": "0"}
 
 
 def _run(*steps: Step) -> None:

@@ -135,12 +135,10 @@ Department("West", WEST, providers=others)
 """
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("west", "of_east"),
-    [
-        ("sight", "Workspace vision"),
-        pytest.param("vision", "another Workspace vision", marks=pytest.mark.soak),
-    ],
+    [("sight", "Workspace vision"), ("vision", "another Workspace vision")],
 )
 def test_an_object_is_declared_by_one_component_of_a_program_on_each_cluster(
     stack: Stack, west: str, of_east: str

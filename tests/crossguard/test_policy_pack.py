@@ -156,6 +156,7 @@ def test_remediation_changes_what_is_deployed_and_a_replace_cannot_pass_without(
     cluster.run("preview", "--expect-no-changes", *acme)
 
 
+@pytest.mark.soak
 def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told(
     cluster: Stack, pack: Path
 ) -> None:
@@ -190,6 +191,7 @@ def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told
     assert "is not pinned by a digest" not in said
 
 
+@pytest.mark.soak
 def test_parameters_are_the_packs_unless_pulumi_is_given_others(cluster: Stack, pack: Path) -> None:
     (pack / "__main__.py").write_text(
         dedent("""

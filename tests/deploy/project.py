@@ -170,14 +170,14 @@ def providers_of(folder: Path) -> list[psutil.Process]:
     return processes_of(folder, "pulumi.dynamic")
 
 
-def until(condition: Callable[[], Any], seconds: float = 300) -> Any:
-    """The first true value of `condition`, which is asked every 10 ms."""
+def until(condition: Callable[[], Any], seconds: float = 300, pause: float = 0.01) -> Any:
+    """The first true value of `condition`, which is asked again after a pause, in seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
         if value:
             return value
-        time.sleep(0.01)
+        time.sleep(pause)
     raise AssertionError(f"{condition} was not true within {seconds} s")
 
 

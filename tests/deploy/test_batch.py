@@ -51,6 +51,7 @@ def test_every_member_runs_and_then_nothing_is_to_do(stack: Stack) -> None:
     assert stack.runs() == []
 
 
+@pytest.mark.soak
 def test_members_are_added_changed_and_removed_and_the_others_are_left_alone(
     stack: Stack,
 ) -> None:

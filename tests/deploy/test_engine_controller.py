@@ -136,6 +136,7 @@ def test_annotations_about_kueue_are_refused_at_preview(
     assert "put the label kueue.x-k8s.io/queue-name on the TrainJob" in refused
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("builtin")
 def test_what_our_controller_makes_of_an_annotation_is_previewed_and_the_run_keeps_it(
     controlled: Stack, client: Client

@@ -39,7 +39,7 @@ def test_a_run_that_failed_unseen_is_named_by_refresh_and_by_the_next_up(
 
     (run,) = stack.runs()
     assert f"{run['name']} is submitted; `trainer-infra logs -f {run['name']}` follows it" in shown
-    until(lambda: has_ended(stack))
+    until(lambda: has_ended(stack), pause=1)
     failed = (
         rf"TrainJob {run['name']} failed: .*pod .*42.*; see `trainer-infra logs {run['name']}`; "
         rf"`trainer-infra retry {run['name']}` runs it again"
@@ -49,7 +49,7 @@ def test_a_run_that_failed_unseen_is_named_by_refresh_and_by_the_next_up(
 
     mended.touch()
     assert f"{run['name']} runs again" in stack.trainer("retry", run["name"])
-    until(lambda: {each["phase"] for each in stack.runs()} == {"Complete"})
+    until(lambda: {each["phase"] for each in stack.runs()} == {"Complete"}, pause=1)
 
     for said in (stack.preview(), stack.up(), refreshed(stack)):
         assert "failed" not in said
@@ -92,7 +92,7 @@ sweep = TrainJobs("sweep", members)
     stack.program(program)
     shown = stack.up()
     assert "2 runs are submitted; `trainer-infra get` lists them" in shown
-    until(lambda: has_ended(stack))
+    until(lambda: has_ended(stack), pause=1)
     name = next(each["name"] for each in stack.runs() if each["phase"] == "Failed")
 
     for said in (stack.preview(), stack.up(), refreshed(stack)):
@@ -101,5 +101,5 @@ sweep = TrainJobs("sweep", members)
 
     mended.touch()
     stack.trainer("retry", name)
-    until(lambda: {each["phase"] for each in stack.runs()} == {"Complete"})
+    until(lambda: {each["phase"] for each in stack.runs()} == {"Complete"}, pause=1)
     assert "failed" not in stack.up()

@@ -48,7 +48,7 @@ def test_a_failed_run_fails_the_up_with_pod_code_and_last_lines(stack: Stack) ->
 def test_a_job_whose_second_node_is_killed_fails_and_says_so(stack: Stack, tmp_path: Path) -> None:
     stack.program(WAITING.format(seconds=60.0, code=0))
     with stack.start("up", "--yes", "--skip-preview") as process:
-        (victim,) = until(lambda: training(tmp_path, "JAX_PROCESS_ID=1"))
+        (victim,) = until(lambda: training(tmp_path, "JAX_PROCESS_ID=1"), pause=0.1)
         victim.kill()
         shown, _ = process.communicate(timeout=600)
     assert process.returncode != 0
@@ -63,7 +63,7 @@ def test_an_interrupt_ends_the_gate_and_leaves_nothing_half_made(
     stack.program(WAITING.format(seconds=12.0, code=0))
     with stack.start("up", "--yes", "--skip-preview") as process:
         read_until("trainer:Result", process)
-        until(lambda: training(tmp_path))
+        until(lambda: training(tmp_path), pause=0.1)
         interrupt(process)
         said, _ = process.communicate(timeout=600)
     assert "the wait was interrupted; what runs on" in said
@@ -83,7 +83,7 @@ def test_killed_during_the_gate_the_next_up_waits_again(stack: Stack, tmp_path: 
     with stack.start("up", "--yes", "--skip-preview") as process:
         # Only from here on the CLI writes nothing: killed while it writes, it loses its own state.
         read_until(" running", process)
-        until(lambda: len(training(tmp_path)) == 2)
+        until(lambda: len(training(tmp_path)) == 2, pause=0.1)
         process.kill()
     (run,) = stack.runs()
 
@@ -102,7 +102,7 @@ def test_killed_during_create_the_next_up_finds_the_run(stack: Stack, tmp_path: 
 
     (run,) = stack.runs()
     assert run["uid"] == stack.job()["uid"]
-    until(lambda: len(training(tmp_path)) == 2)
+    until(lambda: len(training(tmp_path)) == 2, pause=0.1)
 
 
 @pytest.mark.soak
@@ -119,7 +119,7 @@ def test_killed_during_create_and_destroyed_gc_removes_what_is_left(
 
     assert run["name"] in shown
     assert stack.runs() == []
-    until(lambda: processes_of(tmp_path) == [])
+    until(lambda: processes_of(tmp_path) == [], pause=0.1)
 
 
 def killed_during_create(stack: Stack) -> None:
@@ -140,10 +140,10 @@ def test_gc_leaves_what_the_state_owns(stack: Stack) -> None:
 def test_a_killed_supervisor_is_a_failure_at_the_next_refresh(stack: Stack, tmp_path: Path) -> None:
     stack.program(SUBMITTED)
     stack.up()
-    until(lambda: len(training(tmp_path)) == 2)
+    until(lambda: len(training(tmp_path)) == 2, pause=0.1)
     (supervisor,) = {each.ppid() for each in training(tmp_path)}
     os.kill(supervisor, signal.SIGKILL)
-    until(lambda: training(tmp_path) == [])
+    until(lambda: training(tmp_path) == [], pause=0.1)
 
     stack.run("refresh", "--yes")
 

@@ -191,6 +191,7 @@ def test_a_refresh_of_a_batch_drops_members_that_were_adopted(
     assert list(batch["outputs"]["members"]) == ["b"]
 
 
+@pytest.mark.soak
 def test_a_stack_that_is_renamed_keeps_its_runs(stack: Stack) -> None:
     stack.program(held() + dedent(MEMBERS.format(b="", more="")))
     stack.up()

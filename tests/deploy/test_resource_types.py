@@ -37,6 +37,7 @@ def older(text: str) -> str:
     return re.sub(rf"(?<=pulumi-python:)({names})\b", lambda found: OLDER[found[0]], text)
 
 
+@pytest.mark.soak
 def test_what_an_older_release_made_is_kept(stack: Stack) -> None:
     stack.program(program())
     stack.up()

@@ -31,6 +31,7 @@ def test_a_preview_shows_what_a_train_job_on_it_renders_to(stack: Stack) -> None
     assert "replace" not in shown
 
 
+@pytest.mark.soak
 def test_a_job_runs_on_it_and_keeps_it_when_it_is_edited(stack: Stack) -> None:
     for kind in ("ClusterTrainingRuntime", "TrainingRuntime"):
         stack.program(RUNTIME.format(kind=kind, mark="first") + JOB)

@@ -23,6 +23,7 @@ def sweep(members: str, more: str = "") -> str:
     return HEAD + SWEEP.format(members=members, more=more) + EXPORTS
 
 
+@pytest.mark.soak
 def test_results_of_members_that_ended_are_kept_where_others_failed(stack: Stack) -> None:
     stack.program(sweep(SOME))
 

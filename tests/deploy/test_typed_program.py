@@ -105,6 +105,7 @@ def test_type_checkers_take_an_output_wherever_one_is_taken_and_report_each_mist
     assert len(names) >= 9
 
 
+@pytest.mark.soak
 def test_the_program_that_type_checkers_take_runs(stack: Stack) -> None:
     (stack.folder / "__main__.py").write_text((TYPED / "program.py").read_text())
     (stack.folder / "script.py").write_text(SCRIPT)
@@ -112,7 +113,7 @@ def test_the_program_that_type_checkers_take_runs(stack: Stack) -> None:
         stack.run("config", "set", "index", index.url)
         stack.up()
         outputs = stack.outputs()
-        ended = until(lambda: _ended(stack))
+        ended = until(lambda: _ended(stack), pause=1)
     assert outputs["rate"] == 0.5
     assert outputs["metrics"] == {
         "rate": 0.5,

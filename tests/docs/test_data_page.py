@@ -112,14 +112,14 @@ def test_a_run_that_is_tried_again_goes_on_from_its_checkpoint(stack: Stack) -> 
     stops = "        if done == 0 and step == 1:\n            raise SystemExit(1)\n"
     (stack.folder / "__main__.py").write_text(program.replace(line, f"{stops}{line}"))
     stack.up()
-    until(lambda: [each["phase"] for each in stack.runs()] == [FAILED])
+    until(lambda: [each["phase"] for each in stack.runs()] == [FAILED], pause=1)
     (first,) = stack.runs()
     last = Path(first["outputs"]["checkpoints"], "last.txt")
     assert last.read_text() == "1"
 
     stack.trainer("retry", first["name"])
 
-    until(lambda: [each["phase"] for each in stack.runs()] == [COMPLETE])
+    until(lambda: [each["phase"] for each in stack.runs()] == [COMPLETE], pause=1)
     assert last.read_text() == "3"
     text = (stack.folder / "__main__.py").read_text()
     again = text.replace('outputs=["checkpoints"],', 'outputs=["checkpoints"], attempt=2,')

@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tools.cluster import build
+
 JSON = dict[str, Any]
 
 SOURCES = Path(__file__).parent / "reference"
@@ -133,7 +135,7 @@ def module() -> Path:
 def _go(*arguments: str) -> str:
     if shutil.which("go") is None:
         raise RuntimeError(NO_GO)
-    env = {**os.environ, "GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": "off"}
+    env = os.environ | build.GO_ENVIRONMENT
     command = ["go", *arguments]
     done = subprocess.run(
         command, cwd=SOURCES, env=env, capture_output=True, text=True, check=False
