@@ -260,8 +260,10 @@ def _run(*steps: Step) -> None:
                 shown = time.monotonic()
                 print(f"setup: ... {shown - started:.0f} s", flush=True)
     finally:
+        # All are told before one is awaited: a second Ctrl-C ends the waiting.
         for child in running.values():
             os.killpg(child.pid, signal.SIGTERM)
+        for child in running.values():
             child.wait()
 
 
