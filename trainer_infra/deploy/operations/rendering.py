@@ -23,7 +23,12 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import plugin_registry
 from trainer_infra.runs.target import Target
-from trainer_infra.trainers import compose, initializer_claims, kept_outputs
+from trainer_infra.trainers import (
+    compose,
+    initializer_claims,
+    initializer_uris,
+    kept_outputs,
+)
 from trainer_infra.trainers.compose import Composition
 
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
@@ -70,7 +75,8 @@ def preview_run(
     leaks = tuple(leaked_secrets(job, shown))
     wire = run.job.to_wire()
     missing = kept_outputs.missing_outputs(wire, job.code, job.outputs)
-    impossible = (*missing, *target.problems(wire, run.objects, job.controller))
+    unreadable = initializer_uris.unreadable_uris(wire, runtime)
+    impossible = (*missing, *unreadable, *target.problems(wire, run.objects, job.controller))
     if leaks or impossible:
         raise InvalidInput((*leaks, *impossible))
     if same and _is_shown_alike(job, born):

@@ -17,5 +17,5 @@ class DownloadFailure(Exception):
     """
 
     def __init__(self, place: str, cause: str, remedy: str = "", *, may_pass: bool = False) -> None:
-        self.may_pass = may_pass
+        self.cause, self.remedy, self.may_pass = cause, remedy, may_pass
         super().__init__(f"{place}: {cause}{f'; {remedy}' if remedy else ''}")

@@ -1,0 +1,45 @@
+"""URIs that our initializers cannot read: what their program would say in the pod is said before.
+
+An initializer of another image may know other schemes, so its URI is its own affair. Called by
+`deploy.operations.rendering`. Pure.
+"""
+
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.catalog import initializers
+from trainer_infra.errors import Problem
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.storage_uri import parse_uri
+from trainer_infra.json_values import JSONObject
+
+
+def unreadable_uris(job: JSONObject, runtime: Runtime) -> tuple[Problem, ...]:
+    """A problem for each `storageUri` of a TrainJob in wire form that its runtime's initializer refuses."""
+    given = job["spec"].get("initializer") or {}
+    found = []
+    for name, field in initializers.ROLES.items():
+        uri = str((given.get(field) or {}).get("storageUri") or "")
+        if uri and _is_ours(runtime, name):
+            try:
+                parse_uri(uri)
+            except DownloadFailure as failure:
+                path = f"spec.initializer.{field}.storageUri"
+                # It may hold a password.
+                got = None if "@" in uri else uri
+                found.append(Problem(path, failure.cause, got=got, fix=failure.remedy))
+    return tuple(found)
+
+
+def _is_ours(runtime: Runtime, name: str) -> bool:
+    """Whether that initializer of the runtime is `with_initializers`' or has our image."""
+    jobs = runtime.to_wire()["spec"]["template"]["spec"]["replicatedJobs"]
+    containers = [
+        container
+        for each in jobs
+        if each["name"] == name
+        for container in each["template"]["spec"]["template"]["spec"]["containers"]
+        if container["name"] == name
+    ]
+    return any(
+        each.get("image") == initializers.IMAGE or "--optional" in (each.get("args") or ())
+        for each in containers
+    )
