@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -42,7 +43,8 @@ func serve(engine string) error {
 	pulumirpc.RegisterLanguageRuntimeServer(server, &languageHost{engine: engine})
 	context.AfterFunc(over, server.Stop)
 	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
-	if err := server.Serve(listener); err != nil {
+	// Stopped is also a server that was told to end before it began.
+	if err := server.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return err
 	}
 	server.Stop() // Waits for the calls, which end their children.
