@@ -23,8 +23,8 @@ def unreadable_uris(job: JSONObject, runtime: Runtime) -> tuple[Problem, ...]:
                 parse_uri(uri)
             except DownloadFailure as failure:
                 path = f"spec.initializer.{field}.storageUri"
-                # It may hold a password.
-                got = None if "@" in uri else uri
+                # It may hold a password, or a signature in its query.
+                got = None if {"@", "?"} & set(uri) else uri
                 found.append(Problem(path, failure.cause, got=got, fix=failure.remedy))
     return tuple(found)
 
