@@ -304,12 +304,11 @@ def _link_pulumi() -> None:
     """
     folder = VENV / "bin"
     _unlink_pulumi()
-    for name in ("pulumi", HOST):
+    for name in ("pulumi", HOST, RUNNER):
         try:
             (folder / name).hardlink_to(_built() / name)
         except OSError:
             shutil.copy2(_built() / name, folder / name)
-    shutil.copy2(_built() / RUNNER, folder / RUNNER)
     python = f'exec "{VENV}/bin/python" -u'
     _launcher(folder / "pulumi-resource-pulumi-python", f'{python} "{WRAPPER}/dynamic_provider.py"')
     # That one runs a user's modules, which those of a checkout must not hide.

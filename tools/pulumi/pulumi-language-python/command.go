@@ -50,13 +50,21 @@ func defaultInterpreter() string {
 	if command := os.Getenv("PULUMI_PYTHON_CMD"); command != "" {
 		return command
 	}
-	if own, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(own), "python")
-		if _, err := os.Stat(beside); err == nil {
-			return beside
-		}
+	if python, found := besideUs("python"); found {
+		return python
 	}
 	return "python3"
+}
+
+// besideUs is the path of a program in the folder of this one, and whether it is there.
+func besideUs(name string) (string, bool) {
+	own, err := os.Executable()
+	if err != nil {
+		return "", false
+	}
+	path := filepath.Join(filepath.Dir(own), name)
+	_, err = os.Stat(path)
+	return path, err == nil
 }
 
 // child is a Python process, without standard input, which ends with its call: SIGTERM, then SIGKILL.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
@@ -171,11 +170,8 @@ func (write writer) Write(text []byte) (int, error) { return write(text) }
 // runnerPath is the SDK's runner of programs: beside us, or on PATH.
 func runnerPath() (string, error) {
 	const name = "pulumi-language-python-exec"
-	if own, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(own), name)
-		if _, err := os.Stat(beside); err == nil {
-			return beside, nil
-		}
+	if runner, found := besideUs(name); found {
+		return runner, nil
 	}
 	if found, err := exec.LookPath(name); err == nil {
 		return found, nil

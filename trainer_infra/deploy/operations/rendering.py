@@ -23,12 +23,7 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import plugin_registry
 from trainer_infra.runs.target import Target
-from trainer_infra.trainers import (
-    compose,
-    initializer_claims,
-    initializer_uris,
-    kept_outputs,
-)
+from trainer_infra.trainers import compose, initializer_claims, initializer_uris, kept_outputs
 from trainer_infra.trainers.compose import Composition
 
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
