@@ -77,11 +77,10 @@ equipment: cluster
 # Three streams of about the same length: most of these tests wait for a cluster. One of yours serves the first two.
 e2e-shared:
 	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak" tests/e2e $(patsubst %,--ignore=%,$(ALONE) $(OWN_CLUSTERS))
-	@$(BIN)/pytest -m "not soak" tests/e2e/controller
 
 e2e-alone: export TRAINER_INFRA_CLUSTER = alone
 e2e-alone:
-	@$(BIN)/pytest -m "not soak" $(filter-out tests/e2e/controller,$(ALONE)) $(OWN_CLUSTERS:%=--ignore=%); \
+	@$(BIN)/pytest -m "not soak" $(ALONE) $(OWN_CLUSTERS:%=--ignore=%); \
 	  status=$$?; $(BIN)/python -m tools.cluster.down; exit $$status
 
 e2e-own-clusters:

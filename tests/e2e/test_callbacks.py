@@ -102,8 +102,8 @@ def test_a_loop_over_a_data_loader_reports() -> None:
     [
         ("loop", ("torch",)),
         ("xgboost", ("xgboost",)),
-        ("hugging_face", ("trainers", "torch")),
-        ("lightning", ("trainers", "torch")),
+        pytest.param("hugging_face", ("trainers", "torch"), marks=pytest.mark.soak),
+        pytest.param("lightning", ("trainers", "torch"), marks=pytest.mark.soak),
     ],
 )
 def test_of_two_nodes_only_the_first_reports(what: str, folders: tuple[str, ...]) -> None:

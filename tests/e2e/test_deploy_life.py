@@ -104,6 +104,7 @@ def test_another_writer_of_a_field_of_ours_is_drift_and_of_another_field_is_none
     cluster_stack.unchanged()
 
 
+@pytest.mark.soak
 def test_of_two_stacks_with_the_same_job_name_the_second_is_refused(
     new_stack: Callable[[str], Stack], namespace: Namespace
 ) -> None:

@@ -114,6 +114,7 @@ def test_killed_during_create_and_destroyed_gc_removes_what_is_left_and_the_next
     assert namespace.names("jobsets") == ["digits"]
 
 
+@pytest.mark.soak
 def test_killed_during_delete_the_next_destroy_ends_it(
     cluster_stack: Stack, namespace: Namespace, tmp_path: Path
 ) -> None:

@@ -101,6 +101,7 @@ def test_a_model_stays_in_its_claim_when_the_run_is_replaced_and_destroyed(
     assert namespace.names("persistentvolumeclaims") == ["models"]
 
 
+@pytest.mark.soak
 def test_a_failed_run_is_retried_and_the_next_up_agrees(
     cluster_stack: Stack, namespace: Namespace
 ) -> None:

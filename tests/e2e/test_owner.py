@@ -89,6 +89,7 @@ def test_stacks_of_two_backends_touch_nothing_of_one_another(
     assert uids(namespace) == {}
 
 
+@pytest.mark.soak
 def test_a_run_that_was_adopted_is_gone_for_its_former_stack(
     pair: tuple[Stack, Stack], namespace: Namespace
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_refresh_says_whose_a_run_is_now_and_adopt_takes_it_back(
     assert uids(namespace) == {}
 
 
+@pytest.mark.soak
 def test_a_stack_that_is_renamed_keeps_its_runs(
     pair: tuple[Stack, Stack], namespace: Namespace
 ) -> None:
@@ -151,6 +153,7 @@ def patched(namespace: Namespace, name: str, patch: dict[str, Any]) -> None:
     namespace.kubectl("patch", "configmap", name, "--type=merge", "-p", json.dumps(patch))
 
 
+@pytest.mark.soak
 def test_damaged_and_later_records_stop_nobody_and_can_be_destroyed(
     pair: tuple[Stack, Stack], namespace: Namespace
 ) -> None:

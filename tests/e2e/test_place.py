@@ -103,6 +103,7 @@ def test_a_run_is_on_one_cluster_for_an_administrator_and_for_who_may_read_one_n
     assert namespace.names("jobsets") == []
 
 
+@pytest.mark.soak
 def test_two_addresses_of_one_cluster_are_one_place(
     stack: Stack, account: Account, namespace: Namespace, tmp_path: Path
 ) -> None:
@@ -180,6 +181,7 @@ def test_on_another_cluster_refresh_keeps_the_run_and_destroy_refuses(
     assert job(stack) == before
 
 
+@pytest.mark.soak
 def test_a_batch_is_where_its_runs_are(
     stack: Stack, account: Account, namespace: Namespace, elsewhere: Path
 ) -> None:
@@ -236,6 +238,7 @@ def test_what_an_earlier_release_wrote_is_still_the_same_cluster(
             stack.unchanged()
 
 
+@pytest.mark.soak
 def test_a_cluster_whose_identity_changed_is_said_once_and_kept(
     stack: Stack, account: Account
 ) -> None:
@@ -314,6 +317,7 @@ def test_a_context_that_is_configured_now_is_used(
     assert namespace.names("jobsets") == []
 
 
+@pytest.mark.soak
 def test_a_kubeconfig_that_is_a_secret_is_opened_as_it_is_now(
     stack: Stack, account: Account, namespace: Namespace
 ) -> None:
@@ -350,6 +354,7 @@ def test_where_the_configured_kubeconfig_cannot_be_opened_that_is_said_with_what
     assert account.token not in shown
 
 
+@pytest.mark.soak
 def test_a_configuration_file_that_the_command_names_is_the_one_that_counts(
     stack: Stack, tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
 
+import pytest
+
 from tests.deploy.project import Stack, until
 from tests.e2e.cluster import PROGRAM, Namespace
 
@@ -128,6 +130,7 @@ def test_secrets_are_in_the_pods_and_in_nothing_that_is_shown_or_kept_in_the_ope
     until(lambda: namespace.names("secrets") == [])
 
 
+@pytest.mark.soak
 def test_a_batch_has_a_trainjob_for_each_member_and_says_which_failed(
     controller_stack: Make, namespace: Namespace
 ) -> None:

@@ -14,6 +14,7 @@ from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.control_plane import DEPLOYMENT, SYSTEM
 from tests.e2e.jobs import eventually
 from tests.e2e.slow_link import SlowLink, slow_link
+from tests.soak_sample import sampled
 
 JOB = """
 TrainJob("job", runtime="jax-distributed", namespace=NS, trainer=on(seconds={seconds}), {more})
@@ -55,7 +56,7 @@ def end_providers(stack: Stack) -> None:
         process.wait(10)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", sampled(STEPS, every=2))
 def test_killed_after_each_step_of_a_create_the_next_up_ends_with_exactly_one_run(
     stack: Stack, namespace: Namespace, link: SlowLink, step: str
 ) -> None:
@@ -78,6 +79,7 @@ def test_killed_after_each_step_of_a_create_the_next_up_ends_with_exactly_one_ru
     stack.run("destroy", "--yes")
 
 
+@pytest.mark.soak
 def test_killed_during_the_gate_the_next_up_waits_for_the_same_run(
     stack: Stack, namespace: Namespace
 ) -> None:

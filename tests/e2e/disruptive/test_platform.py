@@ -162,6 +162,7 @@ def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
         namespace.kubectl("get", "namespace", each, ok=False)
 
 
+@pytest.mark.soak
 def test_one_controller_takes_over_from_the_other_under_a_run(
     stack: Stack, namespace: Namespace
 ) -> None:

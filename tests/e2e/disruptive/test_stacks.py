@@ -142,7 +142,10 @@ def test_a_killed_up_is_repeated_and_then_nothing_changes(plane: Platform) -> No
     assert "unchanged" in printed
 
 
-@pytest.mark.parametrize(("engine", "queued"), [("provider", "JobSet"), ("controller", "TrainJob")])
+@pytest.mark.parametrize(
+    ("engine", "queued"),
+    [pytest.param("provider", "JobSet", marks=pytest.mark.soak), ("controller", "TrainJob")],
+)
 def test_a_team_trains_in_its_queue(engine: str, queued: str, plane: Platform, team: Stack) -> None:
     team.run("config", "set", "trainer:engine", engine)
     team.up()
