@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,21 @@ def test_members_and_outputs_know_the_store_too(large: Stack) -> None:
     large.up()
     assert large.outputs()["sums"] == [SUM, SUM]
     large.unchanged()
+
+
+def test_gc_removes_what_previews_made_and_not_what_a_run_would_fetch_again(
+    large: Stack, tmp_path: Path
+) -> None:
+    large.up()
+    write(large, "weights.bin", WEIGHTS[::-1])
+    large.preview()
+    kept = list((tmp_path / "cache" / "code").iterdir())
+    for each in kept:
+        os.utime(each, (0, 0))
+    assert "1 deleted" in large.trainer("gc", "--cache", "--yes")
+    (left,) = (each for each in kept if each.exists())
+    (record,) = Path(large.env["TRAINER_INFRA_HOME"]).glob("runs/*/*/record.json")
+    assert left.name in record.read_text()
 
 
 def test_a_cluster_gets_the_address_at_preview_and_nothing_is_sent(

@@ -162,7 +162,7 @@ def gc(
     ] = None,
     older_than: EndedBefore = None,
     cache: Annotated[
-        bool, typer.Option("--cache", help="Environments of packages that no run uses.")
+        bool, typer.Option("--cache", help="Environments and code that no run uses.")
     ] = False,
     yes: Yes = False,
     namespace: Annotated[
@@ -173,16 +173,18 @@ def gc(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Delete what is not needed: runs that a stack lost, old runs, environments of packages."""
+    """Delete what is not needed: runs that a stack lost, old runs, environments and code."""
     asked = TargetRequest(namespace, target, kubeconfig, context)
     if cache:
-        from trainer_infra.cli import gc_cache
+        from trainer_infra.cli import gc_cache, gc_code
 
         if stack or asked != TargetRequest():
             raise typer.BadParameter(
                 "--cache is about this machine, it takes --older-than and --yes"
             )
-        raise typer.Exit(gc_cache.collect(older_than, confirmed=yes))
+        code = gc_cache.collect(older_than, confirmed=yes)
+        gc_code.collect(older_than, confirmed=yes)
+        raise typer.Exit(code)
     if stack:
         from trainer_infra.cli import gc_stack
 
@@ -190,7 +192,7 @@ def gc(
     if older_than is None:
         raise typer.BadParameter(
             "say what to delete: --stack NAME, what a stack lost; --older-than AGE, runs that ended; "
-            "--cache, environments of packages"
+            "--cache, environments of packages and code of previews"
         )
     from trainer_infra.cli import gc_ended
 

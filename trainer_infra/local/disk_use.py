@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def size_of(folder: Path) -> int:
-    """Bytes of the files below a folder; 0 when there is none."""
-    return sum(each.st_blocks * 512 for each in _files(folder))
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of the files below a folder; 0 when there is none."""
+    return sum(each.st_blocks * 512 for each in _files(path))
 
 
 def bytes_freed(folders: Sequence[Path]) -> int:
@@ -36,7 +36,9 @@ def size_text(size: int) -> str:
 
 
 def _files(folder: Path) -> Iterator[os.stat_result]:
-    """Each file below a folder, as far as it does not go meanwhile."""
+    """A file, or each below a folder, as far as it does not go meanwhile."""
+    if folder.is_file():
+        yield folder.lstat()
     for path, _, names in os.walk(folder):
         for name in names:
             with suppress(FileNotFoundError):

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from threading import Lock
@@ -133,14 +134,22 @@ def fetched_tree(url: str, revision: str, shown: str) -> tuple[str, Path]:
     repository = hashlib.sha256(url.encode()).hexdigest()[:16]
     with _ASKING:
         commit = revision if _COMMIT.fullmatch(revision) else _commit(git, url, revision)
-        folder = home_folders.cache_home() / "git" / f"{repository}-{commit}"
+        folder = kept_folder() / f"{repository}-{commit}"
         try:
             if not folder.is_dir():
                 _fetch(git, url, commit, folder)
+            # `trainer-infra gc --cache` goes by its last use; a cache that is shared may be read-only.
+            with suppress(OSError):
+                os.utime(folder)
         except OSError as error:
             fix = "free space there, or set TRAINER_INFRA_CACHE to another folder"
             raise git.failure(f"the cache cannot be written: {error}", fix) from None
     return commit, folder
+
+
+def kept_folder() -> Path:
+    """The files of commits on this machine, which can be fetched again."""
+    return home_folders.cache_home() / "git"
 
 
 def last_line(errors: str) -> str:

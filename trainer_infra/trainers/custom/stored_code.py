@@ -13,6 +13,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -104,6 +105,9 @@ def _tar(files: Mapping[str, str]) -> bytes:
 def _keep(file: Path, content: bytes) -> None:
     if not file.is_file() or file.stat().st_size != len(content):
         write_whole(file, io.BytesIO(content))
+    # `trainer-infra gc --cache` goes by its last use; a cache that is shared may be read-only.
+    with suppress(OSError):
+        os.utime(file)
 
 
 def write_whole(file: Path, content: IO[bytes]) -> None:
