@@ -95,7 +95,7 @@ def test_its_readme_leads_to_a_trained_model_on_this_machine(
     assert all(any(Path(each).iterdir()) for each in kept if each), "an output stays"
 
 
-@pytest.mark.parametrize("name", sampled(ON_CLUSTER, every=3))
+@pytest.mark.parametrize("name", sampled(ON_CLUSTER, every=5))
 def test_its_stack_sends_it_to_a_cluster_as_it_is(
     name: str, env: dict[str, str], kubeconfig: Path, namespace: Namespace
 ) -> None:

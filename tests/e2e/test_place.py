@@ -126,6 +126,7 @@ UNKNOWN = (
 """What is said to an account that the cluster does not know: of an object, and of any request."""
 
 
+@pytest.mark.soak
 def test_a_token_that_was_revoked_is_not_another_cluster(
     stack: Stack, account: Account, namespace: Namespace
 ) -> None:

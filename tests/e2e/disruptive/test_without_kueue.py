@@ -45,6 +45,7 @@ def test_a_run_that_is_held_back_says_so_and_suspend_false_resumes_it(
     cluster_stack.up()
 
 
+@pytest.mark.soak
 def test_a_gate_ends_on_a_run_that_kueue_suspended_before_it_was_taken_away(
     cluster_stack: Stack, namespace: Namespace
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_gate_ends_on_a_run_that_kueue_suspended_before_it_was_taken_away(
     assert Queues(namespace).runs("job")
 
 
+@pytest.mark.soak
 def test_a_run_that_is_not_suspended_starts_at_once_with_a_warning(cluster_stack: Stack) -> None:
     cluster_stack.program(program(GATE))
     assert "start at once, unqueued" in cluster_stack.run("preview")
