@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.cli import fleet
 from tests.cli.command import Command
 from tests.local.jobs import Job, finished, shell
+from trainer_infra.cli import gc_code
 from trainer_infra.trainers.custom import git_tree, stored_code
 
 HOUR = 3600
@@ -57,6 +59,24 @@ def test_what_was_used_later_than_an_age_stays(cli: Command, kept: Mapping[str, 
     assert there(kept) == kept.keys()
     assert "2 deleted" in cli("gc", "--cache", "--yes", "--older-than", "90m").out
     assert there(kept) == {"new tar", "new tree"}
+
+
+def test_what_a_preview_uses_or_another_gc_removes_meanwhile_is_left_alone(
+    cli: Command,
+    kept: Mapping[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def meanwhile(_: str) -> bool:
+        os.utime(kept["old tree"])
+        kept["old tar"].unlink()
+        return True
+
+    monkeypatch.setattr(typer, "confirm", meanwhile)
+    with fleet.folders_of(cli):
+        gc_code.collect(None, confirmed=False)
+    assert "0 deleted, 0 B freed" in capsys.readouterr().out
+    assert there(kept) == {"new tar", "old tree", "new tree"}
 
 
 def test_a_tar_that_a_run_was_submitted_with_stays(cli: Command, kept: Mapping[str, Path]) -> None:

@@ -7,8 +7,9 @@ that needs them makes them again.
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -29,42 +30,48 @@ def collect(older_than: float | None, *, confirmed: bool) -> None:
         older_than: only what a preview last used this many seconds ago; None for all.
         confirmed: whether to remove without asking.
     """
-    unused = [
-        each
-        for each in (*_archives(), *_children(git_tree.kept_folder()))
-        if time.time() - each.stat().st_mtime >= max(older_than or 0, KEPT_SECONDS)
-    ]
+    is_old = partial(_is_unused_for, max(older_than or 0, KEPT_SECONDS))
+    archives = filter(is_old, stored_code.kept_folder().glob("[!.]*"))
+    trees = filter(is_old, git_tree.kept_folder().glob("[!.]*"))
+    unused = {each: disk_use.size_of(each) for each in (*_not_submitted(archives), *trees)}
     if not unused:
         return
-    size = disk_use.size_text(sum(map(disk_use.size_of, unused)))
     typer.echo(
         f"code of {len(unused)} previews in {home_folders.cache_home()}, which no run of this machine "
-        f"needs: {size}"
+        f"needs: {disk_use.size_text(sum(unused.values()))}"
     )
     if not confirmed and not typer.confirm(f"Delete {len(unused)}?"):
         typer.echo("nothing is deleted")
         return
-    for each in unused:
-        _remove(each)
-    typer.echo(f"{len(unused)} deleted, {size} freed")
+    # A preview may have used some while the question stood.
+    freed = [unused[each] for each in unused if is_old(each) and _is_removed(each)]
+    typer.echo(f"{len(freed)} deleted, {disk_use.size_text(sum(freed))} freed")
 
 
-def _archives() -> Iterator[Path]:
-    """Folders that went to a store; a run may fetch its own again when it restarts or is retried."""
-    left = set(_children(stored_code.kept_folder()))
+def _is_unused_for(seconds: float, code: Path) -> bool:
+    try:
+        return time.time() - code.stat().st_mtime >= seconds
+    except FileNotFoundError:
+        return False
+
+
+def _not_submitted(archives: Iterable[Path]) -> Collection[Path]:
+    """Those that are no run's, which may fetch its own again when it restarts or is retried."""
+    left = set(archives)
     for run in runs.list_runs().runs:
         with suppress(FileNotFoundError):
             record = run_folder.folder_of(run.namespace, run.name).record.read_bytes()
             left = {each for each in left if each.name.encode() not in record}
-    return iter(left)
+    return left
 
 
-def _children(folder: Path) -> Iterator[Path]:
-    return folder.glob("[!.]*")
-
-
-def _remove(code: Path) -> None:
-    """In one step, so that no preview reads half of it."""
+def _is_removed(code: Path) -> bool:
+    """Remove it in one step, so that no preview reads half of it; False where another `gc` did."""
     gone = Path(tempfile.mkdtemp(prefix=".partial-", dir=code.parent))
-    code.rename(gone / code.name)
-    shutil.rmtree(gone, ignore_errors=True)
+    try:
+        code.rename(gone / code.name)
+    except FileNotFoundError:
+        return False
+    finally:
+        shutil.rmtree(gone, ignore_errors=True)
+    return True
