@@ -14,8 +14,8 @@ problems are reported together. The command line and the provider are the only p
 these to show them.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
@@ -36,6 +36,8 @@ class Problem:
     """File with line and column, or kind and name of the object; empty when not known."""
     forbidden: bool = False
     """Whether the value is a possible one and only its use is not: `Forbidden` to an API server."""
+    independent: bool = False
+    """Whether it holds whatever the other values are, also while they are not known yet (docs/decisions/0036)."""
 
     @override
     def __str__(self) -> str:
@@ -43,6 +45,11 @@ class Problem:
         head = ": ".join(part for part in (self.where, self.path, self.what) if part)
         got = "" if self.got is None else f", got {shown(self.got)}"
         return f"{head}{got}{f'; {self.fix}' if self.fix else ''}"
+
+
+def independent(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Problems of one value each, which hold whatever the other values are."""
+    return (replace(each, independent=True) for each in problems)
 
 
 def shown(value: object, limit: int = 120) -> str:

@@ -54,6 +54,17 @@ def test_what_no_preview_used_for_an_hour_is_removed(
     assert not any(kept["old tree"].parent.glob(".*"))
 
 
+def test_what_a_killed_preview_left_is_removed(cli: Command, kept: Mapping[str, Path]) -> None:
+    left = kept["old tar"].with_name(".partial-aa"), kept["old tree"].with_name(".partial-bb")
+    left[0].write_bytes(b"x")
+    left[1].mkdir()
+    for each in left:
+        os.utime(each, (time.time() - 2 * HOUR,) * 2)
+    assert "4 deleted" in cli("gc", "--cache", "--yes").out
+    assert not any(each.exists() for each in left)
+    assert there(kept) == {"new tar", "new tree"}
+
+
 def test_what_was_used_later_than_an_age_stays(cli: Command, kept: Mapping[str, Path]) -> None:
     assert "code" not in cli("gc", "--cache", "--yes", "--older-than", "3h").out
     assert there(kept) == kept.keys()

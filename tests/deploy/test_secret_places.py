@@ -1,15 +1,13 @@
 """A secret stands behind one door: everywhere else it is refused by its path."""
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pulumi
 import pytest
-from pulumi.runtime import mocks, settings
-from typing_extensions import override
 
 from tests.deploy import secret_places
+from tests.deploy.mock_engine import MockEngine, constructed
 from trainer_infra import (
     CustomTrainer,
     EnvVarArgs,
@@ -25,53 +23,10 @@ from trainer_infra import (
 PLANTED = "planted-4c1e"
 
 
-class Registered(mocks.Mocks):
-    """Takes every resource, and keeps what was registered."""
-
-    def __init__(self) -> None:
-        self.inputs: list[dict[str, Any]] = []
-
-    @override
-    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
-        self.inputs.append(args.inputs)
-        return args.name, args.inputs
-
-    @override
-    def call(self, _args: mocks.MockCallArgs) -> tuple[dict[Any, Any], None]:
-        return {}, None
-
-
-@pytest.fixture
-def engine() -> Iterator[Registered]:
-    made = Registered()
-    before = dict(settings.SETTINGS.__dict__)
-    try:
-        asyncio.get_event_loop()
-    except RuntimeError:
-        # An earlier test of this process called asyncio.run, which leaves the thread without one.
-        asyncio.set_event_loop(asyncio.new_event_loop())
-    mocks.set_mocks(made, project="p", stack="s", preview=True)
-    yield made
-    settings.SETTINGS.rpc_manager.clear()
-    settings.SETTINGS.outputs.clear()
-    settings.SETTINGS.__dict__.update(before)
-
-
-def constructed(make: Any) -> None:
-    def program() -> None:
-        # Outputs of what is refused end with an exception that nobody asks for. Python before
-        # 3.11.9 parses a source to print it, and fails (gh-106905) where that comes in the midst of
-        # another parse, as when its garbage is collected there.
-        asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
-        make()
-
-    pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]  # the SDK has no types here
-
-
 @pytest.mark.parametrize("kind", ["Secret", "Output"])
 @pytest.mark.parametrize("place", secret_places.PLACES)
 def test_a_secret_outside_the_door_is_refused_by_its_path(
-    engine: Registered, place: str, kind: str
+    engine: MockEngine, place: str, kind: str
 ) -> None:
     make, path = secret_places.PLACES[place]
     with pytest.raises(pulumi.RunError) as refused:
@@ -101,7 +56,7 @@ SETTINGS = ("target", "namespace", "outputs", "packages", "code", "codeSecret", 
     ],
 )
 def test_a_setting_of_the_stack_that_a_run_shows_is_no_secret(
-    engine: Registered, make: Callable[[], object], setting: str, monkeypatch: pytest.MonkeyPatch
+    engine: MockEngine, make: Callable[[], object], setting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = f"trainer:{setting}"
     monkeypatch.setattr(pulumi.runtime, "is_config_secret", lambda asked: asked == key)
@@ -110,7 +65,7 @@ def test_a_setting_of_the_stack_that_a_run_shows_is_no_secret(
     assert engine.inputs == []
 
 
-def test_a_secret_behind_the_door_is_taken(engine: Registered) -> None:
+def test_a_secret_behind_the_door_is_taken(engine: MockEngine) -> None:
     def make() -> object:
         fed = pulumi.Output.secret(PLANTED)
         trainer = CustomTrainer(
@@ -140,7 +95,7 @@ def test_a_secret_behind_the_door_is_taken(engine: Registered) -> None:
 )
 @pytest.mark.parametrize("kind", ["wire", "custom", "initializer"])
 def test_a_secret_variable_is_text(
-    engine: Registered, kind: str, value: object, holds: str
+    engine: MockEngine, kind: str, value: object, holds: str
 ) -> None:
     env = [{"name": "A", "value": Secret(value)}]
     custom = CustomTrainer(secret_places.train, env={"A": Secret(value)})

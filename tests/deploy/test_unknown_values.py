@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 import pulumi
 
+from trainer_infra import Trl
 from trainer_infra.deploy import outputs
-from trainer_infra.deploy.operations.values import UNKNOWN
+from trainer_infra.trainers.input import UNKNOWN
 from trainer_infra.trainers.secret import Secret
 
 
@@ -46,6 +48,30 @@ def test_a_text_that_is_made_with_it_is_unknown_as_a_whole() -> None:
         True,
         ["run", UNKNOWN],
     )
+
+
+def test_options_counts_and_amounts_that_are_not_known_leave_all_else_known() -> None:
+    def trainer() -> Any:
+        unknown = output(None, known=False)
+        return Trl(
+            "sft",
+            options={"learning_rate": unknown, "max_steps": 5, "report_to": unknown},
+            num_nodes=unknown,
+            resources_per_node={"gpu": unknown, "memory": "4Gi"},
+        )
+
+    def made(plain: Any) -> Mapping[str, Any]:
+        given = Trl(**plain)
+        return {"spec": given.pack().trainer}
+
+    known, spec = result(
+        lambda: {each.name: getattr(trainer(), each.name) for each in fields(Trl)}, made
+    )
+    amounts = {"nvidia.com/gpu": UNKNOWN, "memory": "4Gi"}
+    assert known
+    assert spec["numNodes"] == UNKNOWN
+    assert spec["resourcesPerNode"] == {"requests": amounts, "limits": amounts}
+    assert spec["args"][-3:] == [UNKNOWN, "--max_steps=5", UNKNOWN]
 
 
 def test_a_secret_that_is_not_known_stays_a_secret() -> None:

@@ -31,8 +31,9 @@ def collect(older_than: float | None, *, confirmed: bool) -> None:
         confirmed: whether to remove without asking.
     """
     is_old = partial(_is_unused_for, max(older_than or 0, KEPT_SECONDS))
-    archives = filter(is_old, stored_code.kept_folder().glob("[!.]*"))
-    trees = filter(is_old, git_tree.kept_folder().glob("[!.]*"))
+    # Also what a preview that was killed had written by half.
+    archives = filter(is_old, stored_code.kept_folder().glob("*"))
+    trees = filter(is_old, git_tree.kept_folder().glob("*"))
     unused = {each: disk_use.size_of(each) for each in (*_not_submitted(archives), *trees)}
     if not unused:
         return

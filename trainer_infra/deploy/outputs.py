@@ -6,18 +6,33 @@ row 12), so secrets must be known before the inputs are made. Called by `registr
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pulumi
 from pulumi import _types  # no public name tells an input type
 
-from trainer_infra.deploy.operations.values import UNKNOWN
+from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.errors import Problem
 from trainer_infra.json_values import json_leaves, with_leaves
+from trainer_infra.trainers.input import UNKNOWN
 from trainer_infra.trainers.secret import Secret
 
 T = TypeVar("T")
+
+
+class InputRefusal(pulumi.RunError):
+    """What a user wrote cannot work: the problems as sentences, which end the program without a traceback."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.certain: tuple[Problem, ...] = tuple(
+            each
+            for each in problems
+            if each.independent and not is_unknown(each.got) and UNKNOWN not in str(each)
+        )
+        """Those that hold whatever becomes known."""
 
 
 def has_output(value: Any) -> bool:
@@ -63,8 +78,9 @@ def open_outputs(
     """`then` of the opened value, as one Output per key of its result.
 
     What is not known at preview stays unknown in its place, so that all else is shown and judged;
-    where `then` cannot do without it, the whole result is. The Outputs are not secret: `judge` gets
-    Secret objects, also of values that are not known yet, and raises where they must not stand.
+    where `then` cannot do without it, the whole result is, but what `then` refuses for certain ends the
+    program. The Outputs are not secret: `judge` gets Secret objects, also of values that are not known
+    yet, and raises where they must not stand.
     """
     state = _OpenedValue()
 
@@ -75,7 +91,9 @@ def open_outputs(
             return then(plain)
         try:
             return {key: _unknown_whole(each) for key, each in then(plain).items()}
-        except (pulumi.RunError, TypeError, ValueError):
+        except (pulumi.RunError, TypeError, ValueError) as error:
+            if isinstance(error, InputRefusal) and error.certain:
+                raise InputRefusal(error.certain) from None
             # It may be the stand-in that does not suit; the deployment tells.
             state.known = False
             return {}

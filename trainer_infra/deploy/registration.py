@@ -22,7 +22,7 @@ from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.program_value import ProgramValue
 from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to_inputs
-from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
+from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError, independent
 from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import stored_code
@@ -112,7 +112,7 @@ def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
         found = _inputs(job.with_values(plain), where)
         if pulumi.Config("trainer").get("target") == targets.LOCAL:
             _fetch_folders(found["spec"])
-        _refuse(uncarried_values(found), where)
+        _refuse(independent(uncarried_values(found)), where)
         return found
 
     if not outputs.has_output(whole):
@@ -195,8 +195,8 @@ def refuse_no_event(wait_for: object, where: str) -> None:
 def _refuse(problems: Iterator[Problem], where: str) -> None:
     """End the program with the problems of a resource, as sentences without a traceback."""
     places = ((each, f"{where}: {each.where}" if each.where else where) for each in problems)
-    if found := [str(replace(each, where=place)) for each, place in places]:
-        raise pulumi.RunError("\n".join(found))
+    if found := [replace(each, where=place) for each, place in places]:
+        raise outputs.InputRefusal(found)
 
 
 def stack_settings() -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Required, Self, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.api.finding import path_text
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
@@ -126,11 +127,11 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
     Raises:
         InvalidInput: holds every problem of the code and of values of secrets.
     """
-    if misshapen := tuple(_misshapen(job)):
+    if misshapen := tuple(independent(_misshapen(job))):
         raise InvalidInput(misshapen)
     secrets: dict[str, Any] = {}
     code: JSONObject | None = None
-    unfit = [*_unfit(_wire(job.initializer), "initializer")]
+    unfit = [*independent(_unfit(_wire(job.initializer), "initializer"))]
     if is_trainer(job.trainer):
         packed = _packed(job.trainer, [*unfit, *_unfit_runtime(job)])
         trainer: Any = packed.trainer
@@ -160,7 +161,9 @@ def _packed(trainer: PackableTrainer, unfit: Sequence[Problem]) -> PackedTrainer
     try:
         packed = trainer.pack()
     except InvalidInput as error:
-        raise InvalidInput((*unfit, *error.problems)) from None
+        given = [getattr(trainer, each.name) for each in fields(trainer)]
+        found = error.problems if is_unknown(given) else independent(error.problems)
+        raise InvalidInput((*unfit, *found)) from None
     if unfit:
         raise InvalidInput(unfit)
     return packed

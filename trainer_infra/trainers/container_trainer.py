@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from trainer_infra.errors import InvalidInput
+from trainer_infra.errors import InvalidInput, independent
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.pods import env_and_args
@@ -35,8 +35,8 @@ class ContainerTrainer(PodArguments):
         """
         command, args = as_python(self.command), as_python(self.args)
         problems = list(self.shape_problems()) or [
-            *env_and_args.text_list_problems("command", command),
-            *env_and_args.text_list_problems("args", args),
+            *independent(env_and_args.text_list_problems("command", command)),
+            *independent(env_and_args.text_list_problems("args", args)),
             *self.pod_problems(),
         ]
         if problems:

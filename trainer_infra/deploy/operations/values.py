@@ -1,12 +1,10 @@
 """Values as the engine sends them: plain JSON in which one that is not known is a fixed text."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from trainer_infra.json_values import JSON, json_leaves
-
-UNKNOWN: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""A value that only the deployment will tell, as the engine writes it on the wire."""
+from trainer_infra.trainers.input import UNKNOWN, is_stand_in
 
 
 def plain_json(value: JSON, unknown: type | tuple[()] = ()) -> Any:
@@ -30,4 +28,4 @@ def plain_json(value: JSON, unknown: type | tuple[()] = ()) -> Any:
 
 def is_unknown(value: JSON) -> bool:
     """Whether the value is, or holds, one that only the deployment will tell."""
-    return any(leaf == UNKNOWN for _, leaf in json_leaves(value))
+    return any(is_stand_in(leaf) for _, leaf in json_leaves(value))

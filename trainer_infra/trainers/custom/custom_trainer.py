@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.trainers import package_mounts
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
@@ -104,9 +104,10 @@ class CustomTrainer(PythonPodArguments):
             source: CodeSource | None = _source(as_python(self.train), stores=stores)
         except InvalidInput as error:
             source = None
-            problems += error.problems
+            problems += independent(error.problems)
         store = self._code_store()
-        problems += [*self._code_problems(source, provided), *(store.problems() if store else ())]
+        problems += independent(self._code_problems(source, provided))
+        problems += independent(store.problems() if store else ())
         problems += self.pod_problems()
         if problems or source is None:
             raise InvalidInput(problems)
@@ -133,7 +134,7 @@ class CustomTrainer(PythonPodArguments):
         yield from mapping_problems("func_args", as_python(self.func_args))
         args = as_python(self.args)
         if args is not None and not isinstance(args, list | tuple):
-            yield Problem("args", "must be a list of texts", got=args)
+            yield Problem("args", "must be a list of texts", got=args, independent=True)
 
     def _code_problems(
         self, source: CodeSource | None, provided: Collection[str]

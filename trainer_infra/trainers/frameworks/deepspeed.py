@@ -4,7 +4,7 @@ Users construct it; the deploy room calls `pack`. ZeRO: Rajbhandari et al. 2020,
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 from typing_extensions import override
@@ -15,6 +15,7 @@ from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import installed_options, option_schema
+from trainer_infra.trainers.pods.pod_arguments import mapping_problems
 from trainer_infra.trainers.trainer import PackedProgram
 
 Offload = Literal["optimizer", "parameters"]
@@ -58,20 +59,21 @@ class DeepSpeed(CustomTrainer):
 
     def _framework_problems(self, given: Any) -> Iterator[Problem]:
         if self.zero not in STAGES or isinstance(self.zero, bool):
-            yield Problem("zero", "is no stage of ZeRO", got=self.zero, fix="use 0, 1, 2 or 3")
+            what, fix = "is no stage of ZeRO", "use 0, 1, 2 or 3"
+            yield Problem("zero", what, self.zero, fix, independent=True)
         if self.offload is not None and self.offload not in OFFLOADS:
             fix = option_schema.nearest(str(self.offload), OFFLOADS)
-            yield Problem("offload", "cannot be offloaded", got=self.offload, fix=fix)
+            yield Problem("offload", "cannot be offloaded", self.offload, fix, independent=True)
         elif self.offload == "parameters" and self.zero != WITH_PARAMETERS:
             what = "can offload parameters with stage 3 only, which divides them"
             yield Problem("offload", what, got=self.offload, fix="give zero=3")
-        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-            yield Problem("config", "must be a mapping with text keys", got=given)
+        if misshapen := tuple(mapping_problems("config", given)):
+            yield from misshapen
             return
         schema = installed_options.option_schema_of("deepspeed")
         managed = {f"{ZERO}.stage": "give zero= of the trainer"}
         for each in schema.problems(_flat(given), "deepspeed.initialize", managed):
-            yield Problem(each.path.replace("options", "config", 1), each.what, each.got, each.fix)
+            yield replace(each, path=each.path.replace("options", "config", 1))
 
 
 def _flat(config: Mapping[str, Any]) -> dict[str, Any]:

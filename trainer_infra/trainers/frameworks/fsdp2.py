@@ -50,13 +50,16 @@ class Fsdp2(CustomTrainer):
     def _framework_problems(self) -> Iterator[Problem]:
         tensor, processes = as_python(self.tensor_parallel), as_python(self.num_proc_per_node)
         if type(tensor) is not int or tensor < 1:
-            yield Problem("tensor_parallel", "must be a whole number from 1", got=tensor)
+            what = "must be a whole number from 1"
+            yield Problem("tensor_parallel", what, tensor, independent=True)
         elif type(processes) is int and processes % tensor and tensor % processes:
             what = f"does not divide the {processes} processes of a node"
             yield Problem("tensor_parallel", what, got=tensor)
         if self.precision is not None and self.precision not in PRECISIONS:
             fix = option_schema.nearest(str(self.precision), PRECISIONS)
-            yield Problem("precision", "is none to compute in", got=self.precision, fix=fix)
+            what = "is none to compute in"
+            yield Problem("precision", what, self.precision, fix, independent=True)
         for name in ("cpu_offload", "reshard_after_forward"):
             if not isinstance(getattr(self, name), bool):
-                yield Problem(name, "must be true or false", got=getattr(self, name))
+                what = "must be true or false"
+                yield Problem(name, what, getattr(self, name), independent=True)

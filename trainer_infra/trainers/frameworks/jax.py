@@ -45,6 +45,7 @@ class Jax(CustomTrainer):
             return
         for name, size in axes.items():
             if type(size) is not int or (size < 1 and size != -1):
-                yield Problem(f"axes.{name}", "must be a whole number from 1, or -1", got=size)
+                what = "must be a whole number from 1, or -1"
+                yield Problem(f"axes.{name}", what, size, independent=True)
         if list(axes.values()).count(-1) > 1:
             yield Problem("axes", "can have -1 only once", got=dict(axes))

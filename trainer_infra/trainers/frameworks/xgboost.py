@@ -4,7 +4,7 @@ Users construct it; the deploy room calls `pack`. The parameters are those of `x
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from typing_extensions import override
@@ -16,6 +16,7 @@ from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramewo
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import installed_options
 from trainer_infra.trainers.pods import pod_resources
+from trainer_infra.trainers.pods.pod_arguments import mapping_problems
 from trainer_infra.trainers.trainer import PackedProgram
 
 
@@ -44,11 +45,10 @@ class XGBoost(CustomTrainer):
 
     def _framework_problems(self) -> Iterator[Problem]:
         given = as_python(self.parameters) or {}
-        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-            yield Problem("parameters", "must be a mapping with text keys", got=given)
+        if misshapen := tuple(mapping_problems("parameters", given)):
+            yield from misshapen
         else:
             schema = installed_options.option_schema_of("xgboost")
             for each in schema.problems(given, "xgboost.train", {}):
-                path = each.path.replace("options", "parameters", 1)
-                yield Problem(path, each.what, each.got, each.fix)
+                yield replace(each, path=each.path.replace("options", "parameters", 1))
         yield from pod_resources.whole_number("rounds", as_python(self.rounds))

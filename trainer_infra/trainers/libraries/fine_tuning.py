@@ -61,17 +61,17 @@ def lora_problems(lora: Any, quantized: Sequence[str] = QUANTIZED) -> Iterator[P
         return
     known = LoraArgs.__annotations__
     if not isinstance(lora, Mapping):
-        yield Problem("lora", "must be a mapping", got=lora, fix='give {"r": 8}')
+        yield Problem("lora", "must be a mapping", lora, 'give {"r": 8}', independent=True)
         return
     for name in lora:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, 1)
             fix = f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
-            yield Problem(f"lora.{name}", "is not known", fix=fix)
+            yield Problem(f"lora.{name}", "is not known", fix=fix, independent=True)
     quantize = lora.get("quantize")
     if quantize is not None and quantize not in quantized:
         fix = f"use {' or '.join(quantized)}"
-        yield Problem("lora.quantize", "is no such precision", got=quantize, fix=fix)
+        yield Problem("lora.quantize", "is no such precision", quantize, fix, independent=True)
 
 
 def lora_settings(lora: Any, options: Mapping[str, str]) -> Iterator[ProgramSetting]:

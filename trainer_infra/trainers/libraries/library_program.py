@@ -5,15 +5,15 @@ Called by `trl`, `llama_factory` and `unsloth`. The launcher in the pod (`in_pod
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
 from trainer_infra.trainers.pods import pod_library
-from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
+from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments, mapping_problems
 from trainer_infra.trainers.trainer import PackedProgram
 
 
@@ -73,8 +73,8 @@ class LibraryProgram:
 
     def _problems(self, given: Any) -> Iterator[Problem]:
         yield from setting_problems(self.schema, self.settings, self.name)
-        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-            yield Problem("options", "must be a mapping with text keys", got=given)
+        if misshapen := tuple(mapping_problems("options", given)):
+            yield from misshapen
             return
         yield from self.schema.problems(given, self.name, managed_options(self.settings))
 
@@ -88,7 +88,7 @@ def setting_problems(
             continue
         for problem in schema.problems({each.option: each.value}, program, {}):
             rest = problem.path.removeprefix(f"options.{each.option}")
-            yield Problem(each.field + rest, problem.what, problem.got, problem.fix)
+            yield replace(problem, path=each.field + rest)
 
 
 def managed_options(settings: Iterable[ProgramSetting]) -> dict[str, str]:

@@ -12,8 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Self
 
-from trainer_infra.errors import Problem
+from trainer_infra.errors import Problem, independent
 from trainer_infra.json_values import JSONObject
+from trainer_infra.trainers.input import is_stand_in
 from trainer_infra.trainers.secret import Secret
 
 ARGPARSE: Final = "argparse"
@@ -85,9 +86,10 @@ class OptionSchema:
                 yield Problem(path, "is set by the trainer itself", fix=managed[name])
             elif name not in self.options:
                 what = f"{program} of {self.library} {self.version} has no such option"
-                yield Problem(path, what, got=value, fix=nearest(name, self.options))
+                fix = nearest(name, self.options)
+                yield Problem(path, what, got=value, fix=fix, independent=True)
             elif value is not None:
-                yield from _value_problems(path, self.options[name], value)
+                yield from independent(_value_problems(path, self.options[name], value))
 
     def command_line(self, given: Mapping[str, Any]) -> list[str]:
         """The options as the program reads them: judged ones, in the order given."""
@@ -97,7 +99,7 @@ class OptionSchema:
                 continue
             if self.style == CLICK:
                 line += _click_words(name.replace("_", "-"), value)
-            elif self.options[name].many:
+            elif self.options[name].many and isinstance(value, list | tuple):
                 line += [f"--{name}", *map(_text, value)]
             else:
                 line.append(f"--{name}={_text(value)}")
@@ -128,7 +130,7 @@ def nearest(name: str, known: Collection[str]) -> str:
 
 
 def _value_problems(path: str, option: Option, value: Any) -> Iterator[Problem]:
-    if not option.many:
+    if not option.many or is_stand_in(value):
         yield from _one_problem(path, option, value)
     elif not isinstance(value, list | tuple) or not value:
         yield Problem(path, "must be a list with something in it", got=_shown(value))
@@ -138,6 +140,8 @@ def _value_problems(path: str, option: Option, value: Any) -> Iterator[Problem]:
 
 
 def _one_problem(path: str, option: Option, value: Any) -> Iterator[Problem]:
+    if is_stand_in(value):
+        return
     if isinstance(value, Secret):
         fix = "pass it in env, under the variable that the library reads"
         yield Problem(path, "a program's options can be read by anyone", fix=fix)

@@ -26,7 +26,7 @@ from trainer_infra.trainers.libraries.library_program import (
 )
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
 from trainer_infra.trainers.pods import pod_library
-from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
+from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments, mapping_problems
 from trainer_infra.trainers.trainer import PackedTrainer
 
 Recipe: TypeAlias = Literal[
@@ -129,7 +129,8 @@ class TorchTune(PythonPodArguments):
             yield Problem("config", "belongs to a recipe, and none is given", fix="give recipe=")
         if self.recipe is not None and self.recipe not in RECIPES:
             fix = option_schema.nearest(str(self.recipe), RECIPES)
-            yield Problem("recipe", "is none of torchtune's that train", self.recipe, fix)
+            what = "is none of torchtune's that train"
+            yield Problem("recipe", what, self.recipe, fix, independent=True)
         elif self.recipe is not None:
             known = (
                 installed_options.option_schema_of(f"torchtune-{self.recipe}")
@@ -194,8 +195,8 @@ def _option_problems(
     by_runtime: bool,
 ) -> Iterator[Problem]:
     """What is wrong with the items; below a component of the user's own choice anything goes."""
-    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-        yield Problem("options", "must be a mapping with text keys", got=given)
+    if misshapen := tuple(mapping_problems("options", given)):
+        yield from misshapen
         return
     managed = {**managed_options(settings), "config": "give config= of the trainer"}
     if by_runtime:

@@ -54,7 +54,9 @@ class Trl(FineTuningArguments):
         """
         if self.method not in METHODS:
             fix = option_schema.nearest(str(self.method), METHODS)
-            raise InvalidInput([Problem("method", "is none of TRL's", got=self.method, fix=fix)])
+            raise InvalidInput(
+                [Problem("method", "is none of TRL's", self.method, fix, independent=True)]
+            )
         if problems := tuple(lora_problems(as_python(self.lora))):
             raise InvalidInput(problems)
         name, module = f"trl {self.method}", f"trl.scripts.{self.method}"

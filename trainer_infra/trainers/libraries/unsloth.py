@@ -68,7 +68,7 @@ class Unsloth(FineTuningArguments):
         for name in ("num_nodes", "num_proc_per_node"):
             if as_python(getattr(self, name)) not in {None, 1}:
                 what, fix = "must be 1: Unsloth trains in one process", "leave it out"
-                yield Problem(name, what, got=getattr(self, name), fix=fix)
+                yield Problem(name, what, getattr(self, name), fix, independent=True)
 
     def _settings(self) -> Iterator[ProgramSetting]:
         lora = as_python(self.lora)

@@ -10,7 +10,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers import volume_address
 from trainer_infra.trainers.array_values import as_python
@@ -52,10 +52,11 @@ class PodArguments:
         """What is wrong with them, in the order of the fields."""
         for path in ("num_nodes", "num_proc_per_node"):
             yield from pod_resources.whole_number(path, as_python(getattr(self, path)))
-        yield from pod_resources.resource_problems(as_python(self.resources_per_node) or {})
-        yield from env_and_args.env_problems(as_python(self.env) or {})
+        resources, env = as_python(self.resources_per_node) or {}, as_python(self.env) or {}
+        yield from independent(pod_resources.resource_problems(resources))
+        yield from independent(env_and_args.env_problems(env))
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
-            yield Problem("image", "must be an image's name", got=self.image)
+            yield Problem("image", "must be an image's name", got=self.image, independent=True)
 
     def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
         """`spec.trainer` in wire form, with the arguments of its program."""
@@ -113,31 +114,33 @@ class PythonPodArguments(PodArguments):
             if path == "packages" and isinstance(value, str | os.PathLike):
                 continue
             if value is not None and not isinstance(value, list | tuple):
-                yield Problem(path, "must be a list of texts", got=value)
+                yield Problem(path, "must be a list of texts", got=value, independent=True)
 
     @override
     def pod_problems(self) -> Iterator[Problem]:
         """What is wrong with them, in the order of the fields."""
         yield from PodArguments.pod_problems(self)
-        yield from file_mounts.file_problems(as_python(self.files) or {})
+        yield from independent(file_mounts.file_problems(as_python(self.files) or {}))
         given, indexes = as_python(self.packages), as_python(self.pip_index_urls) or ()
         if isinstance(given, list | tuple):
-            yield from packages.requirement_problems(
+            lines = [
                 packages.RequirementLine(each, f"packages[{index}]")
                 for index, each in enumerate(given)
-            )
+            ]
+            yield from independent(packages.requirement_problems(lines))
         yield from packages.index_problems(indexes, is_needed=bool(given))
         yield from packages.wheel_house_problems(
             self.wheel_house, is_needed=bool(given), has_indexes=bool(indexes)
         )
         if self.packages_at is not None:
-            yield from volume_address.address_problems("packages_at", self.packages_at)
+            address = volume_address.address_problems("packages_at", self.packages_at)
+            yield from independent(address)
         try:
-            lines = self._package_lines()
+            installed = self._package_lines()
         except InvalidInput as error:
             yield from error.problems
         else:
-            yield from packages.image_problems(as_python(self.image_has_packages), lines)
+            yield from packages.image_problems(as_python(self.image_has_packages), installed)
 
     def code(
         self,
@@ -209,4 +212,4 @@ def mapping_problems(path: str, value: Any) -> Iterator[Problem]:
     if value is None:
         return
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        yield Problem(path, "must be a mapping with text keys", got=value)
+        yield Problem(path, "must be a mapping with text keys", got=value, independent=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from trainer_infra.api import quantity
 from trainer_infra.errors import Problem
+from trainer_infra.trainers.input import is_stand_in
 
 SHORT: Final = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
 VERBATIM: Final = frozenset({"requests", "limits", "claims"})
@@ -16,8 +17,10 @@ VERBATIM: Final = frozenset({"requests", "limits", "claims"})
 
 def whole_number(path: str, value: Any) -> Iterator[Problem]:
     """A count that is none."""
-    if value is not None and (type(value) is not int or value < 1):
-        yield Problem(path, "must be a whole number from 1", got=value)
+    if value is None or is_stand_in(value):
+        return
+    if type(value) is not int or value < 1:
+        yield Problem(path, "must be a whole number from 1", got=value, independent=True)
 
 
 def resource_requirements(resources: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,7 +52,7 @@ def resource_problems(resources: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(path, "is not an amount", got=amount, fix=fix)
         elif isinstance(amount, float) and not math.isfinite(amount):
             yield Problem(path, "is not an amount", got=amount, fix="give a finite number")
-        elif isinstance(amount, str) and not _is_quantity(amount):
+        elif isinstance(amount, str) and not is_stand_in(amount) and not _is_quantity(amount):
             meant = quantity.nearest_quantity(amount)
             fix = f"did you mean {meant}?" if meant else ""
             yield Problem(path, f"must be {quantity.WORDS}", got=amount, fix=fix)
