@@ -131,7 +131,7 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
         raise InvalidInput(misshapen)
     secrets: dict[str, Any] = {}
     code: JSONObject | None = None
-    unfit = [*independent(_unfit(_wire(job.initializer), "initializer"))]
+    unfit = [*_unfit(_wire(job.initializer), "initializer")]
     if is_trainer(job.trainer):
         packed = _packed(job.trainer, [*unfit, *_unfit_runtime(job)])
         trainer: Any = packed.trainer
@@ -242,4 +242,4 @@ def _unfit(value: Any, path: str) -> Iterator[Problem]:
     """Secret variables whose value is no text."""
     for place, leaf in json_leaves(value):
         if isinstance(leaf, Secret):
-            yield from leaf.problems(path_text(("spec", path, *place)))
+            yield from independent(leaf.problems(path_text(("spec", path, *place))))
