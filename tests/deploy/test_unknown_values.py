@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 import pulumi
+import pytest
 
 from trainer_infra import Trl
 from trainer_infra.deploy import outputs
@@ -81,8 +82,17 @@ def test_a_secret_that_is_not_known_stays_a_secret() -> None:
     assert result(given, lambda plain: {"spec": isinstance(plain["token"], Secret)}) == (True, True)
 
 
-def test_nothing_is_known_where_no_result_can_be_made_of_it() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        pulumi.RunError("numNodes must be a whole number"),
+        KeyError(UNKNOWN),
+        AttributeError("'str' object has no attribute 'items'"),
+    ],
+    ids=repr,
+)
+def test_nothing_is_known_where_no_result_can_be_made_of_it(error: Exception) -> None:
     def refused(_plain: Any) -> Mapping[str, Any]:
-        raise pulumi.RunError("numNodes must be a whole number")
+        raise error
 
     assert result(lambda: {"numNodes": output(None, known=False)}, refused) == (False, None)

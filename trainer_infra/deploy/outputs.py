@@ -91,7 +91,7 @@ def open_outputs(
             return then(plain)
         try:
             return {key: _unknown_whole(each) for key, each in then(plain).items()}
-        except (pulumi.RunError, TypeError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001  a trainer of a third party may fail in any way
             if isinstance(error, InputRefusal) and error.certain:
                 raise InputRefusal(error.certain) from None
             # It may be the stand-in that does not suit; the deployment tells.

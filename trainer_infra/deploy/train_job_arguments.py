@@ -107,10 +107,9 @@ class Arguments:
         """The arguments as plain structures, a trainer as its own arguments."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         if is_trainer(self.trainer):
-            own = fields(self.trainer)
-            values["trainer"] = {
-                PACKABLE: {each.name: getattr(self.trainer, each.name) for each in own}
-            }
+            # Those that its constructor does not take, it computes itself.
+            own = [each.name for each in fields(self.trainer) if each.init]
+            values["trainer"] = {PACKABLE: {each: getattr(self.trainer, each) for each in own}}
         return values
 
     def with_values(self, values: JSONObject) -> Self:
