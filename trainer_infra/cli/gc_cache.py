@@ -25,8 +25,8 @@ COLUMNS: Final = (
 )
 
 
-def collect(older_than: float | None, *, confirmed: bool) -> int:
-    """List the environments that no run uses, ask, and remove them; the exit code.
+def collect(older_than: float | None, *, confirmed: bool) -> None:
+    """List the environments that no run uses, ask, and remove them.
 
     Args:
         older_than: only those that were last used this many seconds ago; None for all.
@@ -43,13 +43,13 @@ def collect(older_than: float | None, *, confirmed: bool) -> int:
         typer.echo(
             f"there is no environment in {packages.environments_home()} that no run uses{since}"
         )
-        return 0
+        return
     typer.echo(f"environments in {packages.environments_home()} that no run uses{since}:")
     typer.echo("\n".join(_table(unused, screen.screen_of_stdout())))
     if not confirmed and not typer.confirm(f"Delete {len(unused)}?"):
         typer.echo("nothing is deleted")
-        return 0
-    return _remove(unused)
+        return
+    _remove(unused)
 
 
 def _table(unused: Sequence[PythonEnvironment], shown: Screen) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _table(unused: Sequence[PythonEnvironment], shown: Screen) -> Iterator[str]:
     return table.table_lines(COLUMNS, rows, shown)
 
 
-def _remove(unused: Sequence[PythonEnvironment]) -> int:
+def _remove(unused: Sequence[PythonEnvironment]) -> None:
     paths = [each.path for each in unused]
     size, freed = sum(map(disk_use.size_of, paths)), disk_use.bytes_freed(paths)
     gone = []
@@ -83,4 +83,3 @@ def _remove(unused: Sequence[PythonEnvironment]) -> int:
             f"{disk_use.size_text(shared)} of their files stay, in uv's cache or in other environments; "
             "`uv cache clean` empties that cache"
         )
-    return 0

@@ -182,9 +182,9 @@ def gc(
             raise typer.BadParameter(
                 "--cache is about this machine, it takes --older-than and --yes"
             )
-        code = gc_cache.collect(older_than, confirmed=yes)
+        gc_cache.collect(older_than, confirmed=yes)
         gc_code.collect(older_than, confirmed=yes)
-        raise typer.Exit(code)
+        return
     if stack:
         from trainer_infra.cli import gc_stack
 
