@@ -24,6 +24,7 @@ def problems(runtime: Any, **initializer: Any) -> list[str]:
         ("data/words.csv", "is no URI, got 'data/words.csv'; write it as scheme://place/path"),
         ("s3:///data", "names nothing after s3://, got 's3:///data'; write s3://BUCKET/FOLDER"),
         ("htps://user:planted@host/data", "has the unknown scheme htps://; did you mean https://?"),
+        ("https://user:planted@host/data", "has credentials in it, and everybody who may read the TrainJob sees"),
         ("htps://host/data?sig=planted", "has the unknown scheme htps://; did you mean https://?"),
     ],
 )  # fmt: skip

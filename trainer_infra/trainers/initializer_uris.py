@@ -4,6 +4,8 @@ An initializer of another image may know other schemes, so its URI is its own af
 `deploy.operations.rendering`. Pure.
 """
 
+from collections.abc import Iterator
+
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.catalog import initializers
 from trainer_infra.errors import Problem
@@ -15,18 +17,28 @@ from trainer_infra.json_values import JSONObject
 def unreadable_uris(job: JSONObject, runtime: Runtime) -> tuple[Problem, ...]:
     """A problem for each `storageUri` of a TrainJob in wire form that its runtime's initializer refuses."""
     given = job["spec"].get("initializer") or {}
-    found = []
+    found: list[Problem] = []
     for name, field in initializers.ROLES.items():
         uri = str((given.get(field) or {}).get("storageUri") or "")
         if uri and _is_ours(runtime, name):
-            try:
-                parse_uri(uri)
-            except DownloadFailure as failure:
-                path = f"spec.initializer.{field}.storageUri"
-                # It may hold a password, or a signature in its query.
-                got = None if {"@", "?"} & set(uri) else uri
-                found.append(Problem(path, failure.cause, got=got, fix=failure.remedy))
+            found += _problems(f"spec.initializer.{field}.storageUri", uri)
     return tuple(found)
+
+
+def _problems(path: str, text: str) -> Iterator[Problem]:
+    try:
+        uri = parse_uri(text)
+    except DownloadFailure as failure:
+        # It may hold a password, or a signature in its query.
+        got = None if {"@", "?"} & set(text) else text
+        yield Problem(path, failure.cause, got=got, fix=failure.remedy)
+        return
+    if uri.scheme == "https" and "@" in uri.authority:
+        what = "has credentials in it, and everybody who may read the TrainJob sees them"
+        fix = (
+            "set HTTP_USERNAME and HTTP_PASSWORD in the initializer's env, the password as a Secret"
+        )
+        yield Problem(path, what, fix=fix)
 
 
 def _is_ours(runtime: Runtime, name: str) -> bool:

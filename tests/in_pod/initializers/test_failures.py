@@ -139,7 +139,7 @@ CASES = {
     ),
     "private web file": Case(
         "https://{web}/private: the server answered 403: it wants other credentials; "
-        "set ACCESS_TOKEN to a token for it, or sign the URL anew",
+        "set ACCESS_TOKEN, or HTTP_USERNAME and HTTP_PASSWORD, or sign the URL anew",
         {"STORAGE_URI": "https://{web}/private?X-Amz-Signature=secret-signature"},
     ),
     "web folder": Case(

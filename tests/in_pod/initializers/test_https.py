@@ -1,8 +1,10 @@
 """https:// against a web server with TLS."""
 
+import base64
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,8 @@ from tests.in_pod.initializers.test_s3 import MIB, noise
 from tests.in_pod.initializers.web_server import Answer, WebServer, range_answer
 
 CONTENT = noise(40 * MIB)
+USER = base64.b64encode("anna:wörd-of-hers".encode()).decode()
+GOOD = ("Bearer token-of-mine", f"Basic {USER}")
 
 
 class Files:
@@ -24,7 +28,7 @@ class Files:
     def answer(self, path: str, headers: Mapping[str, str]) -> Answer:
         if path.startswith("/elsewhere"):
             return Answer(302, headers={"Location": f"{self.url}/big%20file.bin?from=there"})
-        if path.startswith("/private") and headers.get("Authorization") != "Bearer token-of-mine":
+        if path.startswith("/private") and headers.get("Authorization") not in GOOD:
             return Answer(401)
         if path.startswith("/empty"):
             return range_answer(b"", headers)
@@ -96,6 +100,16 @@ def test_a_fragment_is_a_checksum(file: Initializer, web: WebServer) -> None:
 def test_a_token_opens_what_is_private(file: Initializer, web: WebServer) -> None:
     file.run(STORAGE_URI=f"{web.url}/private/x.bin", ACCESS_TOKEN="token-of-mine")
     assert file.files() == {"x.bin": CONTENT}
+
+
+def test_a_user_with_a_password_opens_what_is_private(file: Initializer, web: WebServer) -> None:
+    known: dict[str, Any] = {"STORAGE_URI": f"{web.url}/private/x.bin", "HTTP_USERNAME": "anna"}
+    refused = file.run(1, **known, HTTP_PASSWORD="another-word")
+    assert "it wants other credentials" in refused.errors
+    opened = file.run(**known, HTTP_PASSWORD="wörd-of-hers")
+    assert file.files() == {"x.bin": CONTENT}
+    assert "word" not in refused.errors + refused.output
+    assert "wörd" not in opened.output
 
 
 def test_a_signed_url_is_the_same_file_when_it_is_signed_anew_and_never_shown(

@@ -5,6 +5,7 @@ Called by `schemes`, by name. A fragment `#sha256=<hex>` is a checksum, as pip h
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -60,8 +61,7 @@ class WebSource(FileSource):
         if uri.fragment and not is_checksum(self.checksum):
             cause = f"has the fragment #{uri.fragment}, which is no checksum"
             raise DownloadFailure(self.shown, cause, "write #sha256= and 64 hexadecimal digits")
-        token = settings.variable("ACCESS_TOKEN")
-        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.headers = _authorization(settings)
         self.client = new_client()
 
     @override
@@ -106,7 +106,7 @@ class WebSource(FileSource):
 
     def _refused(self, answer: httpx2.Response) -> DownloadFailure:
         if answer.status_code in {401, 403}:
-            remedy = "set ACCESS_TOKEN to a token for it, or sign the URL anew"
+            remedy = "set ACCESS_TOKEN, or HTTP_USERNAME and HTTP_PASSWORD, or sign the URL anew"
             cause = f"the server answered {answer.status_code}: it wants other credentials"
             return DownloadFailure(self.shown, cause, remedy)
         if answer.status_code in {404, 410}:
@@ -114,3 +114,12 @@ class WebSource(FileSource):
                 self.shown, "there is no such file", "see whether the URI is right"
             )
         return refused(answer, self.shown)
+
+
+def _authorization(settings: InitializerSettings) -> dict[str, str]:
+    """The header of who asks: a token, or a user with a password (RFC 7617); none for anybody."""
+    if token := settings.variable("ACCESS_TOKEN"):
+        return {"Authorization": f"Bearer {token}"}
+    user, password = settings.variable("HTTP_USERNAME"), settings.variable("HTTP_PASSWORD")
+    basic = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {basic}"} if user else {}
