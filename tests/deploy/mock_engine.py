@@ -25,7 +25,7 @@ class MockEngine(mocks.Mocks):
 
 
 def unknown() -> Any:
-    """An Output that only the deployment will tell; to be called by the program."""
+    """An Output that only the deployment will tell; inside a program, which has an event loop."""
 
     async def given(what: Any) -> Any:
         return what
