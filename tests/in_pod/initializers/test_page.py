@@ -17,6 +17,7 @@ from trainer_infra.in_pod.initializers.schemes import SCHEMES
 from trainer_infra.in_pod.initializers.settings import TARGETS, read_settings
 from trainer_infra.in_pod.initializers.sources.pvc import CLAIMS
 from trainer_infra.in_pod.initializers.storage_uri import parse_uri
+from trainer_infra.rules.data.token_reference import TokenReference
 
 PAGE = page.ROOT / "docs" / "data-and-models.md"
 TEXT = PAGE.read_text()
@@ -42,6 +43,13 @@ def test_a_variable_is_read(row: list[str]) -> None:
     assert schemes <= set(SCHEMES)
     for name in page.codes(row[0]):
         assert f'"{name}"' in CODE or f"{name}=" in CODE or name in OF_LIBRARIES
+
+
+def test_the_policy_knows_every_variable_with_a_secret() -> None:
+    names = {each for row in VARIABLES for each in page.codes(row[0])}
+    secret = {each for each in names if each.endswith(("_KEY", "PASSWORD", "_TOKEN"))}
+    assert len(secret) > 5
+    assert secret <= set(TokenReference().env)
 
 
 @pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row[0])

@@ -21,8 +21,12 @@ class TokenReference(Parameters):
         "AWS_SESSION_TOKEN",
         "HF_TOKEN",
         "HUGGING_FACE_HUB_TOKEN",
+        "HTTP_PASSWORD",
+        "REGISTRY_PASSWORD",
+        "AZURE_STORAGE_ACCOUNT_KEY",
+        "AZURE_STORAGE_SAS_KEY",
     )
-    """Variables that hold a token or key."""
+    """Variables that hold a token, a password or a key."""
 
 
 _USER: Final = re.compile(r"://[^/?#@]*:[^/?#@]+@")
