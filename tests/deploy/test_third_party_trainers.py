@@ -31,7 +31,9 @@ class SizedTrainer(PodArguments):
         return PackedTrainer(None, command | self.spec_trainer(), self.secret_data())
 
 
-@pytest.mark.parametrize("size", ["small", lambda: pulumi.Output.from_input("small")], ids=repr)
+@pytest.mark.parametrize(
+    "size", ["small", lambda: pulumi.Output.from_input("small")], ids=["plain", "output"]
+)
 def test_a_field_that_a_trainer_computes_is_computed_of_the_opened_values(
     engine: MockEngine, size: str | Callable[[], Any]
 ) -> None:
