@@ -89,6 +89,10 @@ MISTAKES: dict[str, tuple[Callable[[], JSON], str]] = {
         },
         "parameters.eta_rate: xgboost.train of xgboost",
     ),
+    "nodes of Unsloth": (
+        lambda: {"trainer": given.Unsloth(dataset="org/rows", model=unknown(), num_nodes=2)},
+        "num_nodes: must be 1: Unsloth trains in one process, got 2",
+    ),
     "rounds of XGBoost": (
         lambda: {
             "trainer": given.XGBoost(train, parameters={"max_depth": unknown()}, rounds=0),
