@@ -24,13 +24,18 @@ class MockEngine(mocks.Mocks):
         return {}, None
 
 
-def unknown() -> Any:
-    """An Output that only the deployment will tell; inside a program, which has an event loop."""
+def output(value: Any, *, known: bool, secret: bool = False) -> pulumi.Output[Any]:
+    """An Output as the engine gives it; inside a program, which has an event loop."""
 
     async def given(what: Any) -> Any:
         return what
 
-    return pulumi.Output(given(set()), given(None), given(False))
+    return pulumi.Output(given(set()), given(value), given(known), given(secret))
+
+
+def unknown() -> Any:
+    """An Output that only the deployment will tell."""
+    return output(None, known=False)
 
 
 def constructed(make: Any) -> None:

@@ -8,17 +8,11 @@ from typing import Any
 import pulumi
 import pytest
 
+from tests.deploy.mock_engine import output
 from trainer_infra import Trl
 from trainer_infra.deploy import outputs
 from trainer_infra.trainers.input import UNKNOWN
 from trainer_infra.trainers.secret import Secret
-
-
-def output(value: Any, *, known: bool, secret: bool = False) -> pulumi.Output[Any]:
-    async def given(what: Any) -> Any:
-        return what
-
-    return pulumi.Output(given(set()), given(value), given(known), given(secret))
 
 
 def result(value: Any, then: Callable[[Any], Mapping[str, Any]]) -> tuple[bool, Any]:

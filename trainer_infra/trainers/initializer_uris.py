@@ -12,6 +12,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.storage_uri import parse_uri
 from trainer_infra.json_values import JSONObject
+from trainer_infra.trainers import volume_address
 
 
 def unreadable_uris(job: JSONObject, runtime: Runtime) -> tuple[Problem, ...]:
@@ -33,7 +34,7 @@ def _problems(path: str, text: str) -> Iterator[Problem]:
         got = None if {"@", "?"} & set(text) else text
         yield Problem(path, failure.cause, got=got, fix=failure.remedy)
         return
-    if uri.scheme == "https" and "@" in uri.authority:
+    if uri.scheme == "https" and volume_address.has_credentials(text):
         what = "has credentials in it, and everybody who may read the TrainJob sees them"
         fix = (
             "set HTTP_USERNAME and HTTP_PASSWORD in the initializer's env, the password as a Secret"

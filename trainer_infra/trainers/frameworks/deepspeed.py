@@ -4,7 +4,7 @@ Users construct it; the deploy room calls `pack`. ZeRO: Rajbhandari et al. 2020,
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, Literal, get_args
 
 from typing_extensions import override
@@ -72,8 +72,7 @@ class DeepSpeed(CustomTrainer):
             return
         schema = installed_options.option_schema_of("deepspeed")
         managed = {f"{ZERO}.stage": "give zero= of the trainer"}
-        for each in schema.problems(_flat(given), "deepspeed.initialize", managed):
-            yield replace(each, path=each.path.replace("options", "config", 1))
+        yield from schema.problems(_flat(given), "deepspeed.initialize", managed, "config")
 
 
 def _flat(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import installed_options
-from trainer_infra.trainers.pods.pod_arguments import mapping_problems
 from trainer_infra.trainers.trainer import PackedProgram
 
 _MANAGED: Final = {"output_dir": "give output= of the trainer"}
@@ -44,8 +43,5 @@ class HuggingFaceTrainer(CustomTrainer):
         return framework.packed(self, self._framework_problems(given))
 
     def _framework_problems(self, given: Any) -> Iterator[Problem]:
-        if misshapen := tuple(mapping_problems("options", given)):
-            yield from misshapen
-            return
         schema = installed_options.option_schema_of("hugging-face")
         yield from schema.problems(given, "TrainingArguments", _MANAGED)

@@ -4,7 +4,7 @@ Users construct it; the deploy room calls `pack`. The parameters are those of `x
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from typing_extensions import override
@@ -16,7 +16,6 @@ from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramewo
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import installed_options
 from trainer_infra.trainers.pods import pod_resources
-from trainer_infra.trainers.pods.pod_arguments import mapping_problems
 from trainer_infra.trainers.trainer import PackedProgram
 
 
@@ -44,11 +43,7 @@ class XGBoost(CustomTrainer):
         return framework.packed(self, self._framework_problems())
 
     def _framework_problems(self) -> Iterator[Problem]:
+        schema = installed_options.option_schema_of("xgboost")
         given = as_python(self.parameters) or {}
-        if misshapen := tuple(mapping_problems("parameters", given)):
-            yield from misshapen
-        else:
-            schema = installed_options.option_schema_of("xgboost")
-            for each in schema.problems(given, "xgboost.train", {}):
-                yield replace(each, path=each.path.replace("options", "parameters", 1))
+        yield from schema.problems(given, "xgboost.train", {}, "parameters")
         yield from pod_resources.whole_number("rounds", as_python(self.rounds))

@@ -13,7 +13,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
 from trainer_infra.trainers.pods import pod_library
-from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments, mapping_problems
+from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 from trainer_infra.trainers.trainer import PackedProgram
 
 
@@ -73,9 +73,6 @@ class LibraryProgram:
 
     def _problems(self, given: Any) -> Iterator[Problem]:
         yield from setting_problems(self.schema, self.settings, self.name)
-        if misshapen := tuple(mapping_problems("options", given)):
-            yield from misshapen
-            return
         yield from self.schema.problems(given, self.name, managed_options(self.settings))
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 from trainer_infra.errors import Problem, independent
 from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers.input import is_stand_in
+from trainer_infra.trainers.pods.pod_arguments import mapping_problems
 from trainer_infra.trainers.secret import Secret
 
 ARGPARSE: Final = "argparse"
@@ -71,17 +72,21 @@ class OptionSchema:
         return cls(record["library"], record["version"], options, style)
 
     def problems(
-        self, given: Mapping[str, Any], program: str, managed: Mapping[str, str]
+        self, given: Any, program: str, managed: Mapping[str, str], field: str = "options"
     ) -> Iterator[Problem]:
         """What the program would not take.
 
         Args:
-            given: option to value; one of None is left out.
+            given: option to value, as the user gave it; one of None is left out.
             program: as a sentence names it: `trl sft`.
             managed: options that the trainer sets itself, and what to give instead.
+            field: of the trainer that has them.
         """
+        if misshapen := tuple(mapping_problems(field, given)):
+            yield from misshapen
+            return
         for name, value in given.items():
-            path = f"options.{name}"
+            path = f"{field}.{name}"
             if name in managed:
                 yield Problem(path, "is set by the trainer itself", fix=managed[name])
             elif name not in self.options:

@@ -5,6 +5,7 @@ Called by `hf`, `https`, `oci` and `registry_credentials`. Redirects are followe
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -21,6 +22,11 @@ POOL = 64
 """Connections that are kept: more than `download` uses."""
 MAY_PASS = {408, 425, 429, 500, 502, 503, 504}
 PARTIAL, WHOLE, CHANGED = 206, 200, 412
+
+
+def basic_user(name: str, password: str) -> str:
+    """Who asks, as HTTP's Basic has it (RFC 7617)."""
+    return base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
 def new_client() -> httpx2.Client:

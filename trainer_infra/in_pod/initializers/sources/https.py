@@ -5,7 +5,6 @@ Called by `schemes`, by name. A fragment `#sha256=<hex>` is a checksum, as pip h
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -26,6 +25,7 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     PARTIAL,
     WHOLE,
     asked,
+    basic_user,
     new_client,
     range_header,
     read_range,
@@ -117,9 +117,8 @@ class WebSource(FileSource):
 
 
 def _authorization(settings: InitializerSettings) -> dict[str, str]:
-    """The header of who asks: a token, or a user with a password (RFC 7617); none for anybody."""
+    """The header of who asks: a token, or a user with a password; none for anybody."""
     if token := settings.variable("ACCESS_TOKEN"):
         return {"Authorization": f"Bearer {token}"}
     user, password = settings.variable("HTTP_USERNAME"), settings.variable("HTTP_PASSWORD")
-    basic = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return {"Authorization": f"Basic {basic}"} if user else {}
+    return {"Authorization": f"Basic {basic_user(user, password)}"} if user else {}

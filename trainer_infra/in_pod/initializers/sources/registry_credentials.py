@@ -6,7 +6,6 @@ DOCKER_CONFIG, which a pull secret is when it is mounted.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import threading
@@ -17,7 +16,7 @@ import httpx2
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
-from trainer_infra.in_pod.initializers.sources.http_ranges import asked, refused
+from trainer_infra.in_pod.initializers.sources.http_ranges import asked, basic_user, refused
 
 CREDENTIALS = "set REGISTRY_USERNAME and REGISTRY_PASSWORD, or mount a pull secret and name its folder in DOCKER_CONFIG"
 OTHER_NAMES = {"docker.io": ("https://index.docker.io/v1/",)}
@@ -90,8 +89,7 @@ class RegistryCredentials:
         """User and password as HTTP's Basic has them; empty where there are none."""
         name = self.settings.variable("REGISTRY_USERNAME")
         if name:
-            password = self.settings.variable("REGISTRY_PASSWORD")
-            return base64.b64encode(f"{name}:{password}".encode()).decode()
+            return basic_user(name, self.settings.variable("REGISTRY_PASSWORD"))
         folder = self.settings.variable("DOCKER_CONFIG") or str(Path.home() / ".docker")
         registry = self.settings.uri.authority
         names = (registry, f"https://{registry}", *OTHER_NAMES.get(registry, ()))
