@@ -1,5 +1,6 @@
 """A process that is killed half way, and the next one: what is on the disk is not transferred again."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -69,6 +70,28 @@ def test_small_files_that_are_whole_do_not_come_again(
     dataset.run(ENDPOINT=proxy.url)
     missing = sum(len(each) for each in files.values()) - there
     assert missing <= proxy.sent <= missing + 61 * HEADERS
+    assert dataset.files() == files
+
+
+def test_a_file_that_was_noted_and_not_moved_is_not_taken_for_what_stands_in_its_place(
+    dataset: Initializer, bucket: Path, proxy: CountingProxy
+) -> None:
+    files = write(bucket, {f"{number}.bin": noise(MIB + number) for number in range(60)})
+    proxy.hold_after(40 * MIB)
+    first = dataset.start(ENDPOINT=proxy.url)
+    proxy.wait_until_held()
+    kill(first)
+    state = dataset.target / ".trainer-infra"
+    lines = map(json.loads, (state / "journal").read_text().splitlines())
+    path, version, size, _ = next(
+        each["file"] for each in lines if "file" in each and each["file"][0] in dataset.files()
+    )
+    name = hashlib.sha256(f"{path}\0{version}".encode()).hexdigest()[:32]
+    (dataset.target / path).rename(state / "partial" / name)
+    (dataset.target / path).write_bytes(bytes(size))
+
+    proxy.release()
+    dataset.run(ENDPOINT=proxy.url)
     assert dataset.files() == files
 
 

@@ -131,7 +131,9 @@ class TargetFolder:
         kept = {
             each.path: each
             for each in known.files.values()
-            if _is_same(wanted.get(each.path), each, known) and self._is_intact(each, known)
+            if _is_same(wanted.get(each.path), each, known)
+            and not self.partial_path(wanted[each.path]).exists()
+            and self._is_intact(each, known)
         }
         parts = [
             each
@@ -162,11 +164,11 @@ class TargetFolder:
         """
         place = self.path / file.path
         self.make_folder(place.parent)
-        try:
-            self.partial_path(file).replace(place)
-        except IsADirectoryError:
-            raise folder_in_the_way(place) from None
+        if place.is_dir() and not place.is_symlink():
+            raise folder_in_the_way(place)
+        # A process that is killed before the move leaves the partial file, and so `begin` knows.
         self._append({"file": astuple(whole)})
+        self.partial_path(file).replace(place)
 
     def keep_file(self, whole: WholeFile) -> None:
         """Note that a file is about to be written, so that another input removes it."""
