@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,6 +42,11 @@ def pulumi_home(folder: Path) -> Path:
     return home
 
 
+def errors(output: str) -> str:
+    """The errors in what the CLI printed, each with the lines behind it: CI shows the end of a failure."""
+    return "\n".join(re.findall(r"^ *error: .*(?:\n.*){0,25}", output, re.MULTILINE))
+
+
 @dataclass
 class Stack:
     """One project folder with a stack."""
@@ -72,7 +78,7 @@ class Stack:
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
-        assert (process.returncode == 0) == ok, output
+        assert (process.returncode == 0) == ok, f"{output}\n{errors(output)}"
         return output
 
     def pulumi(self, *arguments: str) -> str:

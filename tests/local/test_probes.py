@@ -40,7 +40,8 @@ def ready(job: Job, within: float) -> bool:
     ],
 )
 def test_a_pod_is_ready_when_its_probe_passes(kind: dict[str, Any], expected: bool) -> None:
-    port = ports.free_port()
+    reserved = ports.reserve_port()
+    port = reserved.getsockname()[1]
     container = {
         "name": "node",
         "image": "none",
@@ -50,7 +51,8 @@ def test_a_pod_is_ready_when_its_probe_passes(kind: dict[str, Any], expected: bo
     command = [*python(SERVER), str(port)]
 
     within = 300 if expected else 2
-    assert ready(Job(command=command, pod={"containers": [container]}), within) is expected
+    with reserved:
+        assert ready(Job(command=command, pod={"containers": [container]}), within) is expected
 
 
 @pytest.mark.parametrize("probe", ["startupProbe", "livenessProbe"])

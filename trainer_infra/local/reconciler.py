@@ -6,6 +6,7 @@ has come.
 """
 
 import asyncio
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -73,7 +74,7 @@ class Reconciler:
         self._state = JobSetState()
         self._status: JSONObject = {}
         self._tries: list[PodTry] = []
-        self._ports: dict[int, int] = {}
+        self._ports: dict[int, socket.socket] = {}
         self._behaviour = Behaviour(plugin_registry.plugins_with(self._record["plugins"]))
         self._python: Mapping[str, str] | None = None
         self._waiting_for = ""
@@ -241,7 +242,7 @@ class Reconciler:
 
     def _start(self, start: Start) -> None:
         if start.attempt not in self._ports:
-            self._ports[start.attempt] = ports.free_port()
+            self._ports[start.attempt] = ports.reserve_port()
         manifest = pods.manifest(self._jobset or {}, start)
         log = self._folder.logs / f"{manifest['metadata']['name']}.log"
         data = run_folder.read_json(self._folder.secrets) or {}
@@ -262,7 +263,9 @@ class Reconciler:
             pod=manifest,
             sources=sources.object_sources(self._objects.values(), secret, data),
             network=network.loopback_network(
-                pods.host_names(run.name, spec), run.namespace, self._ports[start.attempt]
+                pods.host_names(run.name, spec),
+                run.namespace,
+                self._ports[start.attempt].getsockname()[1],
             ),
             machine={
                 **pod_environment.inherited_environment(),
