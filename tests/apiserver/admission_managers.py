@@ -24,6 +24,7 @@ from tools.cluster import apiserver, build, crds, jobset, kueue
 from tools.cluster.build import Program
 from tools.cluster.client import Client
 from tools.cluster.process import Process
+from trainer_infra.local.ports import reserved_port
 
 JSON = dict[str, Any]
 
@@ -84,7 +85,9 @@ def running() -> Iterator[Client]:
         address, kubeconfig = ending.enter_context(apiserver.running())
         client = ending.enter_context(Client(address))
         client.create("/api/v1/namespaces", {"metadata": {"name": kueue.NAMESPACE}})
-        ports = {each.program.name: _free_port() for each in (JOBSET, KUEUE)}
+        ports = {
+            each.program.name: ending.enter_context(reserved_port()) for each in (JOBSET, KUEUE)
+        }
         public, private = certificate.self_signed("webhooks")
         crds.install(client, tuple(_kueue_definitions(ports["kueue"], public)))
         for manager in (JOBSET, KUEUE):
@@ -161,13 +164,6 @@ def _resources(webhook: JSON) -> set[str]:
 
 def _reached(url: str, authority: bytes) -> JSON:
     return {"url": url, "caBundle": base64.b64encode(authority).decode()}
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def _listens(port: int) -> bool:

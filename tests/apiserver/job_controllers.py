@@ -4,7 +4,6 @@ JobSet's webhooks judge nothing here: what they default, a test writes.
 """
 
 import json
-import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from tests.kube import certificate
 from tests.kube.real_server import RealServer
 from tools.cluster import build, jobset, kubernetes
 from tools.cluster.process import Process
+from trainer_infra.local.ports import reserved_port
 
 _CONTROLLERS: Final = (
     "job-controller",
@@ -30,12 +30,13 @@ def controlling(server: RealServer) -> Iterator[None]:
         NotAvailable: One cannot be built.
     """
     with ExitStack() as ending:
-        for start in (_jobset, _jobs):
-            ending.callback(start(server).kill)
+        port = ending.enter_context(reserved_port())
+        ending.callback(_jobset(server, port).kill)
+        ending.callback(_jobs(server).kill)
         yield
 
 
-def _jobset(server: RealServer) -> Process:
+def _jobset(server: RealServer, port: int) -> Process:
     folder = server.folder / "jobset"
     folder.mkdir()
     pair = certificate.self_signed("jobset")
@@ -48,7 +49,7 @@ def _jobset(server: RealServer) -> Process:
         "metrics": {"bindAddress": "0"},
         "leaderElection": {"leaderElect": False},
         "internalCertManagement": {"enable": False},
-        "webhook": {"host": "127.0.0.1", "port": _free_port(), "certDir": str(folder)},
+        "webhook": {"host": "127.0.0.1", "port": port, "certDir": str(folder)},
     }
     file = folder / "configuration.yaml"
     file.write_text(json.dumps(configuration))
@@ -69,10 +70,3 @@ def _jobs(server: RealServer) -> Process:
     }
     program = str(build.built(kubernetes.program("kube-controller-manager")))
     return Process([program, *(f"--{name}={value}" for name, value in flags.items())], folder)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port

@@ -4,10 +4,9 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import aiohttp
 import psutil
 
 from tools.cluster.process import Process
+from trainer_infra.local.ports import reserved_port
 
 PROGRAM = Path(sys.executable).with_name("trainer-infra")
 LONGEST = 300.0
@@ -45,17 +45,19 @@ class ControllerProcess:
         self._variables = variables or {}
         self._process: Process | None = None
         self._port = 0
+        self._held = ExitStack()
 
     def start(self) -> None:
         """Begin, and do not wait."""
         if self._process is not None:
             self._process.kill()
-        self._port = _free_port()
+        self._held.close()
+        self._port, webhook = (self._held.enter_context(reserved_port()) for _ in range(2))
         self.starts += 1
         folder = self._folder / str(self.starts)
         folder.mkdir(parents=True)
         config = folder / "config.yaml"
-        config.write_text(json.dumps(self._configuration()))
+        config.write_text(json.dumps(self._configuration(webhook)))
         variables = [f"{key}={value}" for key, value in self._variables.items()]
         command = [str(PROGRAM), "controller", "--config", config, "--kubeconfig", self._kubeconfig]
         self._process = Process(["env", *variables, *map(str, command)], folder)
@@ -116,13 +118,13 @@ class ControllerProcess:
         """MiB of memory."""
         return psutil.Process(self.pid).memory_info().rss / 2**20
 
-    def _configuration(self) -> dict[str, Any]:
+    def _configuration(self, webhook: int) -> dict[str, Any]:
         value: dict[str, Any] = {
             "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
             "kind": "Configuration",
             "metrics": {"bindAddress": "0"},
             "health": {"healthProbeBindAddress": f"127.0.0.1:{self._port}"},
-            "webhook": {"host": "127.0.0.1", "port": _free_port()},
+            "webhook": {"host": "127.0.0.1", "port": webhook},
             "certManagement": {"enable": False},
         }
         if self._elects:
@@ -142,10 +144,3 @@ async def controller(
         yield made
     finally:
         made.kill()
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port

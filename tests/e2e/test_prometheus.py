@@ -13,10 +13,10 @@ from tests.conformance.implementations import BUILTIN
 from tests.e2e.jobs import eventually
 from tools.cluster import apiserver, prometheus
 from tools.cluster.client import Client
-from tools.cluster.kube_apiserver import reserved_port
 from tools.cluster.process import Process
 from tools.cluster.prometheus import Prometheus
 from trainer_infra import catalog
+from trainer_infra.local.ports import reserved_port
 from trainer_infra.platform import builtin_control_plane
 from trainer_infra.platform.trainer_dashboard import BUILTIN_PANELS
 

@@ -23,39 +23,38 @@ def listener(port: int) -> socket.socket:
 def same_choice(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Every supervisor tries the same ports in the same order; these are free now."""
     with ExitStack() as reserved:
-        free = [reserved.enter_context(ports.reserve_port()).getsockname()[1] for _ in range(3)]
+        free = [reserved.enter_context(ports.reserved_port()) for _ in range(3)]
     monkeypatch.setattr(random.SystemRandom, "sample", lambda *_: free)
     return free
 
 
 def test_two_supervisors_never_reserve_the_same_port(same_choice: list[int]) -> None:
-    with ports.reserve_port() as first, ports.reserve_port() as second:
-        chosen = [each.getsockname()[1] for each in (first, second)]
-    assert chosen == same_choice[:2]
+    with ports.reserved_port() as first, ports.reserved_port() as second:
+        assert [first, second] == same_choice[:2]
 
 
 def test_a_port_on_which_a_program_listens_is_not_reserved(same_choice: list[int]) -> None:
-    with listener(same_choice[0]), ports.reserve_port() as reserved:
-        assert reserved.getsockname()[1] == same_choice[1]
+    with listener(same_choice[0]), ports.reserved_port() as port:
+        assert port == same_choice[1]
 
 
 def test_the_pods_bind_the_port_while_it_is_reserved() -> None:
-    with ports.reserve_port() as reserved, listener(reserved.getsockname()[1]) as bound:
-        assert bound.getsockname()[1] == reserved.getsockname()[1]
+    with ports.reserved_port() as port, listener(port) as bound:
+        assert bound.getsockname()[1] == port
 
 
-def test_a_port_is_free_again_when_its_socket_is_closed(same_choice: list[int]) -> None:
+def test_a_port_is_free_again_afterwards(same_choice: list[int]) -> None:
     for _ in range(2):
-        with ports.reserve_port() as reserved:
-            assert reserved.getsockname()[1] == same_choice[0]
+        with ports.reserved_port() as port:
+            assert port == same_choice[0]
 
 
 def test_a_port_is_there_when_none_of_the_range_is_free(same_choice: list[int]) -> None:
     with ExitStack() as taken:
         for port in same_choice:
             taken.enter_context(listener(port))
-        with ports.reserve_port() as reserved:
-            assert reserved.getsockname()[1] not in (0, *same_choice)
+        with ports.reserved_port() as port:
+            assert port not in (0, *same_choice)
 
 
 @pytest.mark.skipif(not GIVEN_TO_ANY_PROGRAM.exists(), reason="the range of Linux")

@@ -40,19 +40,19 @@ def ready(job: Job, within: float) -> bool:
     ],
 )
 def test_a_pod_is_ready_when_its_probe_passes(kind: dict[str, Any], expected: bool) -> None:
-    reserved = ports.reserve_port()
-    port = reserved.getsockname()[1]
+    within = 300 if expected else 2
+    with ports.reserved_port() as port:
+        assert ready(job_with_server(kind, port), within) is expected
+
+
+def job_with_server(kind: dict[str, Any], port: int) -> Job:
     container = {
         "name": "node",
         "image": "none",
         "ports": [{"name": "http", "containerPort": port}],
         "readinessProbe": {**kind, "periodSeconds": 0.1},
     }
-    command = [*python(SERVER), str(port)]
-
-    within = 300 if expected else 2
-    with reserved:
-        assert ready(Job(command=command, pod={"containers": [container]}), within) is expected
+    return Job(command=[*python(SERVER), str(port)], pod={"containers": [container]})
 
 
 @pytest.mark.parametrize("probe", ["startupProbe", "livenessProbe"])

@@ -6,7 +6,6 @@ others see nothing: what they would write into a job, its test writes.
 
 import base64
 import json
-import socket
 import tempfile
 import urllib.error
 import urllib.request
@@ -22,6 +21,7 @@ from tests.kube import real_server
 from tests.kube.real_server import RealServer
 from tools.cluster import build, kubectl, kueue
 from tools.cluster.process import Process
+from trainer_infra.local.ports import reserved_port
 from trainer_infra.platform.kueue import FRAMEWORKS
 
 JSON = dict[str, Any]
@@ -71,7 +71,7 @@ def lone_cluster() -> Iterator[LoneCluster]:
         server = stack.enter_context(real_server.running())
         made = LoneCluster(server)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lone-kueue-")))
-        health, metrics, webhook = _free_ports()
+        health, metrics, webhook = (stack.enter_context(reserved_port()) for _ in range(3))
         made.create(*_installed(webhook))
         (folder / "certificates").mkdir()
         configuration = {
@@ -109,14 +109,6 @@ def _installed(port: int) -> Iterator[JSON]:
     metadata = {"name": "kueue-webhook-service", "namespace": kueue.NAMESPACE}
     spec = {"type": "ExternalName", "externalName": "localhost"}
     yield {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
-
-
-def _free_ports() -> tuple[int, int, int]:
-    with socket.socket() as one, socket.socket() as two, socket.socket() as three:
-        for each in (one, two, three):
-            each.bind(("127.0.0.1", 0))
-        first, second, third = (int(each.getsockname()[1]) for each in (one, two, three))
-        return first, second, third
 
 
 def _mount_certificate(cluster: LoneCluster, folder: Path) -> None:

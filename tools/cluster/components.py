@@ -29,6 +29,7 @@ from tools.cluster import (
 )
 from tools.cluster.daemon import Component
 from trainer_infra.errors import NotAvailable
+from trainer_infra.local.ports import reserved_port
 
 
 def _forwarder() -> Component:
@@ -90,6 +91,6 @@ def port() -> int:
     """The port on 127.0.0.1 that leads to the API server: a free one at first, then always that."""
     file = live.made() / "port"
     if not file.exists():
-        with kube_apiserver.reserved_port() as free:
+        with reserved_port() as free:
             live.write_private(file, str(free).encode())
     return int(file.read_text())

@@ -14,9 +14,9 @@ import httpx2
 
 from tools.cluster import build
 from tools.cluster.build import Program
-from tools.cluster.kube_apiserver import reserved_port
 from tools.cluster.process import Process
 from trainer_infra.keys.server_certificate import make_certificate
+from trainer_infra.local.ports import reserved_port
 
 REGISTRY: Final = Program(
     "registry", "distribution", "github.com/distribution/distribution/v3/cmd/registry"

@@ -8,10 +8,8 @@ cluster, which lives on in the cluster's network and is reached through forwarde
 """
 
 import secrets
-import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,6 +19,7 @@ from tools.cluster.client import Client, Unreachable
 from tools.cluster.daemon import Component
 from tools.cluster.namespaces import ADDRESS, SERVICES
 from tools.cluster.process import Process
+from trainer_infra.local.ports import reserved_port
 
 KUBE_APISERVER: Final = kubernetes.program("kube-apiserver")
 """What is built."""
@@ -123,7 +122,6 @@ def start(folder: Path, etcd: str) -> tuple[Process, Address]:
             "bind-address": "127.0.0.1",
             "advertise-address": "127.0.0.1",
             "secure-port": str(port),
-            "permit-port-sharing": "true",
             "cert-dir": str(folder / "certificates"),
             "endpoint-reconciler-type": "none",
         }
@@ -159,13 +157,3 @@ def serves(address: Address) -> bool:
             return all(client.get(path).status == 200 for path in paths)  # noqa: PLR2004  HTTP's OK
     except (Unreachable, ssl.SSLError):  # The server may still be writing its certificate.
         return False
-
-
-@contextmanager
-def reserved_port() -> Iterator[int]:
-    """A free port that only a program which shares it with us can take."""
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        yield port

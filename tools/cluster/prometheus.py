@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from tools.cluster import build
 from tools.cluster.build import Program
-from tools.cluster.kube_apiserver import reserved_port
 from tools.cluster.process import Process
+from trainer_infra.local.ports import reserved_port
 
 PROMETHEUS: Final = Program(
     "prometheus", "prometheus", "github.com/prometheus/prometheus/cmd/prometheus"

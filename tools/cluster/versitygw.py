@@ -12,8 +12,8 @@ from typing import Final
 
 from tools.cluster import build
 from tools.cluster.build import Program
-from tools.cluster.kube_apiserver import reserved_port
 from tools.cluster.process import Process
+from trainer_infra.local.ports import reserved_port
 
 VERSITYGW: Final = Program("versitygw", "versitygw", "github.com/versity/versitygw/cmd/versitygw")
 """What is built."""

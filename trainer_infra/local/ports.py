@@ -6,8 +6,8 @@
 import errno
 import random
 import socket
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from trainer_infra import names
@@ -16,41 +16,43 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.local import unsupported_fields
 from trainer_infra.local.network import LOOPBACK
 
-RANGE: Final = range(20_000, 32_768)
-"""Ports that no system gives to a program which asks for any: Linux begins at 32768, macOS at 49152."""
+RANGE: Final = range(20_000, 30_000)
+"""Ports that no system gives to a program which asks for any: Linux begins at 32768, macOS at 49152.
+
+Kubernetes' NodePorts begin at 30000: where this machine is a node, kube-proxy leads those elsewhere.
+"""
 TRIES: Final = 1000
 _TYPES: Final = {"TCP": socket.SOCK_STREAM, "UDP": socket.SOCK_DGRAM}
 
 
-def reserve_port() -> socket.socket:
-    """A port of the loopback interface for the pods of one attempt, which keep it until this socket is closed.
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A TCP port of the loopback interface for programs that bind it while this lasts.
 
-    Between the choice of a port and the first bind of it a pod imports its framework, which takes up to
-    a minute on a busy machine. Nothing takes the port meanwhile: the kernel gives none of `RANGE` to a
-    program that asks for any port, and each supervisor holds the UDP port of the number that it chose,
-    so another supervisor, of whichever user, chooses another one. The pods bind the TCP port.
+    Between the choice of a port and its first bind a pod imports its framework, which takes up to a
+    minute on a busy machine. Nothing takes the port meanwhile: the kernel gives none of `RANGE` to a
+    program that asks for any port, and a process that chooses a port here holds the UDP port of its
+    number, so another one, of whichever user, chooses another port.
     """
-    for port in random.SystemRandom().sample(RANGE, TRIES):
-        with suppress(OSError):
-            if not _taken(port, "TCP"):
-                return _bound(port)
-    return _bound(0)
+    with socket.socket(type=socket.SOCK_DGRAM) as lock:
+        for port in (*random.SystemRandom().sample(RANGE, TRIES), 0):
+            if not _taken(port, "TCP") and _bound(lock, port):
+                break
+        yield int(lock.getsockname()[1])
 
 
-def _bound(port: int) -> socket.socket:
-    reserved = socket.socket(type=socket.SOCK_DGRAM)
+def _bound(lock: socket.socket, port: int) -> bool:
     try:
-        reserved.bind((LOOPBACK, port))
+        lock.bind((LOOPBACK, port))
     except OSError:
-        reserved.close()
-        raise
-    return reserved
+        return False
+    return True
 
 
 def ports_in_use(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
     """Container ports that the user declared and that something on this machine listens on.
 
-    The rendezvous port is left out: it becomes a free one.
+    The rendezvous port is left out: it becomes a reserved one.
     """
     return tuple(
         Problem(

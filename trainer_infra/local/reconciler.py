@@ -6,8 +6,8 @@ has come.
 """
 
 import asyncio
-import socket
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -74,7 +74,8 @@ class Reconciler:
         self._state = JobSetState()
         self._status: JSONObject = {}
         self._tries: list[PodTry] = []
-        self._ports: dict[int, socket.socket] = {}
+        self._ports: dict[int, int] = {}
+        self._held = ExitStack()
         self._behaviour = Behaviour(plugin_registry.plugins_with(self._record["plugins"]))
         self._python: Mapping[str, str] | None = None
         self._waiting_for = ""
@@ -112,6 +113,7 @@ class Reconciler:
             await asyncio.wait([install])
             self._endpoint.close()
             await self._end_pods()
+            self._held.close()
 
     def stop(self) -> None:
         """End all pods and return from `run`, whatever the status."""
@@ -242,7 +244,7 @@ class Reconciler:
 
     def _start(self, start: Start) -> None:
         if start.attempt not in self._ports:
-            self._ports[start.attempt] = ports.reserve_port()
+            self._ports[start.attempt] = self._held.enter_context(ports.reserved_port())
         manifest = pods.manifest(self._jobset or {}, start)
         log = self._folder.logs / f"{manifest['metadata']['name']}.log"
         data = run_folder.read_json(self._folder.secrets) or {}
@@ -263,9 +265,7 @@ class Reconciler:
             pod=manifest,
             sources=sources.object_sources(self._objects.values(), secret, data),
             network=network.loopback_network(
-                pods.host_names(run.name, spec),
-                run.namespace,
-                self._ports[start.attempt].getsockname()[1],
+                pods.host_names(run.name, spec), run.namespace, self._ports[start.attempt]
             ),
             machine={
                 **pod_environment.inherited_environment(),
