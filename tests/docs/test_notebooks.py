@@ -52,6 +52,8 @@ def notebook(tmp_path: Path, pulumi_env: dict[str, str]) -> Stack:
 
 
 def run(notebook: Stack, text: str, *program: str) -> str:
+    # Pulumi's `~` is the home in which this machine's user has other stacks, whatever HOME says.
+    text = text.replace("file://~", f"file://{notebook.env['HOME']}")
     (notebook.folder / "notebook.py").write_text(text)
     done = subprocess.run(
         [sys.executable, *program, "notebook.py"],

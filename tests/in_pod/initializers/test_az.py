@@ -74,6 +74,14 @@ def test_blobs_of_a_folder_arrive(dataset: Initializer, azure: WebServer) -> Non
     assert [path for path, _ in azure.requests if KEY in path] == []
 
 
+def test_another_account_is_another_place(dataset: Initializer) -> None:
+    dataset.run()
+    assert "nothing to do" in dataset.run().output
+    # Which this server does not know.
+    other = dataset.run(1, AZURE_STORAGE_ACCOUNT_NAME="another")
+    assert "AuthenticationFailed" in other.errors
+
+
 def test_a_container_that_is_missing_and_a_key_that_is_wrong(dataset: Initializer) -> None:
     outcome = dataset.run(1, STORAGE_URI="az://missing")
     said = "there is no container missing; see whether the URI is right"

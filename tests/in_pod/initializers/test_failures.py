@@ -21,6 +21,7 @@ KEYS = (
     "set ACCESS_KEY_ID and SECRET_ACCESS_KEY, or give the pod's service account a role; "
     "for a public bucket set AWS_SKIP_SIGNATURE=true"
 )
+PROXY = "see whether the address is right, and whether a proxy answers in its place"
 SECRETS = (
     "not-a-secret-key",
     "hf_wrong-token",
@@ -223,6 +224,48 @@ CASES = {
     "attempts": Case(
         "ATTEMPTS: is 'many'; set it to a whole number from 1 on", {"ATTEMPTS": "many"}
     ),
+    "a digit that is no number": Case(
+        "ATTEMPTS: is '²'; set it to a whole number from 1 on", {"ATTEMPTS": "²"}
+    ),
+    "a page in place of the Hub": Case(
+        f"hf://org/words: the server's answer is not a Hub's; {PROXY}",
+        {"STORAGE_URI": "hf://org/words", "HF_ENDPOINT": "https://{web}"},
+    ),
+    "a page in place of a registry": Case(
+        f"oci://{{web}}/words:1: the server's answer is not a registry's, which has a manifest; {PROXY}",
+        {"STORAGE_URI": "oci://{web}/words:1"},
+    ),
+    "a page in place of a token": Case(
+        f"oci://{{web}}/private:1: the server's answer is not a registry's, which gives a token; {PROXY}",
+        {"STORAGE_URI": "oci://{web}/private:1"},
+    ),
+    "redirects without an end": Case(
+        "https://{web}/loop: its server redirects without an end; see whether the URI is right",
+        {"STORAGE_URI": "https://{web}/loop"},
+    ),
+    "a redirect to another protocol": Case(
+        "https://{web}/ftp: leads to an address that begins with neither https:// nor http://; "
+        "see whether the URI and the endpoint are right",
+        {"STORAGE_URI": "https://{web}/ftp"},
+    ),
+    "a token that no header carries": Case(
+        "ACCESS_TOKEN: has characters that no token has; see what its Secret holds",
+        {"STORAGE_URI": "https://{web}/x", "ACCESS_TOKEN": "hf_wröng-token"},
+    ),
+    "no authorities of a web server": Case(
+        "SSL_CERT_FILE or SSL_CERT_DIR: names no file with certificates: No such file or directory; "
+        "name one, or leave it unset",
+        {"STORAGE_URI": "https://{web}/x", "SSL_CERT_FILE": "/no/file"},
+    ),
+    "no proxy": Case(
+        "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY: is no address of a proxy; write http://HOST:PORT",
+        {"STORAGE_URI": "https://{web}/x", "HTTPS_PROXY": "nonsense://x"},
+    ),
+    "a name that is too long": Case(
+        "{target}/" + "x" * 300 + ": File name too long; "
+        "give it a shorter name at its source, or leave it out with IGNORE_PATTERNS",
+        {"STORAGE_URI": "https://{web}/" + "x" * 300},
+    ),
 }
 
 
@@ -236,7 +279,15 @@ def places(
     bucket.mkdir()
     write(bucket, {"a.csv": b"a", "only/b.bin": b"b"})
 
-    def answer(path: str, _: Mapping[str, str]) -> Answer:
+    def answer(path: str, headers: Mapping[str, str]) -> Answer:
+        if path.startswith("/v2/private/"):
+            challenge = f'Bearer realm="https://{headers["Host"]}/token"'
+            return Answer(401, headers={"WWW-Authenticate": challenge})
+        if path.startswith(("/api/", "/v2/", "/token", "/xxx")):
+            return Answer(200, b"<html>Please log in</html>")
+        if path in {"/loop", "/ftp"}:
+            goal = {"/loop": "/loop", "/ftp": "ftp://127.0.0.1/x"}[path]
+            return Answer(302, headers={"Location": goal})
         return Answer({"/missing": 404, "/broken": 503}.get(path, 403))
 
     with (
@@ -285,7 +336,7 @@ def test_a_failure_says_where_what_and_what_to_do(
     own = {key: value.format(**places) for key, value in case.environment.items()}
     environment = {**right, **own, "TRAINER_INFRA_REPORT": str(message)}
     outcome = Initializer(tmp_path, environment, case.kind).run(1)
-    line = f"{case.kind}: {case.line.format(**places)}"
+    line = f"{case.kind}: {case.line.format(**places, target=tmp_path / case.kind)}"
     assert outcome.errors == f"{line}\n"
     assert message.read_text() == line
     assert [each for each in SECRETS if each in outcome.output + outcome.errors] == []
@@ -297,8 +348,26 @@ def test_what_is_on_the_volume_and_not_ours_is_not_replaced(
     folder = tmp_path / "dataset" / "a.csv"
     folder.mkdir(parents=True)
     outcome = Initializer(tmp_path, right).run(1)
-    said = "is a folder, and the download has a file of that name; remove it"
+    said = "is a folder, and the download has a file of that name; move it away"
     assert outcome.errors == f"dataset: {folder}: {said}\n"
+
+
+def test_a_file_on_the_volume_that_is_not_ours_is_neither_replaced_nor_removed(
+    right: Mapping[str, str], tmp_path: Path
+) -> None:
+    dataset = Initializer(tmp_path, right)
+    mine = dataset.target / "a.csv"
+    write(dataset.target, {mine.name: b"mine"})
+    said = (
+        "is a file that no initializer wrote, and the download has one of that name; move it away"
+    )
+    assert dataset.run(1).errors == f"dataset: {mine}: {said}\n"
+    assert mine.read_bytes() == b"mine"
+    # What is equal is lost to no one, and from then on it is of the download.
+    mine.write_bytes(b"a")
+    dataset.run()
+    dataset.run(ALLOW_PATTERNS="only/*")
+    assert dataset.files() == {"only/b.bin": b"b"}
 
 
 def test_a_link_on_the_volume_is_no_way_out(right: Mapping[str, str], tmp_path: Path) -> None:

@@ -29,6 +29,14 @@ def test_a_dataset_arrives_at_one_commit(words: Initializer) -> None:
     assert f"downloading hf://org/words at {'c' * 40}: 4 files" in outcome.output
 
 
+def test_another_hub_is_another_place(words: Initializer) -> None:
+    words.run()
+    with Hub() as other:
+        other.repositories["datasets/org/words"] = Repository({"b.txt": b"of another"})
+        words.run(HF_ENDPOINT=other.url)
+    assert words.files() == {"b.txt": b"of another"}
+
+
 def test_only_the_first_segment_after_the_organization_names_a_dataset(words: Initializer) -> None:
     words.run(STORAGE_URI="hf://org/words/data/train.txt")
     assert words.files() == FILES

@@ -122,3 +122,84 @@ def test_a_signed_url_is_the_same_file_when_it_is_signed_anew_and_never_shown(
     assert "nothing to do" not in third.output
     assert "secret" not in first.output + second.output
     assert "secret" not in (file.target / ".trainer-infra" / "done").read_text()
+
+
+OLD, NEW = b"A" * (40 * MIB), b"B" * (40 * MIB)
+VERSIONS = {
+    "a server that does not know If-Match": ({"ETag": '"1"'}, {"ETag": '"2"'}),
+    "a weak ETag": ({"ETag": 'W/"1"'}, {"ETag": 'W/"2"'}),
+    "a time": ({"Last-Modified": "Mon, 01 Jun 2026"}, {"Last-Modified": "Tue, 02 Jun 2026"}),
+}
+
+
+class ChangingFile:
+    """A file of another version from the second request on."""
+
+    def __init__(self, before: Answer, after: Answer) -> None:
+        self.versions = before, after
+        self.requests = 0
+
+    def answer(self, _: str, headers: Mapping[str, str]) -> Answer:
+        version = self.versions[min(self.requests, 1)]
+        self.requests += 1
+        if "Content-Range" not in version.headers:
+            return version
+        part = range_answer(version.content, headers)
+        span = {name: each for name, each in part.headers.items() if name == "Content-Range"}
+        own = {name: each for name, each in version.headers.items() if each}
+        return Answer(part.status, part.content, {**own, **span})
+
+
+def changing(file: ChangingFile, tmp_path: Path) -> Iterator[Initializer]:
+    with WebServer(file.answer, tmp_path) as server:
+        trusted = {"SSL_CERT_FILE": str(tmp_path / "authority.pem")}
+        yield Initializer(tmp_path / "volume", {"STORAGE_URI": f"{server.url}/a", **trusted})
+
+
+RANGES = {"Content-Range": ""}
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_parts_of_two_versions_are_not_put_together(name: str, tmp_path: Path) -> None:
+    before, after = ({**RANGES, **each} for each in VERSIONS[name])
+    file = ChangingFile(Answer(200, OLD, before), Answer(200, NEW, after))
+    for each in changing(file, tmp_path):
+        assert "/a: was changed while it was downloaded; start again\n" in each.run(1).errors
+        each.run()
+        assert each.files() == {"a": NEW}
+
+
+@pytest.mark.parametrize("headers", [RANGES, {}], ids=["ranges", "no ranges"])
+def test_a_file_that_grows_while_it_is_fetched_is_not_cut(
+    headers: dict[str, str], tmp_path: Path
+) -> None:
+    file = ChangingFile(Answer(200, OLD, {**headers}), Answer(200, NEW + b"more", {**headers}))
+    for each in changing(file, tmp_path):
+        assert "/a: was changed while it was downloaded; start again\n" in each.run(1).errors
+        each.run()
+        assert each.files() == {"a": NEW + b"more"}
+
+
+def test_of_a_server_that_names_no_version_a_file_comes_in_one_request(tmp_path: Path) -> None:
+    file = ChangingFile(Answer(200, OLD, {**RANGES}), Answer(200, NEW, {**RANGES}))
+    for each in changing(file, tmp_path):
+        each.run()
+        assert each.files() == {"a": NEW}
+        assert file.requests == 2
+
+
+def test_a_range_of_a_file_of_unknown_length_leads_to_the_whole_file(tmp_path: Path) -> None:
+    def answer(_: str, headers: Mapping[str, str]) -> Answer:
+        unknown = {"Content-Range": "bytes 0-0/*", "ETag": '"1"'}
+        return Answer(206, b"w", unknown) if "Range" in headers else Answer(200, b"whole")
+
+    with WebServer(answer, tmp_path) as server:
+        trusted = {"SSL_CERT_FILE": str(tmp_path / "authority.pem")}
+        file = Initializer(tmp_path / "volume", {"STORAGE_URI": f"{server.url}/a", **trusted})
+        file.run()
+        assert file.files() == {"a": b"whole"}
+
+
+def test_the_end_of_a_line_is_no_part_of_a_token(file: Initializer, web: WebServer) -> None:
+    file.run(STORAGE_URI=f"{web.url}/private/x.bin", ACCESS_TOKEN="token-of-mine\n")
+    assert file.files() == {"x.bin": CONTENT}

@@ -1,12 +1,16 @@
 """file:// and pvc:// on this machine."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.in_pod.initializers.initializer_process import Initializer
 from tests.in_pod.initializers.test_s3 import MIB, noise, write
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.settings import read_settings
+from trainer_infra.in_pod.initializers.sources.local_files import LocalSource
 
 
 @pytest.fixture
@@ -53,6 +57,75 @@ def test_a_claim_is_where_the_driver_mounts_it(dataset: Initializer, source: Pat
     outcome = claim.run(1, STORAGE_URI="pvc://data/missing")
     assert "there is no " in outcome.errors
     assert "the claim has other, words\n" in outcome.errors
+    write(source, {"two words/b": b"b"})
+    claim.run(STORAGE_URI="pvc://data/two%20words")
+    assert claim.files() == {"b": b"b"}
     outcome = claim.run(1, STORAGE_URI="pvc://data/../../etc")
     said = "leads out of the claim; write the path below it"
     assert outcome.errors == f"dataset: pvc://data/../../etc: {said}\n"
+
+
+def test_without_done_what_changed_comes_again_and_what_is_not_ours_stays(
+    dataset: Initializer, source: Path
+) -> None:
+    write(source, {"a": b"a", "deep/b": b"b", "gone": b"g"})
+    dataset.run()
+    write(source, {"a": b"another"})
+    (source / "gone").unlink()
+    write(dataset.target, {"mine": b"mine"})
+    (dataset.target / ".trainer-infra" / "done").unlink()
+    dataset.run()
+    assert dataset.files() == {"a": b"another", "deep/b": b"b", "mine": b"mine"}
+
+
+def test_what_an_initializer_fetched_is_a_source_for_another(
+    dataset: Initializer, source: Path, tmp_path: Path
+) -> None:
+    write(source, {"a": b"a", "deep/b": b"b"})
+    dataset.run()
+    model = Initializer(tmp_path / "second", {"STORAGE_URI": dataset.target.as_uri()}, "model")
+    model.run()
+    assert model.files() == {"a": b"a", "deep/b": b"b"}
+    assert not (model.target / "deep" / ".trainer-infra").exists()
+
+
+@pytest.mark.parametrize("below", ["", "dataset", "dataset/part"])
+def test_a_folder_is_not_copied_into_itself(dataset: Initializer, source: Path, below: str) -> None:
+    write(source, {"part/a": b"a"})
+    dataset.run()
+    goal = dataset.volume / below
+    said = f"and the target {dataset.target} are one folder, or one is in the other"
+    outcome = dataset.run(1, STORAGE_URI=goal.as_uri())
+    assert outcome.errors == f"dataset: {goal.as_uri()}: {said}; name another folder\n"
+    assert dataset.files() == {"part/a": b"a"}
+
+
+def test_a_pipe_is_no_file(dataset: Initializer, source: Path) -> None:
+    write(source, {"a": b"a"})
+    os.mkfifo(source / "pipe")
+    said = "is a pipe, a socket or a device; leave it out with IGNORE_PATTERNS"
+    for uri in (source, source / "pipe"):
+        outcome = dataset.run(1, STORAGE_URI=uri.as_uri())
+        assert outcome.errors == f"dataset: {source / 'pipe'}: {said}\n"
+    dataset.run(IGNORE_PATTERNS="pipe")
+    assert dataset.files() == {"a": b"a"}
+
+
+def test_a_name_that_is_no_text_arrives(dataset: Initializer, source: Path) -> None:
+    write(source, {os.fsdecode(b"caf\xe9"): b"a"})
+    dataset.run()
+    assert dataset.files() == {os.fsdecode(b"caf\xe9"): b"a"}
+    assert "nothing to do" in dataset.run().output
+
+
+@pytest.mark.parametrize("content", [b"after!", b"longer after"])
+def test_a_file_that_changes_while_it_is_copied_is_refused(source: Path, content: bytes) -> None:
+    write(source, {"a": b"before"})
+    settings = read_settings("dataset", {"STORAGE_URI": source.as_uri()})
+    files = LocalSource(settings, source, "")
+    (file,) = files.list_files().files
+    assert b"".join(files.read(file, 0, file.size)) == b"before"
+    write(source, {"a": content})
+    os.utime(source / "a", ns=(0, 0))
+    with pytest.raises(DownloadFailure, match="a: was changed while it was copied; start again"):
+        list(files.read(file, 0, file.size))

@@ -1,10 +1,12 @@
 """oci:// against a real registry, with TLS and a password."""
 
 import base64
+import bz2
 import gzip
 import hashlib
 import io
 import json
+import lzma
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -214,6 +216,93 @@ def test_a_folder_of_the_user_is_not_replaced_by_what_is_unpacked(
     push(registry, name_of(tmp_path), [(tar(("words", b"w")), TAR, {})])
     mine = model.target / "words" / "mine"
     mine.mkdir(parents=True)
-    said = "is a folder, and the download has a file of that name; remove it"
+    said = "is a folder, and the download has a file of that name; move it away"
     assert model.run(1).errors == f"model: {mine.parent}: {said}\n"
     assert mine.is_dir()
+
+
+REPLACEMENTS = {
+    "a file by a folder": ([tar(("a", b"1")), tar(("a/b", b"2"))], {"a/b": b"2"}),
+    "a folder by a file": ([tar(("a/b/c", b"1")), tar(("a", b"2"))], {"a": b"2"}),
+    "a folder that is removed": (
+        [tar(("a/b", b"1")), tar((".wh.a", b""), ("a", b"2"))],
+        {"a": b"2"},
+    ),
+    "a folder by a link": (
+        [tar(("d/y", b"1"), ("a/b", b"1")), tar((".wh.a", b""), ("a", "d/y"))],
+        {"a": b"1", "d/y": b"1"},
+    ),
+    "twice in one layer": ([tar(("a", b"1"), ("a", b"2"))], {"a": b"2"}),
+}
+
+
+@pytest.mark.parametrize("name", REPLACEMENTS)
+def test_a_layer_replaces_what_is_of_one_below(
+    model: Initializer, registry: Registry, tmp_path: Path, name: str
+) -> None:
+    layers, expected = REPLACEMENTS[name]
+    push(registry, name_of(tmp_path), [(each, TAR, {}) for each in layers])
+    model.run()
+    assert model.files() == expected
+    assert "nothing to do" in model.run().output
+
+
+def test_a_file_of_the_user_is_not_replaced_by_what_is_unpacked(
+    model: Initializer, registry: Registry, tmp_path: Path
+) -> None:
+    push(registry, name_of(tmp_path), [(tar(("words", b"w")), TAR, {})])
+    mine = model.target / "words"
+    model.target.mkdir()
+    mine.write_bytes(b"mine")
+    said = (
+        "is a file that no initializer wrote, and the download has one of that name; move it away"
+    )
+    assert model.run(1).errors == f"model: {mine}: {said}\n"
+    assert mine.read_bytes() == b"mine"
+
+
+def test_patterns_that_leave_nothing_of_an_image_end_the_download(
+    model: Initializer, registry: Registry, tmp_path: Path
+) -> None:
+    push(registry, name_of(tmp_path), [(tar(("a", b"1"), ("b", b"2")), TAR, {})])
+    nothing = model.run(1, ALLOW_PATTERNS="x*", IGNORE_PATTERNS="")
+    assert "ALLOW_PATTERNS=x* leaves none of 2 files" in nothing.errors
+    push(registry, name_of(tmp_path), [(tar(), TAR, {})])
+    assert ": there is no file; see whether" in model.run(1).errors
+
+
+WORDS = tar(("a", noise(MIB)), ("b", b"2"))
+ZIPPED = gzip.compress(WORDS)
+SECOND = WORDS.rindex(b"ustar") - 257
+"""Where the header of the second member is."""
+
+
+def damaged(content: bytes, at: int) -> bytes:
+    return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
+
+
+DAMAGED = {
+    "no tar": b"words",
+    "no tar in gzip": gzip.compress(b"words"),
+    "empty": b"",
+    "cut in a header": WORDS[: SECOND + 100],
+    "cut in a file": WORDS[: MIB // 2],
+    "a header": damaged(WORDS, SECOND + 3),
+    "cut gzip": ZIPPED[: len(ZIPPED) // 2],
+    "a byte in gzip": damaged(ZIPPED, len(ZIPPED) // 2),
+    "the sum of gzip": damaged(ZIPPED, len(ZIPPED) - 6),
+    "the sum of xz": damaged(lzma.compress(WORDS), MIB // 2),
+    "a byte in bz2": damaged(bz2.compress(WORDS), MIB // 2),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_layer_that_was_damaged_before_it_was_pushed_ends_the_download(
+    model: Initializer, registry: Registry, tmp_path: Path, name: str
+) -> None:
+    push(registry, name_of(tmp_path), [(DAMAGED[name], TAR, {})])
+    uri = model.environment["STORAGE_URI"]
+    (line,) = model.run(1).errors.splitlines()
+    assert line.startswith(f"model: {uri}: has a layer, 000-")
+    assert line.endswith(", that is no tar, or a damaged one; push it again")
+    assert not (model.target / ".trainer-infra" / "done").exists()

@@ -5,6 +5,7 @@ Exits with 0 when all is there, with 1 after one line that says why not, and wit
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
 TERMINATION_LOG = "/dev/termination-log"
 LONGEST_MESSAGE = 4096
 """Bytes that a kubelet takes of a termination message."""
+REMEDIES = {
+    errno.EACCES: "; let user {} write the volume, with an fsGroup of the pod",
+    errno.EPERM: "; let user {} write the volume, with an fsGroup of the pod",
+    errno.ENAMETOOLONG: "; give it a shorter name at its source, or leave it out with IGNORE_PATTERNS",
+}
+"""What to do about errors of the volume, by their number; `{}` is the user."""
 OPTIONAL = "--optional"
 """Says that a URI need not be set: runtimes have both initializers for TrainJobs that want one."""
 USAGE = f"usage: python -m trainer_infra.in_pod.initializers dataset|model|code [{OPTIONAL}]"
@@ -72,9 +79,9 @@ def _fetched(kind: str) -> int:
     except LockLost:
         _fail(kind, "another process took this one for dead and has taken over; it goes on")
     except OSError as error:
-        remedy = f"; let user {os.getuid()} write the volume, with an fsGroup of the pod"
-        said = f"{error.strerror}{remedy if isinstance(error, PermissionError) else ''}"
-        _fail(kind, f"{error.filename or 'the volume'}: {said}")
+        remedy = REMEDIES.get(error.errno or 0, "").format(os.getuid())
+        place = error.filename2 or error.filename or "the volume"
+        _fail(kind, f"{place}: {error.strerror}{remedy}")
     except KeyboardInterrupt:
         code = 130
     except SystemExit as end:
@@ -140,7 +147,7 @@ def _download(
         lock.check()
         progress.follow()
         lock.say(f"downloading {settings.uri.shown}: {progress.text()}")
-    unpacked, left_out = unpack_archives(listing, folder, settings.patterns)
+    unpacked, left_out = unpack_archives(settings.uri.shown, listing, folder, settings.patterns)
     if left_out:
         _say(
             settings.kind, f"left out {files_text(left_out)}: links out of the folder, and devices"
@@ -169,7 +176,7 @@ def _fail(kind: str, text: str) -> None:
     path = Path(os.environ.get(FILE) or TERMINATION_LOG)
     try:
         if path.exists() or FILE in os.environ:
-            path.write_bytes(line.encode()[:LONGEST_MESSAGE])
+            path.write_bytes(line.encode(errors="backslashreplace")[:LONGEST_MESSAGE])
     except OSError:
         pass  # it is in the log
 

@@ -6,26 +6,39 @@ out, for images are full of links like `/bin/sh`.
 
 from __future__ import annotations
 
+import lzma
 import os
 import shutil
 import tarfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.folder import (
+    BLOCK,
     UNPACKED,
     TargetFolder,
     WholeFile,
     file_size,
-    folder_in_the_way,
+    in_the_way,
 )
-from trainer_infra.in_pod.initializers.listing import STATE, FileListing
+from trainer_infra.in_pod.initializers.listing import (
+    STATE,
+    FileListing,
+    no_file,
+    nothing_wanted,
+)
 from trainer_infra.in_pod.initializers.patterns import Patterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
+# They are public, and not in the types of all versions.
+WRONG_HEADERS: tuple[type[Exception], ...] = (
+    tarfile.InvalidHeaderError,  # type: ignore[attr-defined]
+    tarfile.TruncatedHeaderError,  # type: ignore[attr-defined]
+)
 ZSTD = b"\x28\xb5\x2f\xfd"
 WHITEOUT = ".wh."
 """Beginning of the name of a file that removes one of an earlier layer."""
@@ -33,18 +46,32 @@ OPAQUE = ".wh..wh..opq"
 """Name of a file that removes all that its folder has of earlier layers."""
 
 
+class _ReadableMember(tarfile.TarInfo):
+    """A member whose header makes sense: `tarfile` takes a header that does not for the archive's end."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> _ReadableMember:  # type: ignore[explicit-override]  # needs a package
+        try:
+            return super().fromtarfile(archive)
+        except WRONG_HEADERS as error:
+            raise tarfile.ReadError(str(error)) from None
+
+
 class Unpacking:
     """Archives on their way into a folder.
 
     Args:
+        shown: the URI, for messages.
         folder: the target.
         patterns: which files of the archives are wanted.
     """
 
-    def __init__(self, folder: TargetFolder, patterns: Patterns) -> None:
+    def __init__(self, shown: str, folder: TargetFolder, patterns: Patterns) -> None:
+        self.shown = shown
         self.folder = folder
         self.patterns = patterns
         self.paths: dict[str, None] = {}
+        self.seen = 0
         self.left_out = 0
 
     def unpack(self, archive: Path, below: str) -> None:
@@ -60,14 +87,29 @@ class Unpacking:
         place = self.folder.path / below
         self.folder.make_folder(place)
         try:
-            with tarfile.open(archive) as content:
+            with tarfile.open(archive, tarinfo=_ReadableMember) as content:
                 for member in content:
                     self._take(content, member, place, below)
-        except (tarfile.ReadError, EOFError) as error:
-            with archive.open("rb") as file:
-                is_zstd = file.read(4) == ZSTD
-            cause = "is compressed with zstd, which needs Python 3.14" if is_zstd else str(error)
-            raise DownloadFailure(archive.name, cause) from None
+                # Behind the last member are the sums of what is compressed.
+                while content.fileobj.read(BLOCK):
+                    pass
+        except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError):
+            raise self._damaged(archive) from None
+        except OSError as error:
+            # Of the file system it has a number; gzip and bz2 raise it without.
+            if error.errno is not None:
+                raise
+            raise self._damaged(archive) from None
+
+    def _damaged(self, archive: Path) -> DownloadFailure:
+        with archive.open("rb") as file:
+            is_zstd = file.read(4) == ZSTD
+        if is_zstd:
+            return DownloadFailure(
+                self.shown, "is compressed with zstd, which needs Python 3.14", "use gzip"
+            )
+        cause = f"has a layer, {archive.name}, that is no tar, or a damaged one"
+        return DownloadFailure(self.shown, cause, "push it again")
 
     def files(self) -> dict[str, WholeFile]:
         """What was unpacked and is still there, by path."""
@@ -81,11 +123,14 @@ class Unpacking:
         if ".." in path.parts or path.parts[:1] == (STATE,):
             raise DownloadFailure(str(path), "is a name in an archive that leads out of its folder")
         if path.name.startswith(WHITEOUT):
-            self._remove(path)
-        elif member.isdir() or not self.patterns.admits(str(path)):
-            return
+            is_opaque = path.name == OPAQUE
+            self._clear(path.parent if is_opaque else path.with_name(path.name[len(WHITEOUT) :]))
+        elif member.isdir():
+            self._make_way(path)
         else:
-            self._extract(content, member, place, str(path))
+            self.seen += 1
+            if self.patterns.admits(str(path)):
+                self._extract(content, member, place, str(path))
 
     def _extract(
         self, content: tarfile.TarFile, member: tarfile.TarInfo, place: Path, path: str
@@ -101,10 +146,12 @@ class Unpacking:
         if found is None and not member.issym():
             self.left_out += 1
             return
+        for each in PurePosixPath(path).parents:
+            self._make_way(each)
         self.folder.make_folder(target.parent)
-        if target.is_dir() and not target.is_symlink():
-            raise folder_in_the_way(target)
-        target.unlink(missing_ok=True)
+        self._clear(PurePosixPath(path))
+        if os.path.lexists(target):
+            raise in_the_way(target)
         self.folder.keep_file(WholeFile(path, UNPACKED, member.size, ()))
         self.paths[path] = None
         if found is None:
@@ -115,13 +162,23 @@ class Unpacking:
         target.chmod(member.mode & 0o755 | 0o600)
         os.utime(target, (member.mtime, member.mtime))
 
-    def _remove(self, path: PurePosixPath) -> None:
-        """Remove what a whiteout names, as far as an earlier archive brought it."""
-        gone = path.parent if path.name == OPAQUE else path.with_name(path.name[len(WHITEOUT) :])
-        for each in [
-            each for each in self.paths if gone in (found := PurePosixPath(each), *found.parents)
-        ]:
-            (self.folder.path / each).unlink(missing_ok=True)
+    def _make_way(self, folder: PurePosixPath) -> None:
+        """Remove the file of an earlier layer whose name a folder has now; a link may lead to a folder."""
+        if str(folder) in self.paths and not (self.folder.path / folder).is_symlink():
+            self._clear(folder)
+
+    def _clear(self, path: PurePosixPath) -> None:
+        """Remove what earlier members brought at a path and below it."""
+        place = self.folder.path / path
+        if not os.path.lexists(place):
+            return
+        gone = (
+            [each for each in self.paths if path in PurePosixPath(each).parents]
+            if place.is_dir() and not place.is_symlink()
+            else [str(path)] * (str(path) in self.paths)
+        )
+        self.folder.remove(gone)
+        for each in gone:
             del self.paths[each]
 
 
@@ -141,7 +198,7 @@ def _leads_out(member: tarfile.TarInfo, target: Path, place: Path) -> bool:
 
 
 def unpack_archives(
-    listing: FileListing, folder: TargetFolder, patterns: Patterns
+    shown: str, listing: FileListing, folder: TargetFolder, patterns: Patterns
 ) -> tuple[dict[str, WholeFile], int]:
     """Unpack the archives of a listing, which are on the disk.
 
@@ -149,10 +206,14 @@ def unpack_archives(
         The files that came out of them, by path, and how many members were left out.
 
     Raises:
-        DownloadFailure: As `Unpacking.unpack`.
+        DownloadFailure: As `Unpacking.unpack`, or the patterns leave nothing.
     """
-    unpacking = Unpacking(folder, patterns)
-    for each in listing.files:
-        if each.unpacked is not None:
-            unpacking.unpack(folder.path / each.path, each.unpacked)
+    unpacking = Unpacking(shown, folder, patterns)
+    archives = [each for each in listing.files if each.unpacked is not None]
+    for each in archives:
+        unpacking.unpack(folder.path / each.path, each.unpacked or "")
+    if len(archives) == len(listing.files) and not unpacking.paths:
+        if not unpacking.seen:
+            raise no_file(shown)
+        raise nothing_wanted(shown, unpacking.seen, patterns.shown or "what a folder can hold")
     return unpacking.files(), unpacking.left_out

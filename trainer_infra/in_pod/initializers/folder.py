@@ -3,7 +3,7 @@
 Called by `__main__`, `download` and `archive`. Beside the files it has `.trainer-infra/`, with
 
     done      JSON: input, revision and files, once all are there; its absence means work
-    journal   JSON lines: the input, then each part and each file that is on the disk
+    journal   JSON lines: the input, then each part and each file that is on the disk; what is in neither is not ours
     partial/  files that are not whole yet
 
 After a crash of the machine the journal may know more than the disk has: if another kernel wrote it, a part or file
@@ -143,13 +143,14 @@ class TargetFolder:
         ]
         self._write_journal([*known.files.values(), *kept.values()], parts)
         (self.state / "done").unlink(missing_ok=True)
-        self._remove(each for each in known.files if each not in kept)
+        self.remove(each for each in known.files if each not in kept)
         self._clear_partial({self.partial_path(wanted[each.path]) for each in parts})
         return kept, parts
 
     def partial_path(self, file: RemoteFile) -> Path:
         """Where a file is until it is whole; another version of it is elsewhere."""
-        name = hashlib.sha256(f"{file.path}\0{file.version}".encode()).hexdigest()
+        text = f"{file.path}\0{file.version}"
+        name = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
         return self.partial / name[:32]
 
     def keep_part(self, part: DonePart) -> None:
@@ -164,8 +165,9 @@ class TargetFolder:
         """
         place = self.path / file.path
         self.make_folder(place.parent)
-        if place.is_dir() and not place.is_symlink():
-            raise folder_in_the_way(place)
+        # `begin` has removed what we wrote there. Equal content is lost to no one.
+        if os.path.lexists(place) and not (place.is_file() and _has_sums(place, whole)):
+            raise in_the_way(place)
         # A process that is killed before the move leaves the partial file, and so `begin` knows.
         self._append({"file": astuple(whole)})
         self.partial_path(file).replace(place)
@@ -197,6 +199,8 @@ class TargetFolder:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         done = Done(dict(self.identity), revision, tuple(files), now)
         self._flush()
+        # Users remove `done` to fetch again.
+        self._write_journal(done.files, ())
         content = {
             "input": done.input,
             "revision": revision,
@@ -204,7 +208,6 @@ class TargetFolder:
             "files": [astuple(each) for each in done.files],
         }
         _write(self.state / "done", json.dumps(content).encode())
-        (self.state / "journal").unlink(missing_ok=True)
         for each in (self.partial, self.state / "archives"):
             shutil.rmtree(each, ignore_errors=True)
         return done
@@ -227,10 +230,9 @@ class TargetFolder:
 
     def _is_intact(self, whole: WholeFile, known: _Record) -> bool:
         place = self.path / whole.path
-        return file_size(place) == whole.size and (
-            known.is_on_disk
-            or all(_sum_of(place, index) == each for index, each in enumerate(whole.sums))
-        )
+        if known.is_on_disk:
+            return file_size(place) == whole.size
+        return _has_sums(place, whole)
 
     def _write_journal(self, files: Iterable[WholeFile], parts: Iterable[DonePart]) -> None:
         """Write it anew: of files it also has those that are about to be removed."""
@@ -247,7 +249,7 @@ class TargetFolder:
         with self.mutex:
             os.write(self.journal, content)
 
-    def _remove(self, paths: Iterable[str]) -> None:
+    def remove(self, paths: Iterable[str]) -> None:
         """Remove files of ours, and folders that are empty then."""
         emptied: set[Path] = set()
         for each in paths:
@@ -260,6 +262,7 @@ class TargetFolder:
         for folder in sorted(emptied, key=lambda each: -len(each.parts)):
             with contextlib.suppress(OSError):
                 (self.path / folder).rmdir()
+                self.made.discard(self.path / folder)
 
     def _clear_partial(self, kept: set[Path]) -> None:
         self.partial.mkdir(parents=True, exist_ok=True)
@@ -316,10 +319,12 @@ def _write(path: Path, content: bytes) -> None:
     new.replace(path)
 
 
-def folder_in_the_way(place: Path) -> DownloadFailure:
+def in_the_way(place: Path) -> DownloadFailure:
     """Why a file cannot have its name."""
-    cause = "is a folder, and the download has a file of that name"
-    return DownloadFailure(str(place), cause, "remove it")
+    cause = "is a file that no initializer wrote, and the download has one of that name"
+    if place.is_dir() and not place.is_symlink():
+        cause = "is a folder, and the download has a file of that name"
+    return DownloadFailure(str(place), cause, "move it away")
 
 
 def file_size(path: Path) -> int:
@@ -328,6 +333,12 @@ def file_size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return -1
+
+
+def _has_sums(path: Path, whole: WholeFile) -> bool:
+    return file_size(path) == whole.size and all(
+        _sum_of(path, index) == each for index, each in enumerate(whole.sums)
+    )
 
 
 def _sum_of(path: Path, index: int) -> int:

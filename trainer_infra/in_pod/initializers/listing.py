@@ -6,7 +6,6 @@ Called by `sources`, and by `folder` and `download`, which need nothing else of 
 from __future__ import annotations
 
 import hashlib
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -80,7 +79,7 @@ def checked_listing(place: str, listing: FileListing) -> FileListing:
         DownloadFailure: It is empty, or a path leads out of the folder, into our own, or is another's folder.
     """
     if not listing.files:
-        raise DownloadFailure(place, "there is no file", "see whether the URI is right")
+        raise no_file(place)
     paths = {each.path for each in listing.files if each.unpacked is None}
     for each in listing.files:
         name = each.path if each.unpacked is None else each.unpacked
@@ -104,6 +103,11 @@ def checked_listing(place: str, listing: FileListing) -> FileListing:
 def _folders_above(path: str) -> Iterable[str]:
     parts = path.split("/")
     return ("/".join(parts[:count]) for count in range(1, len(parts)))
+
+
+def no_file(shown: str) -> DownloadFailure:
+    """Why there is nothing to fetch."""
+    return DownloadFailure(shown, "there is no file", "see whether the URI is right")
 
 
 def nothing_wanted(shown: str, count: int, patterns: str) -> DownloadFailure:
@@ -140,10 +144,3 @@ class Checksum:
         if self.digest is None or self.digest.hexdigest() == self.expected.lower():
             return ""
         return f"its {self.algorithm} is {self.digest.hexdigest()} and should be {self.expected}"
-
-
-def is_checksum(text: str) -> bool:
-    """Whether a text is a checksum that we can verify, such as `sha256:<hex>`."""
-    algorithm, _, digest = text.partition(":")
-    lengths = {"md5": 32, "sha1": 40, "git": 40, "sha256": 64, "sha512": 128}
-    return len(digest) == lengths.get(algorithm) and bool(re.fullmatch("[0-9a-fA-F]+", digest))

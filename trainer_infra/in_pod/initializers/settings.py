@@ -25,6 +25,8 @@ TARGETS = {
     "code": "/opt/trainer-infra/source",
 }
 """Where the files go (reference behaviour 7.1); code is ours."""
+PLACES = {"az": ("AZURE_STORAGE_ACCOUNT_NAME",), "hf": ("HF_ENDPOINT",)}
+"""Variables by which one URI stands for other files, besides ENDPOINT."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class InitializerSettings:
             DownloadFailure: It is no number from 1 on.
         """
         text = self.variable("ATTEMPTS") or "6"
-        if not text.isdigit() or int(text) < 1:
+        if not text.isdecimal() or int(text) < 1:
             raise DownloadFailure("ATTEMPTS", f"is {text!r}", "set it to a whole number from 1 on")
         return int(text)
 
@@ -70,9 +72,10 @@ class InitializerSettings:
     @property
     def identity(self) -> dict[str, object]:
         """What makes two downloads the same: without secrets, and as JSON has it."""
+        place = self.variable(*PLACES.get(self.uri.scheme, ()))
         return {
             "uri": self.uri.identity,
-            "endpoint": self.endpoint,
+            "endpoint": " ".join(each for each in (self.endpoint, place) if each),
             "ignored": list(self.patterns.ignored),
             "allowed": None if self.patterns.allowed is None else list(self.patterns.allowed),
         }

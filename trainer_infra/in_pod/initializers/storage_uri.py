@@ -65,7 +65,7 @@ def parse_uri(text: str) -> StorageUri:
     """Take a URI apart.
 
     Raises:
-        DownloadFailure: It is unset or malformed, or there is no such scheme.
+        DownloadFailure: It is unset or malformed, there is no such scheme, or it breaks the scheme's rules.
     """
     known = ", ".join(f"{each}://" for each in SCHEMES)
     if not text.strip():
@@ -94,6 +94,9 @@ def parse_uri(text: str) -> StorageUri:
     uri = StorageUri(scheme, authority, path, query, fragment)
     if not authority and scheme != "file":
         raise DownloadFailure(uri.shown, f"names nothing after {scheme}://", _EXAMPLES[scheme])
+    for part, pattern, *words in _RULES[scheme]:
+        if not re.fullmatch(pattern, getattr(uri, part)):
+            raise DownloadFailure(uri.shown, *(each.format(uri=uri) for each in words))
     return uri
 
 
@@ -106,3 +109,69 @@ _EXAMPLES = {
     "pvc": "write pvc://CLAIM/FOLDER",
     "oci": "write oci://REGISTRY/REPOSITORY:TAG",
 }
+_NAME = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_RULES = {
+    "hf": (
+        (
+            "authority",
+            r"[\w.-]+(@.*)?",
+            "is no name of a dataset or model",
+            "write hf://ORGANIZATION/NAME",
+        ),
+        (
+            "path",
+            r"[\w./-]*(@.*)?",
+            "is no name of a dataset or model",
+            "write hf://ORGANIZATION/NAME",
+        ),
+    ),
+    "s3": (),
+    "gs": (),
+    "az": (),
+    "https": (
+        ("authority", r"(.*@)?[^\s@]+", "has a host with a space in it", "see whether it is right"),
+        (
+            "path",
+            r"(?s:.*[^/])",
+            "names a folder, and a web server has no list of its files",
+            "name one file",
+        ),
+        (
+            "fragment",
+            r"|(?i:md5=[0-9a-f]{32}|sha1=[0-9a-f]{40}|sha256=[0-9a-f]{64}|sha512=[0-9a-f]{128})",
+            "has the fragment #{uri.fragment}, which is no checksum",
+            "write #sha256= and 64 hexadecimal digits",
+        ),
+    ),
+    "file": (
+        (
+            "authority",
+            "",
+            "names the host {uri.authority}",
+            "write file:///{uri.authority}/{uri.path} if you mean a path",
+        ),
+    ),
+    "pvc": (
+        (
+            "authority",
+            rf"{_NAME}([.]{_NAME})*",
+            "names no claim",
+            "write the claim's name in lower case, with digits and -",
+        ),
+        (
+            "path",
+            r"(?!(?:.*/)?[.][.](?:/|$)).*",
+            "leads out of the claim",
+            "write the path below it",
+        ),
+    ),
+    "oci": (
+        (
+            "path",
+            r"[a-z0-9._/-]+(:[\w.-]+)?(@sha256:[0-9a-f]{64})?",
+            "is no reference to an image or artifact",
+            "write oci://REGISTRY/REPOSITORY:TAG or @sha256:DIGEST, in lower case",
+        ),
+    ),
+}
+"""Part of a URI, the pattern that it has, what is wrong where it has not, and what to do: a preview says it, too."""

@@ -27,11 +27,13 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     PARTIAL,
     WHOLE,
     asked,
+    bearer,
     causes_text,
     new_client,
     range_header,
     read_range,
     refused,
+    senseless,
 )
 
 TOKEN = "set ACCESS_TOKEN to a token of an account that may read it"  # noqa: S105  a sentence
@@ -57,8 +59,8 @@ class HubSource(FileSource):
         self.settings = settings
         self.shown = settings.uri.shown
         self.repository, self.revision = _repository(settings)
-        token = settings.variable("ACCESS_TOKEN", "HF_TOKEN")
-        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+        token = settings.variable("ACCESS_TOKEN", "HF_TOKEN").strip()
+        self.headers = bearer(token)
         self.client = new_client()
         huggingface_hub.set_client_factory(new_client)
         self.hub = huggingface_hub.HfApi(token=token or False)
@@ -77,6 +79,8 @@ class HubSource(FileSource):
             )
         except (errors.HFValidationError, httpx2.HTTPError) as error:
             raise self._failure(error, self.shown) from None
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise senseless(self.shown, "a Hub's") from None
         files = [
             self._file(each, commit) for each in tree if isinstance(each, huggingface_hub.RepoFile)
         ]

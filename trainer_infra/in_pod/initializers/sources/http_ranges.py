@@ -29,13 +29,39 @@ def basic_user(name: str, password: str) -> str:
     return base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
+def bearer(token: str) -> dict[str, str]:
+    """The header with a token; the line's end that a file of a Secret has is none of it.
+
+    Raises:
+        DownloadFailure: No header can carry it.
+    """
+    text = token.strip()
+    if not (text.isascii() and text.isprintable()):
+        cause = "has characters that no token has"
+        raise DownloadFailure("ACCESS_TOKEN", cause, "see what its Secret holds")
+    return {"Authorization": f"Bearer {text}"} if text else {}
+
+
 def new_client() -> httpx2.Client:
-    """A client with timeouts, for all threads."""
-    return httpx2.Client(
-        follow_redirects=True,
-        timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
-        limits=httpx2.Limits(max_connections=POOL, max_keepalive_connections=POOL),
-    )
+    """A client with timeouts, for all threads.
+
+    Raises:
+        DownloadFailure: The variables that name authorities and proxies make no sense.
+    """
+    try:
+        return httpx2.Client(
+            follow_redirects=True,
+            timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
+            limits=httpx2.Limits(max_connections=POOL, max_keepalive_connections=POOL),
+        )
+    except OSError as error:
+        cause = f"names no file with certificates: {error.strerror or error}"
+        remedy = "name one, or leave it unset"
+        raise DownloadFailure("SSL_CERT_FILE or SSL_CERT_DIR", cause, remedy) from None
+    except (ValueError, httpx2.InvalidURL):
+        variables = "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
+        remedy = "write http://HOST:PORT"
+        raise DownloadFailure(variables, "is no address of a proxy", remedy) from None
 
 
 @contextmanager
@@ -92,13 +118,33 @@ def range_header(start: int, end: int | None) -> dict[str, str]:
     return {"Range": f"bytes={start}-{end - 1}"}
 
 
+def whole_size(answer: httpx2.Response) -> int | None:
+    """Bytes of the file of which this is a part or all; None where the server does not say."""
+    if answer.status_code == PARTIAL:
+        total = answer.headers.get("Content-Range", "").rpartition("/")[2]
+    else:
+        total = answer.headers.get("Content-Length", "")
+    return int(total) if total.isdecimal() else None
+
+
+def changed(place: str) -> DownloadFailure:
+    """Why parts of a file do not go together."""
+    return DownloadFailure(place, "was changed while it was downloaded", "start again")
+
+
+def senseless(place: str, whose: str) -> DownloadFailure:
+    """Why an answer with a good status cannot be read."""
+    remedy = "see whether the address is right, and whether a proxy answers in its place"
+    return DownloadFailure(place, f"the server's answer is not {whose}", remedy)
+
+
 def refused(answer: httpx2.Response, place: str) -> DownloadFailure:
     """Why an answer is none of those that were hoped for."""
     status = answer.status_code
     if status == WHOLE:
         return DownloadFailure(place, "the server sends only the whole file")
     if status == CHANGED:
-        return DownloadFailure(place, "was changed while it was downloaded", "start again")
+        return changed(place)
     cause = f"the server answered {status} {answer.reason_phrase}".strip()
     return DownloadFailure(place, cause, may_pass=status in MAY_PASS)
 

@@ -5,7 +5,6 @@ Called by `schemes`, by name. A fragment `#sha256=<hex>` is a checksum, as pip h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from urllib.parse import unquote
@@ -14,22 +13,20 @@ import httpx2
 from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-from trainer_infra.in_pod.initializers.listing import (
-    FileListing,
-    FileSource,
-    RemoteFile,
-    is_checksum,
-)
+from trainer_infra.in_pod.initializers.listing import FileListing, FileSource, RemoteFile
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.http_ranges import (
     PARTIAL,
     WHOLE,
     asked,
     basic_user,
+    bearer,
+    changed,
     new_client,
     range_header,
     read_range,
     refused,
+    whole_size,
 )
 
 
@@ -46,7 +43,7 @@ class WebSource(FileSource):
     """A file.
 
     Raises:
-        DownloadFailure: The URI names no file, or has a fragment that is no checksum.
+        DownloadFailure: A variable makes no sense.
     """
 
     def __init__(self, settings: InitializerSettings) -> None:
@@ -54,13 +51,7 @@ class WebSource(FileSource):
         self.shown = uri.shown
         self.url = f"https://{uri.authority}/{uri.path}{f'?{uri.query}' if uri.query else ''}"
         self.name = unquote(uri.path.rpartition("/")[2])
-        if not self.name:
-            cause = "names a folder, and a web server has no list of its files"
-            raise DownloadFailure(self.shown, cause, "name one file")
         self.checksum = uri.fragment.replace("=", ":", 1)
-        if uri.fragment and not is_checksum(self.checksum):
-            cause = f"has the fragment #{uri.fragment}, which is no checksum"
-            raise DownloadFailure(self.shown, cause, "write #sha256= and 64 hexadecimal digits")
         self.headers = _authorization(settings)
         self.client = new_client()
 
@@ -68,25 +59,21 @@ class WebSource(FileSource):
     def list_files(self) -> FileListing:
         """The one file. A GET of its first byte says more than a HEAD, which signed URLs refuse."""
         with self._asked({"Range": "bytes=0-0"}) as answer:
-            headers, status = answer.headers, answer.status_code
-            total = re.fullmatch(r"bytes 0-0/(\d+)", headers.get("Content-Range", ""))
-            if status == PARTIAL and total:
-                size: int | None = int(total[1])
-            elif status == 416:  # noqa: PLR2004  HTTP's answer for a file without a byte
+            status, size = answer.status_code, whole_size(answer)
+            if status == 416:  # noqa: PLR2004  HTTP's answer for a file without a byte
                 size = 0
-            elif status == WHOLE:
-                length = headers.get("Content-Length", "")
-                size = int(length) if length.isdigit() else None
-            else:
+            elif status not in {PARTIAL, WHOLE}:
                 raise self._refused(answer)
-        strong = headers.get("ETag", "")
+            validator = _validator(answer)
+        # Parts of a file about which nothing is known may be of two versions.
+        resumes = status == PARTIAL and size is not None and bool(validator or self.checksum)
         file = RemoteFile(
             path=self.name,
             size=size,
             location=self.url,
-            validator=strong if strong.startswith('"') else headers.get("Last-Modified", ""),
+            validator=validator,
             checksum=self.checksum,
-            resumes=status == PARTIAL,
+            resumes=resumes,
         )
         return FileListing((file,))
 
@@ -99,6 +86,11 @@ class WebSource(FileSource):
         with self._asked(headers) as answer:
             if answer.status_code not in {PARTIAL, WHOLE}:
                 raise self._refused(answer)
+            # Not each server knows If-Match, and none has it for what is no strong ETag.
+            versions = {file.validator, _validator(answer)}
+            sizes = {file.size, whole_size(answer)}
+            if len(versions - {""}) > 1 or len(sizes - {None}) > 1:
+                raise changed(self.shown)
             yield from read_range(answer, self.shown, start, end)
 
     def _asked(self, headers: dict[str, str]) -> AbstractContextManager[httpx2.Response]:
@@ -116,9 +108,15 @@ class WebSource(FileSource):
         return refused(answer, self.shown)
 
 
+def _validator(answer: httpx2.Response) -> str:
+    """What changes when the file does, the more exact one first; empty where the server has none."""
+    tag = answer.headers.get("ETag", "")
+    return tag if tag.startswith('"') else answer.headers.get("Last-Modified", "") or tag
+
+
 def _authorization(settings: InitializerSettings) -> dict[str, str]:
     """The header of who asks: a token, or a user with a password; none for anybody."""
     if token := settings.variable("ACCESS_TOKEN"):
-        return {"Authorization": f"Bearer {token}"}
+        return bearer(token)
     user, password = settings.variable("HTTP_USERNAME"), settings.variable("HTTP_PASSWORD")
     return {"Authorization": f"Basic {basic_user(user, password)}"} if user else {}

@@ -6,6 +6,7 @@ Called by `file` and `pvc`.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from typing_extensions import override
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.folder import BLOCK
 from trainer_infra.in_pod.initializers.listing import (
+    STATE,
     FileListing,
     FileSource,
     RemoteFile,
@@ -42,15 +44,14 @@ class LocalSource(FileSource):
         shown = self.settings.uri.shown
         if not self.path.exists():
             raise DownloadFailure(shown, f"there is no {self.path}", self.remedy)
+        self._keep_apart()
         if not self.path.is_dir():
             return FileListing((self._file(self.path.name, self.path),))
-        files = [
-            self._file(str(each.relative_to(self.path)), each) for each in self._walk(self.path, ())
-        ]
-        wanted = [each for each in files if self.settings.patterns.admits(each.path)]
+        files = {str(each.relative_to(self.path)): each for each in self._walk(self.path, ())}
+        wanted = [path for path in files if self.settings.patterns.admits(path)]
         if files and not wanted:
             raise nothing_wanted(shown, len(files), self.settings.patterns.shown)
-        return FileListing(tuple(wanted))
+        return FileListing(tuple(self._file(path, files[path]) for path in wanted))
 
     @override
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
@@ -62,34 +63,54 @@ class LocalSource(FileSource):
                 while left > 0 and (data := content.read(min(BLOCK, left))):
                     yield data
                     left -= len(data)
+                found = os.fstat(content.fileno())
         except OSError as error:
             raise self._unreadable(file.location, error) from None
-        if left > 0:
+        # Another part may be of another version, and what was read while a program wrote is of none.
+        if (found.st_size, _time(found)) != (file.size, file.validator):
             raise DownloadFailure(file.location, "was changed while it was copied", "start again")
 
+    def _keep_apart(self) -> None:
+        """Raise where files of the source would be replaced, or copied into themselves."""
+        target = self.settings.target
+        source, goal = (Path(os.path.realpath(each)) for each in (self.path, target))
+        if source in (goal, *goal.parents) or goal in source.parents:
+            cause = f"and the target {target} are one folder, or one is in the other"
+            raise DownloadFailure(self.settings.uri.shown, cause, "name another folder")
+
     def _walk(self, folder: Path, above: tuple[str, ...]) -> Iterator[Path]:
-        """Files below a folder, each loop of links once."""
+        """What there is below a folder, each loop of links once; not what we keep beside a download."""
         real = os.path.realpath(folder)
         if real in above:
             return
         try:
             entries = sorted(folder.iterdir())
+            folders = {each for each in entries if each.is_dir()}
         except OSError as error:
             raise self._unreadable(str(folder), error) from None
         for each in entries:
-            if each.is_dir():
-                yield from self._walk(each, (*above, real))
-            elif each.is_file():
+            if each not in folders:
                 yield each
-            elif each.is_symlink():
-                raise DownloadFailure(
-                    str(each), "is a link to nothing", "remove it or what it misses"
-                )
+            elif each.name != STATE:
+                yield from self._walk(each, (*above, real))
 
     def _file(self, path: str, place: Path) -> RemoteFile:
-        found = place.stat()
-        return RemoteFile(path, found.st_size, str(place), validator=str(found.st_mtime_ns))
+        try:
+            found = place.stat()
+        except FileNotFoundError:
+            remedy = "remove it or what it misses"
+            raise DownloadFailure(str(place), "is a link to nothing", remedy) from None
+        except OSError as error:
+            raise self._unreadable(str(place), error) from None
+        if not stat.S_ISREG(found.st_mode):
+            remedy = "leave it out with IGNORE_PATTERNS"
+            raise DownloadFailure(str(place), "is a pipe, a socket or a device", remedy)
+        return RemoteFile(path, found.st_size, str(place), validator=_time(found))
 
     def _unreadable(self, path: str, error: OSError) -> DownloadFailure:
         cause = f"cannot be read by user {os.getuid()}: {error.strerror}"
         return DownloadFailure(path, cause, "give that user the right to")
+
+
+def _time(found: os.stat_result) -> str:
+    return str(found.st_mtime_ns)

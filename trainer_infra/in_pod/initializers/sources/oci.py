@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -33,6 +32,7 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     range_header,
     read_range,
     refused,
+    senseless,
 )
 from trainer_infra.in_pod.initializers.sources.registry_credentials import (
     CREDENTIALS,
@@ -58,23 +58,19 @@ class RegistrySource(FileSource):
     """Layers of one manifest.
 
     Raises:
-        DownloadFailure: The URI names no repository.
+        DownloadFailure: A variable makes no sense.
     """
 
     def __init__(self, settings: InitializerSettings) -> None:
         uri = settings.uri
-        found = re.fullmatch(r"([a-z0-9._/-]+)(?::([\w.-]+))?(?:@(sha256:[0-9a-f]{64}))?", uri.path)
-        if found is None:
-            cause = "is no reference to an image or artifact"
-            remedy = "write oci://REGISTRY/REPOSITORY:TAG or @sha256:DIGEST, in lower case"
-            raise DownloadFailure(uri.shown, cause, remedy)
+        name, _, digest = uri.path.partition("@")
+        repository, _, tag = name.partition(":")
         self.settings = settings
         self.shown = uri.shown
         is_docker_hub = uri.authority == DOCKER_HUB
-        self.repository = (
-            f"library/{found[1]}" if is_docker_hub and "/" not in found[1] else found[1]
-        )
-        self.reference = found[3] or found[2] or "latest"
+        is_docker_own = is_docker_hub and "/" not in repository
+        self.repository = f"library/{repository}" if is_docker_own else repository
+        self.reference = digest or tag or "latest"
         host = DOCKER_HUB_HOST if is_docker_hub else uri.authority
         self.base = f"https://{host}/v2/{self.repository}"
         self.client = new_client()
@@ -83,11 +79,10 @@ class RegistrySource(FileSource):
     @override
     def list_files(self) -> FileListing:
         """Layers of the manifest that the tag stands for now; of an index, of this machine's."""
-        digest, manifest = self._manifest(self.reference)
-        if "manifests" in manifest:
-            _, manifest = self._manifest(self._platform(manifest["manifests"]))
-        layers = manifest.get("layers") or []
-        files = [self._file(number, each) for number, each in enumerate(layers)]
+        try:
+            digest, files = self._layers()
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise senseless(self.shown, "a registry's, which has a manifest") from None
         patterns = self.settings.patterns
         wanted = [each for each in files if each.unpacked is not None or patterns.admits(each.path)]
         if files and not wanted:
@@ -98,6 +93,13 @@ class RegistrySource(FileSource):
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
         """Bytes of a layer, wherever the registry says that they are."""
         yield from self._body(file.location, {**range_header(start, end)}, (start, end))
+
+    def _layers(self) -> tuple[str, list[RemoteFile]]:
+        digest, manifest = self._manifest(self.reference)
+        if "manifests" in manifest:
+            _, manifest = self._manifest(self._platform(manifest["manifests"]))
+        layers = manifest.get("layers") or []
+        return digest, [self._file(number, each) for number, each in enumerate(layers)]
 
     def _manifest(self, reference: str) -> tuple[str, dict[str, Any]]:
         url = f"{self.base}/manifests/{reference}"

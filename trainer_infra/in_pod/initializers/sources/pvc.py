@@ -5,7 +5,9 @@ Called by `schemes`, by name.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from urllib.parse import unquote
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
@@ -30,8 +32,8 @@ def open_source(settings: InitializerSettings) -> LocalSource:
             f"the claim {uri.authority} is not mounted at {claim}",
             "see whether there is a claim of that name in the namespace",
         )
-    path = (claim / uri.path).resolve()
-    if claim.resolve() not in (path, *path.parents):
+    path = Path(os.path.realpath(claim / unquote(uri.path)))
+    if Path(os.path.realpath(claim)) not in (path, *path.parents):
         raise DownloadFailure(uri.shown, "leads out of the claim", "write the path below it")
     return LocalSource(settings, path, f"the claim has {_contents(claim)}")
 

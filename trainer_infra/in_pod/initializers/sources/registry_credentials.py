@@ -16,7 +16,12 @@ import httpx2
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
-from trainer_infra.in_pod.initializers.sources.http_ranges import asked, basic_user, refused
+from trainer_infra.in_pod.initializers.sources.http_ranges import (
+    asked,
+    basic_user,
+    refused,
+    senseless,
+)
 
 CREDENTIALS = "set REGISTRY_USERNAME and REGISTRY_PASSWORD, or mount a pull secret and name its folder in DOCKER_CONFIG"
 OTHER_NAMES = {"docker.io": ("https://index.docker.io/v1/",)}
@@ -81,9 +86,11 @@ class RegistryCredentials:
                 raise DownloadFailure(shown, "the registry refuses the credentials", CREDENTIALS)
             if answer.status_code != httpx2.codes.OK:
                 raise refused(answer, shown)
+        try:
             found = answer.json()
-        token: str = found.get("token") or found["access_token"]
-        return token
+            return str(found.get("token") or found["access_token"])
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise senseless(shown, "a registry's, which gives a token") from None
 
     def _user(self) -> str:
         """User and password as HTTP's Basic has them; empty where there are none."""
