@@ -34,10 +34,12 @@ for name in ("kept", "lost"):
 def test_gc_deletes_the_runs_that_no_state_owns(stack: Stack) -> None:
     (stack.folder / "__main__.py").write_text(PROGRAM)
     stack.up()
-    nothing = stack.trainer("gc", "--stack", "test")
-    assert nothing == (
-        "no run of stack test of project project is without a resource on this machine\n"
-    )
+    # As `get` shows it too.
+    for name in ("test", "project/test", "organization/test", "organization/project/test"):
+        assert stack.trainer("gc", "--stack", name) == (
+            f"no run of stack {name.removeprefix('project/')} of project project is without a resource "
+            "on this machine\n"
+        )
 
     # What a killed create leaves: a run, and a state that does not know it.
     (lost,) = [
@@ -78,6 +80,14 @@ def test_gc_of_an_unknown_stack_names_it(stack: Stack) -> None:
     said = stack.trainer("gc", "--stack", "tset", ok=False)
     assert said.startswith("the state of stack tset cannot be read: ")
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["other/test", "organization/other/test"])
+def test_gc_of_another_projects_stack_says_where_to_run_it(name: str, stack: Stack) -> None:
+    assert stack.trainer("gc", "--stack", name, ok=False) == (
+        f"stack {name} is of project other, and the program here is project project; run gc in the "
+        "folder of its own program\n"
+    )
 
 
 URN = "urn:pulumi:test::project::"

@@ -25,6 +25,13 @@ pulumi.export("less", job.metrics["loss"].apply(lambda loss: loss - 0.25))
 pulumi.export("nodes", job.result.nodes)
 pulumi.export("best", sweep.results.apply(lambda all: min(all, key=lambda each: all[each]["metrics"]["loss"])))
 """
+NEXT = """
+def counted(steps, text):
+    assert (list(range(steps)), text) == ([], "0"), (steps, text)
+steps = job.metrics["step"]
+TrainJob("next", runtime="plain-distributed", wait_for="complete", trainer=CustomTrainer(
+    counted, func_args={"steps": steps, "text": steps.apply(str)}, num_nodes=steps.apply(lambda step: step + 1.0)))
+"""
 MISSING = """
 pulumi.export("missing", {})
 """
@@ -34,8 +41,10 @@ def of(rank: int) -> dict[str, float | str]:
     return {"loss": 0.5 + rank, "step": rank, "note": f"of {rank}", "tiny": 1e-05}
 
 
-def test_node_0s_metrics_count_and_are_numbers(stack: Stack) -> None:
-    stack.program(REPORTING + SHOWN)
+def test_node_0s_metrics_count_and_are_numbers_that_a_later_job_can_count_with(
+    stack: Stack,
+) -> None:
+    stack.program(REPORTING + SHOWN + NEXT)
     stack.up()
     assert stack.outputs() == {
         "metrics": of(0),

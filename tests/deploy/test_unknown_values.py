@@ -35,6 +35,26 @@ def test_all_else_is_known() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "opened"),
+    [
+        (2.0, 2),
+        (0.5, 0.5),
+        ({"grid": [1.0, 0.1], "on": True}, {"grid": [1, 0.1], "on": True}),
+        (float("inf"), float("inf")),
+    ],
+    ids=["whole", "fraction", "nested", "infinite"],
+)
+def test_a_whole_number_out_of_an_output_is_an_int(value: Any, opened: Any) -> None:
+    def given() -> Any:
+        return {"output": output(value, known=True), "own": 2.0}
+
+    known, spec = result(given, lambda plain: {"spec": plain})
+    assert known
+    # As text, for 2.0 is equal to 2.
+    assert repr(spec) == repr({"output": opened, "own": 2.0})
+
+
 def test_a_text_that_is_made_with_it_is_unknown_as_a_whole() -> None:
     def given() -> Any:
         return {"image": output(None, known=False)}

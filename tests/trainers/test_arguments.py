@@ -32,9 +32,14 @@ def test_values_that_json_would_change_are_named_by_path(module: Load, problems:
         "deep": {"token": Secret("s3cr3t")},
         "hidden": Secret({"a": {4}}),
         "loop": loop,
+        "large": [10**4299, -(10**4300)],
+        "secret": Secret(10**5000),
     }
     text = "give text, numbers, lists and dicts of them"
     no = "which does not travel as JSON"
+    large = (
+        "has over 4300 digits, which Python does not read; give it as text, for example hex(...)"
+    )
     assert problems(CustomTrainer(module(ANY).train, func_args=args)) == [
         f"func_args.layers[1].a: has type tuple, {no}, got (2,); give a list",
         f"func_args.layers[2]: has type set, {no}, got {{3}}; give a sorted list",
@@ -56,6 +61,8 @@ def test_values_that_json_would_change_are_named_by_path(module: Load, problems:
         ),
         f"func_args.hidden.a: has type set, {no}; give a sorted list",
         f"func_args.loop{'[0]' * 28}[0…: is nested deeper than 100 levels",
+        f"func_args.large[1]: {large}",
+        f"func_args.secret: {large}",
     ]
 
 

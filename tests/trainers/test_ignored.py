@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.trainers.conftest import Problems, Write
 from trainer_infra import CustomTrainer
 
@@ -49,6 +51,25 @@ def test_ignore_files_count_as_git_reads_them(write: Write) -> None:
     write("app/pkg/.gitignore", "z*\n")
     write("app/pkg/z.py", "1\n")
     assert packed("app:main.py") == ["main.py", "pkg/runs/y.py", "small.csv", "wanted.ckpt"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "\ufeffkey.json\n",
+        "\ufeffkey.json\r\n*.csv\r\n",
+        "x[z-a]y\nkey.json\n",
+        "!\nkey.json",
+        "key.json\nkey\\\n",
+        "# a page\x0c!key.json\nkey.json\n# a line\u2028!key.json\n# a return\r!key.json\n",
+    ],
+    ids=["bom", "crlf", "no_range", "nothing_negated", "nothing_escaped", "other_line_ends"],
+)
+def test_lines_count_as_git_reads_them(write: Write, lines: str) -> None:
+    write("app/main.py", "1\n")
+    write("app/key.json", "{}\n")
+    Path("app/.gitignore").write_bytes(lines.encode())
+    assert packed("app:main.py") == ["main.py"]
 
 
 def test_git_files_outside_of_a_repository_do_not_count(write: Write) -> None:

@@ -89,6 +89,19 @@ def test_syntax_errors_are_named_with_their_lines(write: Write, problems: Proble
     ]
 
 
+@pytest.mark.parametrize(
+    "expression", ["1 + " * 30_000 + "1", "-" * 30_000 + "1"], ids=["long", "deep"]
+)
+def test_what_python_cannot_parse_is_one_problem(
+    expression: str, write: Write, problems: Problems
+) -> None:
+    write("app/main.py", f"x = {expression}\n")
+    what = "cannot be compiled: an expression is too long or too deep for Python"
+    assert problems(CustomTrainer("app:main.py")) == [
+        f"app/main.py: train: {what}; make several of it"
+    ]
+
+
 def test_what_a_config_map_cannot_hold_is_named(
     write: Write, problems: Problems, tmp_path: Path
 ) -> None:
@@ -98,6 +111,7 @@ def test_what_a_config_map_cannot_hold_is_named(
     Path("app/folder").symlink_to(Path("app").absolute())
     Path("app/inside.py").symlink_to("main.py")
     Path("app/broken").symlink_to("nowhere")
+    Path("app/loop").symlink_to("loop")
     Path("app/weights.bin").write_bytes(b"\xff\xfe")
     os.mkfifo("app/pipe")
     copy = "copy what it points to into the folder"
@@ -108,6 +122,7 @@ def test_what_a_config_map_cannot_hold_is_named(
             "app/folder: train: is a link to a folder, which a ConfigMap cannot hold, "
             f"got '{here}/app'; {copy}"
         ),
+        "app/loop: train: is a link that leads to itself; remove it",
         f"app/out: train: is a link out of the folder, got '{tmp_path}/outside.txt'; {copy}",
         f"app/pipe: train: is not a file, got '{here}/app/pipe'; remove it",
         (

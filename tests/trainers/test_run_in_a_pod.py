@@ -2,14 +2,18 @@
 
 import __future__
 
+import contextlib
 import linecache
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from tests.trainers.conftest import Load, Pod, Write
 from trainer_infra import in_pod
+from trainer_infra.in_pod import main
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.secret import Secret
 
@@ -169,6 +173,53 @@ def test_a_function_of_a_file_keeps_its_helpers(write: Write, pod: Pod) -> None:
         "import math\nPI = math.pi\n\ndef area(r): print(round(half(r), 2))\n\ndef half(r): return PI * r / 2\n",
     )
     assert pod.run(CustomTrainer("train.py:area", func_args={"r": 2}).pack()).out == "3.14\n"
+
+
+ASYNC = """
+def later(function):
+    async def waited(): function()
+    return waited
+
+@later
+def fit(): print("trained")
+"""
+
+
+def test_a_training_that_is_async_behind_a_decorator_fails_the_run(write: Write, pod: Pod) -> None:
+    write("train.py", ASYNC)
+    ended = pod.run(CustomTrainer("train.py:fit").pack())
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        "train.py:3: the function returned the coroutine later.<locals>.waited, which nothing awaits, "
+        "so nothing was trained; make it a plain function that calls asyncio.run\n"
+    )
+
+
+def test_one_that_a_framework_prepares_fails_it_too(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("args.json", "{}")
+    space: dict[str, Any] = {}
+    exec(ASYNC, space)
+    framework = ModuleType("trainer_infra.in_pod.frameworks.plain")
+    framework.__dict__["prepared"] = contextlib.nullcontext
+    monkeypatch.setitem(sys.modules, framework.__name__, framework)
+    monkeypatch.setattr(main, "HERE", str(Path.cwd()))
+    with pytest.raises(
+        SystemExit, match=r"^<string>:3: the function returned the coroutine .*asyncio.run$"
+    ):
+        main.call_function(space["fit"], {"name": "plain", "settings": {}})
+
+
+def test_a_byte_order_mark_is_no_part_of_the_code(write: Write, pod: Pod) -> None:
+    write("app/bom.py", "\ufeffdef fit(epochs): print(epochs)\n")
+    packed = CustomTrainer("app:bom:fit", func_args={"epochs": 2}).pack()
+    assert packed.code.files["source/bom.py"].startswith("\ufeff")
+    assert pod.run(packed).out == "2\n"
+    before = packed.code.of_the_user()
+    write("app/bom.py", "\ufeff# A comment.\ndef fit(epochs): print(epochs)\n")
+    after = CustomTrainer("app:bom:fit", func_args={"epochs": 2}).pack().code.of_the_user()
+    assert after == before
 
 
 def test_a_function_of_a_module_in_a_folder(write: Write, pod: Pod) -> None:

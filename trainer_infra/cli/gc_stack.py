@@ -5,6 +5,7 @@ Called by `runs`. The engine forgets a resource whose create was killed, so its 
 stack of it has the run by now: stacks are renamed, and resources moved between them.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,7 @@ import typer
 from trainer_infra.cli import named_runs, removal, selection, stack_states, target
 from trainer_infra.cli.options import TargetRequest
 from trainer_infra.cli.target import RunPlace
-from trainer_infra.deploy import stack_config
+from trainer_infra.deploy import backend, stack_config
 from trainer_infra.deploy.stack_config import Project
 from trainer_infra.errors import NotAvailable
 from trainer_infra.runs import sentences
@@ -29,15 +30,17 @@ def collect(asked: TargetRequest, stack: str, older_than: float | None, *, confi
 
     Args:
         asked: where the stack's runs are; what is not given is taken from the stack.
-        stack: its name, perhaps with organization and project.
+        stack: its name, perhaps with organization, project or both.
         older_than: only those that ended this many seconds ago; None for all.
         confirmed: whether to delete without asking.
 
     Raises:
-        NotAvailable: no Pulumi program here, no CLI, no such stack, or a place that cannot be
-            reached.
+        NotAvailable: no Pulumi program here, no CLI, no such stack, a stack of another program, or a
+            place that cannot be reached.
     """
-    project, name = _project(Path.cwd()), stack.rpartition("/")[2]
+    project = _project(Path.cwd())
+    stack = _stack_of(project, stack)
+    name = stack.rpartition("/")[2]
     place = target.of_stack(asked, project, name)
     removal.collect_unowned(place, asked.namespace or "")
     # Listed before the state is read: what is created in between must not look lost.
@@ -79,6 +82,22 @@ def _project(folder: Path) -> Project:
             "run gc in the program's folder"
         )
     return found
+
+
+def _stack_of(project: Project, stack: str) -> str:
+    """A stack of the project as the Pulumi command takes it: not as PROJECT/STACK, which `get` shows."""
+    *before, name = stack.split("/")
+    if before == [project.name]:
+        return name
+    url = backend.backend_url(os.environ, project.content)
+    has_organizations = not url or url.startswith("http")
+    is_organization = has_organizations or before == [backend.NO_ORGANIZATION]
+    if before and before[-1] != project.name and not (len(before) == 1 and is_organization):
+        raise NotAvailable(
+            f"stack {stack} is of project {before[-1]}, and the program here is project {project.name}; "
+            "run gc in the folder of its own program"
+        )
+    return stack
 
 
 def _of_stack(place: RunPlace, namespace: str | None, owner: tuple[str, str]) -> Sequence[Run]:

@@ -158,7 +158,10 @@ def delete(
 def gc(
     stack: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Runs of this stack of the Pulumi program here."),
+        typer.Option(
+            metavar="NAME",
+            help="Runs of this stack of the Pulumi program here; also PROJECT/STACK.",
+        ),
     ] = None,
     older_than: EndedBefore = None,
     cache: Annotated[

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
+from trainer_infra.deploy.operations.values import whole_number
 from trainer_infra.deploy.resource_type import python_name
 
 
@@ -67,10 +68,13 @@ def with_python_names(members: Mapping[str, Mapping[str, Any]] | None) -> Any:
 
 
 class Metrics(dict[str, float | str]):
-    """The metrics of a run by name; to ask for one that it did not report is an error that says so."""
+    """The metrics of a run by name; to ask for one that it did not report is an error that says so.
+
+    A whole one is an int, so that it can be a count of the next job.
+    """
 
     def __init__(self, reported: Mapping[str, float | str], job: str) -> None:
-        super().__init__(reported)
+        super().__init__({name: whole_number(each) for name, each in reported.items()})
         self._job = job
 
     def __missing__(self, name: str) -> float | str:

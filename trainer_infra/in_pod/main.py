@@ -14,6 +14,7 @@ import os
 import runpy
 import signal
 import sys
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -101,14 +102,28 @@ def call_function(function: Callable[..., object], framework: dict[str, Any] | N
     """Call the function with its arguments; with what a framework gives it, once that is prepared."""
     arguments = read_arguments()
     if framework is None:
-        function(**arguments)
+        refuse_coroutine(function(**arguments))
         return
     import inspect  # noqa: PLC0415  slow to import
 
     module = importlib.import_module(f"trainer_infra.in_pod.frameworks.{framework['name']}")
     taken = inspect.signature(function).parameters
     with module.prepared(framework["settings"]) as given:
-        function(**{name: each for name, each in given.items() if name in taken}, **arguments)
+        used = {name: each for name, each in given.items() if name in taken}
+        refuse_coroutine(function(**used, **arguments))
+
+
+def refuse_coroutine(returned: object) -> None:
+    """End a run whose function has only begun: behind a decorator, no preview knows that it is async."""
+    if isinstance(returned, CoroutineType):
+        code, name = returned.cr_code, returned.__qualname__
+        # Else Python warns of it too.
+        returned.close()
+        file = code.co_filename.replace(SOURCE, "", 1)
+        sys.exit(
+            f"{file}:{code.co_firstlineno}: the function returned the coroutine {name}, which nothing "
+            "awaits, so nothing was trained; make it a plain function that calls asyncio.run"
+        )
 
 
 def read_arguments() -> dict[str, Any]:

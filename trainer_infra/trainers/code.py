@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from trainer_infra.json_values import JSONDict
 
 _PARSING = Lock()
+
+BOM: Final = "\ufeff"
+"""May begin a Python file: Python skips it in a file, and refuses it in a text that it parses."""
 
 OURS = ("main.py", "packages.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
@@ -144,6 +147,6 @@ def meaning_of(path: str, text: str) -> str:
     try:
         # Threads that parse at the same time disturb one another (CPython 3.11: a SystemError).
         with _PARSING:
-            return ast.dump(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError):
+            return ast.dump(ast.parse(text.removeprefix(BOM)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text

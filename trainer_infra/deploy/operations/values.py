@@ -17,13 +17,18 @@ def plain_json(value: JSON, unknown: type | tuple[()] = ()) -> Any:
     # Most values are texts, and asking whether one is a Mapping takes ten times as long.
     if isinstance(value, str):
         return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
+    if isinstance(value, float):
+        return whole_number(value)
     if isinstance(value, Mapping):
         return {key: plain_json(each, unknown) for key, each in value.items() if each is not None}
     if isinstance(value, list | tuple):
         return [plain_json(each, unknown) for each in value]
     return UNKNOWN if isinstance(value, unknown) else value
+
+
+def whole_number(value: Any) -> Any:
+    """An integer in place of a whole float: the engine's protocol has no other number than a double."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def is_unknown(value: JSON) -> bool:

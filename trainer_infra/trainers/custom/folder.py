@@ -12,11 +12,13 @@ import ast
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.code import BOM
 from trainer_infra.trainers.custom import stored_code
 from trainer_infra.trainers.shown_path import shown_path
 
@@ -107,7 +109,11 @@ def syntax_trees(root: Path, files: Mapping[str, str]) -> dict[str, ast.Module]:
         if not path.endswith(".py"):
             continue
         try:
-            trees[path] = ast.parse(text)
+            trees[path] = ast.parse(text.removeprefix(BOM))
+        except (RecursionError, MemoryError):
+            what = "cannot be compiled: an expression is too long or too deep for Python"
+            where = shown_path(root / path)
+            problems.append(Problem("train", what, fix="make several of it", where=where))
         except (SyntaxError, ValueError) as error:
             place = f"{shown_path(root / path)}:{getattr(error, 'lineno', None) or 1}"
             what = f"cannot be compiled: {getattr(error, 'msg', error)}"
@@ -145,8 +151,11 @@ def _paths(root: Path) -> Iterator[str]:
 
 def _outside(root: Path, path: str) -> Problem | None:
     """Why a path is no file of this folder."""
-    real = (root / path).resolve()
+    # Path.resolve raises an error for a link to itself.
+    real = Path(os.path.realpath(root / path))
     where = shown_path(root / path)
+    if real.is_symlink():
+        return Problem("train", "is a link that leads to itself", fix="remove it", where=where)
     fix = "copy what it points to into the folder"
     if not real.is_relative_to(root.resolve()):
         return Problem("train", "is a link out of the folder", got=str(real), fix=fix, where=where)
@@ -199,12 +208,23 @@ class IgnorePatterns:
         lines: list[str] = []
         for name in FILES:
             if (folder / name).is_file():
-                lines += (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
-        if lines:
-            # Most folders have none, and every Pulumi program would load it.
-            from pathspec import GitIgnoreSpec  # noqa: PLC0415  see above
+                # Lines end where git ends them: splitlines knows more characters.
+                text = (folder / name).read_bytes().decode("utf-8-sig", errors="replace")
+                lines += (line.removesuffix("\r") for line in text.split("\n"))
+        if any(lines):
+            self._specs.append((folder, _spec(lines)))
 
-            self._specs.append((folder, GitIgnoreSpec.from_lines(lines)))
+
+def _spec(lines: Iterable[str]) -> "GitIgnoreSpec":
+    """The patterns of the lines, without what git takes as one that matches nothing: `x[z-a]`, a lone `!`."""
+    # Most folders have none, and every Pulumi program would load it.
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415  see above
+
+    patterns: list[Any] = []
+    for line in lines:
+        with suppress(re.error, ValueError):
+            patterns += GitIgnoreSpec.from_lines([line]).patterns
+    return GitIgnoreSpec(patterns)
 
 
 def _above(root: Path) -> Iterator[Path]:

@@ -7,8 +7,9 @@ refused with its path, not converted. Pure.
 import ast
 import difflib
 import math
+import sys
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra.errors import Problem
 from trainer_infra.trainers.array_values import DEEPEST
@@ -23,6 +24,8 @@ INSTEAD = {
     "Path": "give str(path)",
     "PosixPath": "give str(path)",
 }
+MANY_DIGITS: Final = 10**sys.int_info.default_max_str_digits
+"""From here on Python converts no text to a number, as it does when it reads JSON."""
 
 
 def not_json(value: Any, path: str, depth: int = 0) -> Iterator[Problem]:
@@ -37,9 +40,9 @@ def not_json(value: Any, path: str, depth: int = 0) -> Iterator[Problem]:
     elif isinstance(value, Secret):
         what = "a Secret inside an argument cannot be taken out of it"
         yield Problem(path, what, fix="make the whole argument one Secret")
-    elif type(value) is float and not math.isfinite(value):
-        yield Problem(path, "JSON has no such number", got=value, fix="give None or a text")
-    elif type(value) not in {str, int, float, bool, type(None)}:
+    elif type(value) in {int, float}:
+        yield from _not_json_number(value, path)
+    elif type(value) not in {str, bool, type(None)}:
         kind = type(value)
         name = kind.__qualname__ if kind.__module__ == "builtins" else _full_name(kind)
         fix = INSTEAD.get(kind.__name__, "give text, numbers, lists and dicts of them")
@@ -57,6 +60,18 @@ def _not_json_mapping(value: dict[Any, Any], path: str, depth: int) -> Iterator[
         else:
             what = "has a key that is not text, which JSON would turn into text"
             yield Problem(path, what, got=key, fix="use text keys")
+
+
+def _not_json_number(value: float, path: str) -> Iterator[Problem]:
+    if isinstance(value, int):
+        if abs(value) >= MANY_DIGITS:
+            # Not shown: Python makes no text of it either.
+            what = (
+                f"has over {sys.int_info.default_max_str_digits} digits, which Python does not read"
+            )
+            yield Problem(path, what, fix="give it as text, for example hex(...)")
+    elif not math.isfinite(value):
+        yield Problem(path, "JSON has no such number", got=value, fix="give None or a text")
 
 
 def argument_problems(func_args: Mapping[str, Any]) -> Iterator[Problem]:
