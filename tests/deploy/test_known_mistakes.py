@@ -53,6 +53,51 @@ MISTAKES: dict[str, tuple[Callable[[], JSON], str]] = {
         lambda: {"trainer": given.Trl("sft", options={"learning_rate": unknown(), "max_step": 5})},
         "options.max_step: trl sft of trl",
     ),
+    "name of an unknown option": (
+        lambda: {"trainer": given.Trl("sft", options={"learning_rat": unknown()})},
+        "options.learning_rat: trl sft of trl",
+    ),
+    "name of an option beside an unknown precision": (
+        lambda: {
+            "trainer": given.Trl("sft", lora={"quantize": unknown()}, options={"learning_rat": 1})
+        },
+        "options.learning_rat: trl sft of trl",
+    ),
+    "name of an option beside lora that is not known": (
+        lambda: {
+            "trainer": given.LlamaFactory(
+                "sft", template="a", dataset="b", lora=unknown(), options={"cutof": 1}
+            )
+        },
+        "options.cutof: llamafactory-cli train of llamafactory",
+    ),
+    "option that the trainer sets beside an unknown one": (
+        lambda: {
+            "trainer": given.HuggingFaceTrainer(
+                train, options={"seed": unknown(), "output_dir": "x"}
+            )
+        },
+        "options.output_dir: is set by the trainer itself",
+    ),
+    "name of an item beside an unknown configuration": (
+        lambda: {
+            "trainer": given.TorchTune(
+                "full_finetune_single_device", unknown(), options={"epoch": 1}
+            )
+        },
+        "options.epoch: tune run full_finetune_single_device of torchtune",
+    ),
+    "nodes of a recipe beside an unknown one": (
+        lambda: {
+            "trainer": given.TorchTune(
+                "full_finetune_single_device",
+                "llama3_2/1B_full_single_device",
+                epochs=unknown(),
+                num_nodes=3,
+            )
+        },
+        "num_nodes: must be 1: full_finetune_single_device trains in one process",
+    ),
     "kind of an option beside an unknown model": (
         lambda: {"trainer": given.Trl("sft", model=unknown(), options={"max_steps": "5"})},
         "options.max_steps: must be a whole number, got '5'; write 5",
@@ -183,6 +228,18 @@ RIGHT: dict[str, Callable[[], JSON]] = {
     },
     "rank that an option says too": lambda: {
         "trainer": given.Trl("sft", lora={"r": unknown()}, options={"lora_r": 4})
+    },
+    "precision that an option says too": lambda: {
+        "trainer": given.Trl("sft", lora={"quantize": unknown()}, options={"load_in_4bit": True})
+    },
+    "type that an option says": lambda: {
+        "trainer": given.LlamaFactory(
+            "sft",
+            template="llama3",
+            dataset="x",
+            lora=unknown(),
+            options={"finetuning_type": "freeze"},
+        )
     },
     "package that an image has": lambda: {
         "trainer": given.CustomTrainer(train, packages=[unknown()], image_has_packages=["torch"])

@@ -2,8 +2,11 @@
 
 import json
 import re
+from enum import Enum
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.trainers.conftest import Problems, Write
@@ -17,6 +20,11 @@ from trainer_infra.trainers.frameworks.fsdp2 import Fsdp2
 from trainer_infra.trainers.frameworks.hugging_face import HuggingFaceTrainer
 from trainer_infra.trainers.frameworks.jax import Jax
 from trainer_infra.trainers.frameworks.xgboost import XGBoost
+
+
+class Method(str, Enum):  # noqa: UP042  a StrEnum is written as its value already
+    HIST = "hist"
+
 
 FUNCTIONS = """
 def sharded(mesh, shard, epochs): ...
@@ -92,7 +100,7 @@ def launched(trainer: CustomTrainer) -> dict[str, Any]:
             {"name": "xgboost", "settings": {"parameters": {"max_depth": 4}, "rounds": 3}},
         ),
         (
-            HuggingFaceTrainer("train.py:argued", options={"max_steps": 3, "seed": None}),
+            HuggingFaceTrainer("train.py:argued", options={"max_steps": 3, "data_seed": None}),
             {
                 "name": "hugging_face",
                 "settings": {"options": {"max_steps": 3}, "output": "output://model"},
@@ -107,6 +115,52 @@ def test_the_framework_travels_with_the_function(
     assert launched(trainer)["framework"] == framework
     files = trainer.pack().code.files
     assert f"lib/trainer_infra/in_pod/frameworks/{framework['name']}.py" in files
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({"quantile_alpha": [0.1, 0.5]}, {"quantile_alpha": [0.1, 0.5]}),
+        ({"monotone_constraints": (1, -1)}, {"monotone_constraints": "(1,-1)"}),
+        ({"validate_parameters": True}, {"validate_parameters": True}),
+        ({"disable_default_eval_metric": 1}, {"disable_default_eval_metric": 1}),
+        ({"max_depth": 6.0, "eta": 1.0}, {"max_depth": 6, "eta": 1.0}),
+        ({"tree_method": Method.HIST}, {"tree_method": "hist"}),
+    ],
+    ids=str,
+)
+def test_xgboost_gets_parameters_that_it_reads_from_json(
+    given: dict[str, Any], taken: dict[str, Any]
+) -> None:
+    trainer = ANY["xgboost"]("train.py:boosted", parameters=given, rounds=20.0)
+    assert launched(trainer)["framework"]["settings"] == {"parameters": taken, "rounds": 20}
+    assert all(
+        type(each) is type(taken[name])
+        for name, each in launched(trainer)["framework"]["settings"]["parameters"].items()
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"fsdp": True},
+        {"report_to": ["tensorboard", "wandb"]},
+        {"optim_target_modules": ["attn"]},
+        {"debug": "underflow_overflow"},
+        {"debug": ["underflow_overflow"]},
+    ],
+    ids=str,
+)
+def test_training_arguments_take_what_their_constructor_takes(options: dict[str, Any]) -> None:
+    trainer = HuggingFaceTrainer("train.py:argued", options=options)
+    assert launched(trainer)["framework"]["settings"]["options"] == options
+
+
+def test_deepspeed_takes_whole_numbers_as_its_documents_write_them() -> None:
+    config = {"zero_optimization": {"reduce_bucket_size": 5e8}}
+    trainer = DeepSpeed("train.py:configured", config=config)
+    zero = {"stage": 2, "reduce_bucket_size": 5e8}
+    assert launched(trainer)["framework"]["settings"]["config"] == {"zero_optimization": zero}
 
 
 def test_a_function_takes_what_it_wants_of_a_framework() -> None:
@@ -197,6 +251,67 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "xgboost",
         {"train": "train.py:boosted", "rounds": 0},
         "rounds: must be a whole number from 1, got 0",
+    ),
+    *(
+        ("xgboost", {"train": "train.py:boosted", "parameters": {name: value}}, message)
+        for name, value, message in (
+            ("max_depth", 6.5, "parameters.max_depth: must be a whole number, got 6.5"),
+            ("num_class", 3.5, "parameters.num_class: must be a whole number, got 3.5"),
+            ("verbosity", "x", "parameters.verbosity: must be a whole number, got 'x'"),
+            ("eval_metric", {"auc"}, "parameters.eval_metric: has type set, which does not travel"),
+        )
+    ),
+    (
+        "xgboost",
+        {"train": "train.py:boosted", "rounds": None},
+        "rounds: must be a whole number from 1, not None; leave it out for 10",
+    ),
+    *(
+        ("deepspeed", {"train": "train.py:configured", **given}, message)
+        for given, message in (
+            (
+                {"config": {"optimizer": {"params": {"a": Path("/x")}}}},
+                "config.optimizer.params.a: has type pathlib.PosixPath, which does not travel",
+            ),
+            (
+                {"config": {"zero_optimization": True}},
+                "config.zero_optimization: must be a mapping with text keys, got True",
+            ),
+            (
+                {"config": {"zero_optimization": [1]}},
+                "config.zero_optimization: must be a mapping with text keys, got [1]",
+            ),
+            (
+                {"config": {"zero_optimization": {"reduce_bucket_size": 5.5}}},
+                "config.zero_optimization.reduce_bucket_size: must be a whole number, got 5.5",
+            ),
+            ({"zero": np.array([2, 3])}, "zero: is no stage of ZeRO, got [2, 3]"),
+        )
+    ),
+    *(
+        ("hugging_face", {"train": "train.py:argued", **given}, message)
+        for given, message in (
+            ({"options": ["a"]}, "options: must be a mapping with text keys, got ['a']"),
+            ({"options": "abc"}, "options: must be a mapping with text keys, got 'abc'"),
+            ({"options": 5}, "options: must be a mapping with text keys, got 5"),
+            ({"output": Path("/x")}, "output: must be a text with something in it, got PosixPath"),
+            ({"output": None}, "output: must be a text with something in it, not None"),
+            ({"output": ""}, "output: must be a text with something in it, got ''"),
+            ({"output": 5}, "output: must be a text with something in it, got 5"),
+            ({"options": {"seed": None}}, "options.seed: is None, which is not handed over"),
+            (
+                {"options": {"lr_scheduler_kwargs": {"p": Path("/x")}}},
+                "options.lr_scheduler_kwargs.p: has type pathlib.PosixPath, which does not travel",
+            ),
+            (
+                {"options": {"lr_scheduler_kwargs": {1: 2}}},
+                "options.lr_scheduler_kwargs: has a key that is not text",
+            ),
+            (
+                {"options": {"report_to": True}},
+                "options.report_to: must be a text or a list, got True",
+            ),
+        )
     ),
     (
         "hugging_face",

@@ -1,11 +1,14 @@
 """What trainers of libraries become: arguments of spec.trainer, and what the launcher runs."""
 
 import json
+from enum import Enum
 from typing import Any, get_args
 
 import pytest
+import yaml
 
 from trainer_infra.trainers.container_trainer import ContainerTrainer
+from trainer_infra.trainers.input import UNKNOWN
 from trainer_infra.trainers.libraries import parser_record
 from trainer_infra.trainers.libraries.fine_tuning import LoraArgs
 from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
@@ -14,6 +17,12 @@ from trainer_infra.trainers.libraries.trl import METHODS, Method, Trl
 from trainer_infra.trainers.libraries.unsloth import Unsloth
 from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.trainer import PackableTrainer, PackedTrainer
+
+
+class Word(str, Enum):  # noqa: UP042  a StrEnum is written as its value already
+    COSINE = "cosine"
+    LLAMA = "llama3"
+
 
 LORA: LoraArgs = {"r": 8, "lora_alpha": 16, "target_modules": ["q_proj", "v_proj"]}
 
@@ -25,7 +34,7 @@ def launched(packed: PackedTrainer) -> dict[str, Any]:
 
 
 def test_trl_is_its_own_program_on_every_node() -> None:
-    options = {"learning_rate": 2e-4, "bf16": False, "seed": None, "report_to": "none"}
+    options = {"learning_rate": 2e-4, "bf16": False, "data_seed": None, "report_to": "none"}
     packed = Trl("sft", lora=LORA, options=options, num_nodes=2, packages=["trl==1.16.0"]).pack()
     assert packed.trainer == {
         "args": [
@@ -119,11 +128,14 @@ def test_a_recipe_of_torchtune_runs_on_any_torch_runtime() -> None:
         ({"input": "x"}, '{"input": "x"}'),
         (["q_proj", "1"], '[q_proj,"1"]'),
         (True, "true"),
+        (Word.COSINE, "cosine"),
+        ("é😀", '"é😀"'),
     ],
 )
 def test_torchtune_reads_a_value_as_it_was_given(value: object, text: str) -> None:
     args = TorchTune(options={"dataset": "a.b", "dataset.column_map": value}).pack().trainer["args"]
     assert args[-1] == f"dataset.column_map={text}"
+    assert yaml.safe_load(text) == value
 
 
 def test_llama_factory_runs_under_torchrun() -> None:
@@ -142,6 +154,40 @@ def test_llama_factory_runs_under_torchrun() -> None:
         "--lora_target=q_proj,v_proj",
     ]
     assert launched(packed) == {"program": "llamafactory.launcher", "reports": True}
+
+
+def test_llama_factory_trains_what_is_neither_adapters_nor_the_whole_model() -> None:
+    options = {"finetuning_type": "freeze", "freeze_trainable_layers": 2}
+    packed = LlamaFactory("sft", template="llama3", dataset="mine", options=options).pack()
+    assert packed.trainer["args"][-2:] == [
+        "--finetuning_type=freeze",
+        "--freeze_trainable_layers=2",
+    ]
+    assert "--finetuning_type=full" not in packed.trainer["args"]
+
+
+def test_llama_factory_takes_all_layers_by_one_word() -> None:
+    lora: LoraArgs = {"target_modules": "all"}
+    packed = LlamaFactory("sft", template="llama3", dataset="mine", lora=lora).pack()
+    assert packed.trainer["args"][-1] == "--lora_target=all"
+
+
+def test_a_member_of_an_enumeration_is_what_it_holds() -> None:
+    options = {"lr_scheduler_type": Word.COSINE}
+    packed = LlamaFactory("sft", template=Word.LLAMA, dataset="mine", options=options).pack()
+    assert "--template=llama3" in packed.trainer["args"]
+    assert packed.trainer["args"][-1] == "--lr_scheduler_type=cosine"
+
+
+def test_a_small_negative_number_is_no_option_to_argparse() -> None:
+    packed = Trl("grpo", options={"reward_weights": [-1e-5, 1.0]}).pack()
+    assert packed.trainer["args"][-3:] == ["--reward_weights", "-0.00001", "1.0"]
+
+
+@pytest.mark.parametrize("counts", [{"num_nodes": 1}, {"num_nodes": UNKNOWN}], ids=str)
+def test_torchtune_trains_in_one_process_on_one_node(counts: Any) -> None:
+    trainer = TorchTune("lora_finetune_single_device", "llama3_2/1B_lora_single_device", **counts)
+    assert "--nproc_per_node" not in str(trainer.pack().trainer["args"])
 
 
 def test_unsloth_runs_in_one_process() -> None:

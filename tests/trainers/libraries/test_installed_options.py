@@ -59,6 +59,13 @@ def test_another_version_is_asked_once(tmp_path: Path, installed: Path) -> None:
     assert asked(tmp_path, installed) == found
 
 
+def test_what_was_asked_in_another_way_is_asked_again(tmp_path: Path, installed: Path) -> None:
+    kept = tmp_path / "cache" / "option-records" / "unsloth-9.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text(json.dumps({"library": "unsloth", "version": "9", "options": {}}))
+    assert asked(tmp_path, installed) == ("9", ["brand_new", "model", "packing"])
+
+
 def test_the_record_counts_where_the_library_cannot_say_it(tmp_path: Path, installed: Path) -> None:
     known = option_schema.recorded("unsloth")
     (installed / "unsloth_cli.py").write_text("raise SystemExit(1)")

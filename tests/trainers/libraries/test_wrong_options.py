@@ -1,5 +1,6 @@
 """What a library's program would refuse is refused at preview, with what to do."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,11 +17,22 @@ from trainer_infra.trainers.trainer import PackableTrainer
 
 TRL = "trl sft of trl 1.16.0 has no such option"
 TUNE = "tune run of torchtune 0.6.1 has no such option"
+ALONE = ("full_finetune_single_device", "llama3_2/1B_full_single_device")
+PATH = Path("/a")
+MODULES = "must be a list with something in it"
+GIVE = 'give ["q_proj", "v_proj"]'
+NONE = "is None, which is not handed over: the library would take"
+TEXT = "must be a text with something in it"
+NOT_JSON = "has type pathlib.PosixPath, which does not travel as JSON"
 DPO = ("lora_dpo_distributed", "llama3_1/8B_lora_dpo")
 
 
 TRAINERS: Any = SimpleNamespace(
-    trl=Trl, tune=TorchTune, factory=LlamaFactory, container=ContainerTrainer
+    trl=Trl,
+    tune=TorchTune,
+    factory=LlamaFactory,
+    unsloth=Unsloth,
+    container=ContainerTrainer,
 )
 """Classes without their types, which forbid most of this."""
 
@@ -29,8 +41,8 @@ def sft(**options: object) -> Trl:
     return Trl("sft", options=options)
 
 
-def factory(stage: str = "sft", **options: object) -> Any:
-    return TRAINERS.factory(stage, template="qwen", dataset="a", options=options)
+def factory(stage: str = "sft", lora: object = None, **options: object) -> Any:
+    return TRAINERS.factory(stage, template="qwen", dataset="a", lora=lora, options=options)
 
 
 REFUSED: list[tuple[PackableTrainer, str]] = [
@@ -60,6 +72,36 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
         sft(lora_target_modules="all"),
         "options.lora_target_modules: must be a list with something in it, got 'all'",
     ),
+    (
+        TRAINERS.trl("sft", lora={"target_modules": "all"}),
+        f"lora.target_modules: {MODULES}, got 'all'; {GIVE}",
+    ),
+    (
+        TRAINERS.unsloth(lora={"target_modules": 5}),
+        f"lora.target_modules: {MODULES}, got 5; {GIVE}",
+    ),
+    (
+        TRAINERS.tune(lora={"target_modules": "q_proj"}),
+        f"lora.target_modules: {MODULES}, got 'q_proj'; {GIVE}",
+    ),
+    (
+        factory(lora={"target_modules": []}),
+        f"lora.target_modules: {MODULES}, got []; {GIVE}",
+    ),
+    (
+        factory(lora={"target_modules": ["a,b"]}),
+        (
+            "lora.target_modules[0]: must be the name of a layer, got 'a,b'; "
+            "give a text without commas and spaces"
+        ),
+    ),
+    (
+        TRAINERS.unsloth(lora={"target_modules": [1]}),
+        (
+            "lora.target_modules[0]: must be the name of a layer, got 1; "
+            "give a text without commas and spaces"
+        ),
+    ),
     (sft(run_name=["a"]), "options.run_name: must be a text, got ['a']"),
     (
         sft(hub_token=Secret("hf_1")),
@@ -78,6 +120,31 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     (
         TRAINERS.trl("sft", lora={"quantize": "2bit"}),
         "lora.quantize: is no such precision, got '2bit'; use 4bit or 8bit",
+    ),
+    (sft(max_length=None), f"options.max_length: {NONE} 1024; leave it out, or give the value"),
+    (
+        TRAINERS.trl("sft", output=None),
+        f"output: {TEXT}, not None; leave it out for output://model",
+    ),
+    (TRAINERS.trl("sft", model=""), f"model: {TEXT}, got ''; leave it out for /workspace/model"),
+    (
+        TRAINERS.unsloth(dataset=PATH),
+        f"dataset: {TEXT}, got PosixPath('/a'); give str(path)",
+    ),
+    (
+        TRAINERS.factory("sft", template=None, dataset="a"),
+        f"template: {TEXT}, not None",
+    ),
+    (
+        sft(lr_scheduler_kwargs={"a": PATH}),
+        f"options.lr_scheduler_kwargs.a: {NOT_JSON}, got PosixPath('/a'); give str(path)",
+    ),
+    (
+        sft(lr_scheduler_kwargs={1: 2}),
+        (
+            "options.lr_scheduler_kwargs: has a key that is not text, which JSON would turn into text, "
+            "got 1; use text keys"
+        ),
     ),
     (TRAINERS.trl("sft", num_nodes=0), "num_nodes: must be a whole number from 1, got 0"),
     (
@@ -120,6 +187,40 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
         "config: belongs to a recipe, and none is given; give recipe=",
     ),
     (
+        TRAINERS.tune(options={"dataset": "a.b", "dataset.path": PATH}),
+        f"options.dataset.path: {NOT_JSON}, got PosixPath('/a'); give str(path)",
+    ),
+    (
+        TRAINERS.tune(*ALONE, num_nodes=3),
+        f"num_nodes: must be 1: {ALONE[0]} trains in one process, got 3; leave it out",
+    ),
+    (
+        TRAINERS.tune(*ALONE, num_proc_per_node=4),
+        f"num_proc_per_node: must be 1: {ALONE[0]} trains in one process, got 4; leave it out",
+    ),
+    (
+        TRAINERS.tune("lora_finetune_distributed", "llama3_2/1B_lora", num_nodes=2),
+        (
+            "num_nodes: must be 1: lora_finetune_distributed trains LoRA, which torchtune does on one "
+            "node, got 2; leave it out"
+        ),
+    ),
+    (
+        factory(lora={"r": 8}, finetuning_type="oft"),
+        (
+            "options.finetuning_type: is set by the trainer itself; "
+            "give it or lora= of the trainer, not both"
+        ),
+    ),
+    (
+        factory(finetuning_type="frezee"),
+        "options.finetuning_type: is none of its values, got 'frezee'; did you mean freeze?",
+    ),
+    (
+        factory(do_train=False),
+        "options.do_train: is set by the trainer itself; leave it out: the trainer trains",
+    ),
+    (
         factory(cutof_len=9),
         (
             "options.cutof_len: llamafactory-cli train of llamafactory 0.9.5 has no such option, got 9; "
@@ -133,6 +234,10 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     (
         Unsloth(num_nodes=2),
         "num_nodes: must be 1: Unsloth trains in one process, got 2; leave it out",
+    ),
+    (
+        TRAINERS.unsloth(num_nodes=[1]),
+        "num_nodes: must be 1: Unsloth trains in one process, got [1]; leave it out",
     ),
     (
         Unsloth(options={"max_seq_len": 9}),
@@ -166,10 +271,12 @@ def test_it_is_refused(trainer: PackableTrainer, message: str) -> None:
 
 
 def test_all_problems_are_said_at_once() -> None:
-    trainer = TRAINERS.trl("sft", lora={"r": 1.5}, options={"seed": "1", "optm": "x"}, num_nodes=-1)
+    lora = {"r": 1.5, "rank": 8}
+    trainer = TRAINERS.trl("sft", lora=lora, options={"seed": "1", "optm": "x"}, num_nodes=-1)
     with pytest.raises(InvalidInput) as caught:
         trainer.pack()
     assert [each.path for each in caught.value.problems] == [
+        "lora.rank",
         "lora.r",
         "options.seed",
         "options.optm",

@@ -46,7 +46,7 @@ class DeepSpeed(CustomTrainer):
     @override
     def pack(self) -> PackedProgram:
         """As `CustomTrainer.pack`, with the framework's part."""
-        given = as_python(self.config) or {}
+        given = option_schema.plain(self.config) or {}
         problems = tuple(self._framework_problems(given))
         whole = {} if problems else {**given, ZERO: {**self._zero(), **dict(given.get(ZERO) or {})}}
         framework = PreparedFramework("deepspeed", {"config": whole}, ("config",), ("torch", "mpi"))
@@ -58,18 +58,20 @@ class DeepSpeed(CustomTrainer):
         return {"stage": as_python(self.zero), **offloaded, **parameters}
 
     def _framework_problems(self, given: Any) -> Iterator[Problem]:
-        if self.zero not in STAGES or isinstance(self.zero, bool):
+        stage = as_python(self.zero)
+        if type(stage) is not int or stage not in STAGES:
             what, fix = "is no stage of ZeRO", "use 0, 1, 2 or 3"
-            yield Problem("zero", what, self.zero, fix, independent=True)
+            yield Problem("zero", what, stage, fix, independent=True)
         if self.offload is not None and self.offload not in OFFLOADS:
             fix = option_schema.nearest(str(self.offload), OFFLOADS)
             yield Problem("offload", "cannot be offloaded", self.offload, fix, independent=True)
-        elif self.offload == "parameters" and self.zero != WITH_PARAMETERS:
+        elif self.offload == "parameters" and stage != WITH_PARAMETERS:
             what = "can offload parameters with stage 3 only, which divides them"
             yield Problem("offload", what, got=self.offload, fix="give zero=3")
         if misshapen := tuple(mapping_problems("config", given)):
             yield from misshapen
             return
+        yield from mapping_problems(f"config.{ZERO}", given.get(ZERO))
         schema = installed_options.option_schema_of("deepspeed")
         managed = {f"{ZERO}.stage": "give zero= of the trainer"}
         yield from schema.problems(_flat(given), "deepspeed.initialize", managed, "config")

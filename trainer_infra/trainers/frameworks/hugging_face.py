@@ -10,11 +10,11 @@ from typing import Any, Final
 from typing_extensions import override
 
 from trainer_infra.errors import Problem
-from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import installed_options
+from trainer_infra.trainers.libraries import installed_options, option_schema
+from trainer_infra.trainers.libraries.fine_tuning import text_problems
 from trainer_infra.trainers.trainer import PackedProgram
 
 _MANAGED: Final = {"output_dir": "give output= of the trainer"}
@@ -36,12 +36,16 @@ class HuggingFaceTrainer(CustomTrainer):
     @override
     def pack(self) -> PackedProgram:
         """As `CustomTrainer.pack`, with the framework's part."""
-        given = as_python(self.options) or {}
-        known = {name: each for name, each in dict(given).items() if each is not None}
-        settings = {"options": known, "output": self.output}
+        given = option_schema.plain(self.options) or {}
+        problems = tuple(self._framework_problems(given))
+        known = {} if problems else {key: each for key, each in given.items() if each is not None}
+        settings = {"options": known, "output": option_schema.plain(self.output)}
         framework = PreparedFramework("hugging_face", settings, ("arguments",))
-        return framework.packed(self, self._framework_problems(given))
+        return framework.packed(self, problems)
 
     def _framework_problems(self, given: Any) -> Iterator[Problem]:
         schema = installed_options.option_schema_of("hugging-face")
         yield from schema.problems(given, "TrainingArguments", _MANAGED)
+        if isinstance(given, Mapping):
+            yield from schema.none_problems(given)
+        yield from text_problems(self, ("output",))

@@ -5,7 +5,7 @@ Users construct it; the deploy room calls `pack`. The parameters are those of `x
 
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Final
 
 from typing_extensions import override
 
@@ -14,9 +14,12 @@ from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import installed_options
+from trainer_infra.trainers.libraries import installed_options, option_schema
+from trainer_infra.trainers.libraries.option_schema import OptionSchema
 from trainer_infra.trainers.pods import pod_resources
 from trainer_infra.trainers.trainer import PackedProgram
+
+CONSTRAINTS: Final = "monotone_constraints"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +38,35 @@ class XGBoost(CustomTrainer):
     @override
     def pack(self) -> PackedProgram:
         """As `CustomTrainer.pack`, with the framework's part."""
-        settings = {
-            "parameters": as_python(self.parameters) or {},
-            "rounds": as_python(self.rounds),
-        }
-        framework = PreparedFramework("xgboost", settings, ("parameters", "rounds"), ("xgboost",))
-        return framework.packed(self, self._framework_problems())
-
-    def _framework_problems(self) -> Iterator[Problem]:
+        given = option_schema.plain(self.parameters) or {}
+        rounds = _as_whole(as_python(self.rounds))
         schema = installed_options.option_schema_of("xgboost")
-        given = as_python(self.parameters) or {}
-        yield from schema.problems(given, "xgboost.train", {}, "parameters")
-        yield from pod_resources.whole_number("rounds", as_python(self.rounds))
+        problems = (
+            *schema.problems(given, "xgboost.train", {}, "parameters"),
+            *_round_problems(rounds),
+        )
+        taken = {} if problems else {name: _taken(schema, name, given[name]) for name in given}
+        settings = {"parameters": taken, "rounds": rounds}
+        framework = PreparedFramework("xgboost", settings, ("parameters", "rounds"), ("xgboost",))
+        return framework.packed(self, problems)
+
+
+def _round_problems(rounds: Any) -> Iterator[Problem]:
+    if rounds is None:
+        what, fix = "must be a whole number from 1, not None", "leave it out for 10"
+        yield Problem("rounds", what, fix=fix, independent=True)
+    yield from pod_resources.whole_number("rounds", rounds)
+
+
+def _taken(schema: OptionSchema, name: str, value: Any) -> Any:
+    """A parameter as XGBoost reads it from JSON: it takes no 6.0 for 6, and constraints as the text of a tuple."""
+    if schema.options[name].kind == option_schema.WHOLE:
+        return _as_whole(value)
+    if name == CONSTRAINTS and isinstance(value, list):
+        return f"({','.join(map(str, value))})"
+    return value
+
+
+def _as_whole(value: Any) -> Any:
+    """A whole float, such as the metric of another job, as the number that it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

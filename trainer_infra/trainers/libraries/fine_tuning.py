@@ -6,12 +6,14 @@ QLoRA: Dettmers et al. 2023, arXiv 2305.14314.
 """
 
 import difflib
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Final, Literal, TypedDict
 
 from trainer_infra.errors import Problem
-from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.input import Input, is_stand_in
+from trainer_infra.trainers.libraries import option_schema
 from trainer_infra.trainers.libraries.library_program import ProgramSetting
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 
@@ -25,8 +27,8 @@ class LoraArgs(TypedDict, total=False):
     """Scale of the adapters: their output is multiplied by `lora_alpha / r`."""
     lora_dropout: Input[float]
     """Part of the adapters' input that a training step leaves out, 0 to 1."""
-    target_modules: Input[Sequence[Input[str]]]
-    """Names of the layers that get adapters, such as `q_proj`."""
+    target_modules: Input[Sequence[Input[str]] | Literal["all"]]
+    """Names of the layers that get adapters, such as `q_proj`; LLaMA-Factory takes `"all"` in their place."""
     use_dora: Input[bool]
     """Whether each adapter also learns the size of its weights (DoRA)."""
     quantize: Input[Literal["4bit", "8bit"]]
@@ -50,12 +52,15 @@ class FineTuningArguments(PythonPodArguments):
     """Other options of the library's program by name, such as `{"learning_rate": 2e-4, "max_steps": 100}`."""
 
 
-def lora_problems(lora: Any, quantized: Sequence[str] = QUANTIZED) -> Iterator[Problem]:
-    """What is wrong with the mapping itself; its values are judged as options of the program.
+def lora_problems(
+    lora: Any, quantized: Sequence[str] = QUANTIZED, modules: Sequence[str] = ()
+) -> Iterator[Problem]:
+    """What is wrong with the mapping itself; its other values are judged as options of the program.
 
     Args:
         lora: as it was given.
         quantized: what `quantize` may be with the trainer.
+        modules: texts that `target_modules` may be in place of a list.
     """
     if lora is None:
         return
@@ -68,10 +73,52 @@ def lora_problems(lora: Any, quantized: Sequence[str] = QUANTIZED) -> Iterator[P
             near = difflib.get_close_matches(str(name), known, 1)
             fix = f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
             yield Problem(f"lora.{name}", "is not known", fix=fix, independent=True)
+    yield from _module_problems(lora.get("target_modules"), modules)
     quantize = lora.get("quantize")
-    if quantize is not None and quantize not in quantized:
+    if quantize is not None and not is_stand_in(quantize) and quantize not in quantized:
         fix = f"use {' or '.join(quantized)}"
         yield Problem("lora.quantize", "is no such precision", quantize, fix, independent=True)
+
+
+def _module_problems(given: Any, texts: Sequence[str]) -> Iterator[Problem]:
+    path = "lora.target_modules"
+    if given is None or is_stand_in(given) or (isinstance(given, str) and given in texts):
+        return
+    if not isinstance(given, list | tuple) or not given:
+        fix = 'give ["q_proj", "v_proj"]'
+        what = "must be a list with something in it"
+        yield Problem(path, what, given, fix, independent=True)
+        return
+    for index, each in enumerate(given):
+        if not isinstance(each, str) or not each or set(each) & set(", "):
+            what, fix = "must be the name of a layer", "give a text without commas and spaces"
+            yield Problem(f"{path}[{index}]", what, each, fix, independent=True)
+
+
+def joined_modules(lora: Any) -> str | None:
+    """`target_modules` as a text with commas, or None; judged ones."""
+    given = (lora or {}).get("target_modules")
+    return ",".join(map(str, given)) if isinstance(given, list | tuple) else given
+
+
+def text_problems(trainer: Any, names: Sequence[str]) -> Iterator[Problem]:
+    """Fields of a trainer that are no text: left out, the program would take a default of its own."""
+    defaults = {each.name: each.default for each in fields(trainer)}
+    for name in names:
+        value = option_schema.plain(getattr(trainer, name))
+        if isinstance(value, str) and value:
+            continue
+        default = defaults[name]
+        fix = "" if default is MISSING else f"leave it out for {default}"
+        fix = "give str(path)" if isinstance(value, os.PathLike) else fix
+        what = "must be a text with something in it" + (", not None" if value is None else "")
+        yield Problem(name, what, value, fix, independent=True)
+
+
+def lora_mapping(lora: Any) -> Mapping[str, Any] | None:
+    """LoRA as settings are made of it: None where the whole model is trained, or where it is no mapping."""
+    given = option_schema.plain(lora)
+    return given if isinstance(given, Mapping) else None
 
 
 def lora_settings(lora: Any, options: Mapping[str, str]) -> Iterator[ProgramSetting]:

@@ -5,6 +5,7 @@ asked in a process of its own (`parser_record`), once for each version: what it 
 cannot be asked, the record counts.
 """
 
+import hashlib
 import importlib.metadata
 import json
 import subprocess
@@ -32,7 +33,9 @@ def option_schema_of(name: str) -> OptionSchema:
         return known
     if version == known.version:
         return known
-    file = home_folders.cache_home() / "option-records" / f"{name}-{version}.json"
+    # What another release of ours asked a library may lack what this one reads.
+    asking = hashlib.sha256(Path(parser_record.__file__).read_bytes()).hexdigest()[:8]
+    file = home_folders.cache_home() / "option-records" / f"{name}-{version}-{asking}.json"
     if not file.exists() and (said := _asked(name)):
         _keep(file, said)
     return OptionSchema.from_record(json.loads(file.read_text("utf-8"))) if file.exists() else known

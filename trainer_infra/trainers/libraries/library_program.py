@@ -5,13 +5,13 @@ Called by `trl`, `llama_factory` and `unsloth`. The launcher in the pod (`in_pod
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.libraries.option_schema import OptionSchema
+from trainer_infra.trainers.input import is_stand_in
+from trainer_infra.trainers.libraries.option_schema import OptionSchema, plain
 from trainer_infra.trainers.pods import pod_library
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 from trainer_infra.trainers.trainer import PackedProgram
@@ -27,6 +27,8 @@ class ProgramSetting:
     """The program's name for it."""
     value: Any
     """None leaves it out."""
+    instead: str = ""
+    """What to give in place of the option, where it is not the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +51,29 @@ class LibraryProgram:
     reports: bool = True
     """Whether it trains with transformers' Trainer, which then reports its progress."""
 
-    def packed(self, options: Any, pods: PythonPodArguments) -> PackedProgram:
+    def packed(
+        self, options: Any, pods: PythonPodArguments, found: Sequence[Problem] = ()
+    ) -> PackedProgram:
         """What a TrainJob needs of it.
 
         Args:
             options: the program's own options, as the user gave them; they come after the settings.
             pods: where it runs.
+            found: what is wrong with fields of the trainer, which are not judged again.
 
         Raises:
             InvalidInput: holds every problem of settings, options and pods.
         """
-        given = as_python(options) or {}
-        problems = list(pods.shape_problems()) or [*self._problems(given), *pods.pod_problems()]
-        if problems:
-            raise InvalidInput(problems)
-        settings = {each.option: each.value for each in self.settings}
+        given = plain(options) or {}
+        shapes = tuple(pods.shape_problems())
+        judged = {each.path.partition("[")[0] for each in found}
+        problems = shapes or (
+            *self._problems(given, judged),
+            *(each for each in pods.pod_problems() if each.path not in judged),
+        )
+        if found or problems:
+            raise InvalidInput((*found, *problems))
+        settings = {each.option: plain(each.value) for each in self.settings}
         line = [*self.words, *self.schema.command_line({**settings, **given})]
         launch = json.dumps({"program": self.module, "reports": self.reports})
         files = {**pod_library.launcher_files(), "launch.json": launch}
@@ -71,9 +81,14 @@ class LibraryProgram:
         code = pods.code(files, launcher=self.launcher, policies=self.policies)
         return PackedProgram(code, pods.spec_trainer(line), pods.secret_data())
 
-    def _problems(self, given: Any) -> Iterator[Problem]:
-        yield from setting_problems(self.schema, self.settings, self.name)
-        yield from self.schema.problems(given, self.name, managed_options(self.settings))
+    def _problems(self, given: Any, judged: Collection[str]) -> Iterator[Problem]:
+        rest = [each for each in self.settings if each.field not in judged]
+        yield from setting_problems(self.schema, rest, self.name)
+        managed = managed_options(self.settings)
+        yield from self.schema.problems(given, self.name, managed)
+        if isinstance(given, Mapping):
+            own = {name: each for name, each in given.items() if name not in managed}
+            yield from self.schema.none_problems(own)
 
 
 def setting_problems(
@@ -83,12 +98,12 @@ def setting_problems(
     for each in settings:
         if each.value is None:
             continue
-        for problem in schema.problems({each.option: each.value}, program, {}):
+        for problem in schema.problems({each.option: plain(each.value)}, program, {}):
             rest = problem.path.removeprefix(f"options.{each.option}")
             yield replace(problem, path=each.field + rest)
 
 
 def managed_options(settings: Iterable[ProgramSetting]) -> dict[str, str]:
-    """Options that fields of a trainer set, and what to give instead."""
-    given = (each for each in settings if each.value is not None)
-    return {each.option: f"give {each.field}= of the trainer" for each in given}
+    """Options that fields of a trainer set, and what to give instead; a value that is not known may be None."""
+    given = (each for each in settings if each.value is not None and not is_stand_in(each.value))
+    return {each.option: each.instead or f"give {each.field}= of the trainer" for each in given}

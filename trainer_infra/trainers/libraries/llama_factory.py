@@ -3,18 +3,19 @@
 Users construct it; the deploy room calls `pack`. The options are those of LLaMA-Factory's YAML files.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Final, Literal, TypeAlias
 
-from trainer_infra.errors import InvalidInput
-from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import installed_options
+from trainer_infra.trainers.input import Input, is_stand_in
+from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
     FineTuningArguments,
+    joined_modules,
+    lora_mapping,
     lora_problems,
     lora_settings,
+    text_problems,
 )
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
 from trainer_infra.trainers.trainer import PackedProgram
@@ -28,6 +29,8 @@ _LORA: Final = {
     "use_dora": "use_dora",
 }
 """Fields of LoraArgs -> options of LLaMA-Factory."""
+ALL: Final = "all"
+"""What `lora_target` may be in place of names: every layer that can have an adapter."""
 _BITS: Final = {"4bit": 4, "8bit": 8}
 """What `quantization_bit` takes."""
 
@@ -55,28 +58,34 @@ class LlamaFactory(FineTuningArguments):
         Raises:
             InvalidInput: holds every problem, in the order of the fields.
         """
-        if problems := tuple(lora_problems(as_python(self.lora))):
-            raise InvalidInput(problems)
+        found = (
+            *text_problems(self, ("model", "output")),
+            *lora_problems(option_schema.plain(self.lora), modules=(ALL,)),
+            *text_problems(self, ("template", "dataset", "dataset_dir")),
+        )
         schema = installed_options.option_schema_of("llama-factory")
         name, module = "llamafactory-cli train", "llamafactory.launcher"
         settings = tuple(self._settings())
-        return LibraryProgram(name, module, schema, settings).packed(self.options, self)
+        return LibraryProgram(name, module, schema, settings).packed(self.options, self, found)
 
     def _settings(self) -> Iterator[ProgramSetting]:
-        lora = as_python(self.lora)
+        lora = lora_mapping(self.lora)
+        options = option_schema.plain(self.options)
         yield ProgramSetting("stage", "stage", self.stage)
-        yield ProgramSetting("stage", "do_train", value=True)
+        yield ProgramSetting("stage", "do_train", True, "leave it out: the trainer trains")
         yield ProgramSetting("model", "model_name_or_path", self.model)
         yield ProgramSetting("template", "template", self.template)
         yield ProgramSetting("dataset", "dataset", self.dataset)
         yield ProgramSetting("dataset_dir", "dataset_dir", self.dataset_dir)
         yield ProgramSetting("output", "output_dir", self.output)
-        yield ProgramSetting("lora", "finetuning_type", "full" if lora is None else "lora")
+        # The library has more types than adapters and the whole model, with options of their own.
+        is_given = isinstance(options, Mapping) and options.get("finetuning_type") is not None
+        if lora is not None or not is_given:
+            instead = "give it or lora= of the trainer, not both"
+            trained = "full" if lora is None else "lora"
+            yield ProgramSetting("lora", "finetuning_type", trained, instead)
         yield from lora_settings(lora, _LORA)
-        modules = (lora or {}).get("target_modules")
-        yield ProgramSetting(
-            "lora.target_modules", "lora_target", ",".join(modules) if modules else None
-        )
-        yield ProgramSetting(
-            "lora.quantize", "quantization_bit", _BITS.get((lora or {}).get("quantize") or "")
-        )
+        yield ProgramSetting("lora.target_modules", "lora_target", joined_modules(lora))
+        quantize = (lora or {}).get("quantize")
+        bits = quantize if is_stand_in(quantize) else _BITS.get(str(quantize))
+        yield ProgramSetting("lora.quantize", "quantization_bit", bits)

@@ -8,13 +8,17 @@ import difflib
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Self
 
 from trainer_infra.errors import Problem, independent
-from trainer_infra.json_values import JSONObject
-from trainer_infra.trainers.input import is_stand_in
+from trainer_infra.json_values import JSONObject, with_leaves
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.custom.func_args import not_json
+from trainer_infra.trainers.input import UNKNOWN, is_stand_in
 from trainer_infra.trainers.pods.pod_arguments import mapping_problems
 from trainer_infra.trainers.secret import Secret
 
@@ -24,17 +28,26 @@ CLICK: Final = "click"
 ANY: Final = "any"
 BOOLEAN: Final = "boolean"
 INTEGER: Final = "integer"
+LIST: Final = "list"
 MAPPING: Final = "mapping"
 NUMBER: Final = "number"
 TEXT: Final = "text"
+WHOLE: Final = "whole"
+"""A whole number that may be written as a float, such as 5e8."""
 WORDS: Final = {
     ANY: "a value",
     BOOLEAN: "true or false",
     INTEGER: "a whole number",
+    LIST: "a list",
     MAPPING: "a mapping",
     NUMBER: "a number",
     TEXT: "a text",
+    WHOLE: "a whole number",
 }
+
+
+_LISTS: Final = ("choices", "also")
+"""Fields of an option that a record has as lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,8 @@ class Option:
     many: bool = False
     """Whether it takes a list."""
     required: bool = False
+    also: tuple[str, ...] = ()
+    """Other kinds of values that the library takes where it is called and no command line is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +80,7 @@ class OptionSchema:
     def from_record(cls, record: JSONObject) -> Self:
         """The schema in what `parser_record` printed."""
         options = {
-            name: Option(**{**each, "choices": tuple(each.get("choices") or ())})
+            name: Option(**{**each, **{key: tuple(each.get(key) or ()) for key in _LISTS}})
             for name, each in record["options"].items()
         }
         style = record.get("style", ARGPARSE)
@@ -88,13 +103,27 @@ class OptionSchema:
         for name, value in given.items():
             path = f"{field}.{name}"
             if name in managed:
-                yield Problem(path, "is set by the trainer itself", fix=managed[name])
+                what = "is set by the trainer itself"
+                yield Problem(path, what, fix=managed[name], independent=True)
             elif name not in self.options:
                 what = f"{program} of {self.library} {self.version} has no such option"
                 fix = nearest(name, self.options)
-                yield Problem(path, what, got=value, fix=fix, independent=True)
+                # A name is wrong whatever its value will be.
+                got = None if UNKNOWN in repr(value) else value
+                yield Problem(path, what, got, fix, independent=True)
             elif value is not None:
                 yield from independent(_value_problems(path, self.options[name], value))
+
+    def none_problems(self, given: Mapping[str, Any], field: str = "options") -> Iterator[Problem]:
+        """Options of None, which is left out, where the library then takes another value."""
+        for name, value in given.items():
+            option = self.options.get(name)
+            if value is None and option is not None and option.default is not None:
+                what = (
+                    f"is None, which is not handed over: the library would take {option.default!r}"
+                )
+                fix = "leave it out, or give the value"
+                yield Problem(f"{field}.{name}", what, fix=fix, independent=True)
 
     def command_line(self, given: Mapping[str, Any]) -> list[str]:
         """The options as the program reads them: judged ones, in the order given."""
@@ -109,6 +138,17 @@ class OptionSchema:
             else:
                 line.append(f"--{name}={_text(value)}")
         return line
+
+
+def plain(value: Any) -> Any:
+    """The value with what arrays of numpy and members of enumerations hold, and lists for tuples."""
+
+    def held(leaf: Any) -> Any:
+        if isinstance(leaf, Enum) and isinstance(leaf, str | int | float):
+            return leaf.value
+        return str.__str__(leaf) if isinstance(leaf, str) else leaf
+
+    return with_leaves(as_python(value), held)
 
 
 @cache
@@ -135,10 +175,18 @@ def nearest(name: str, known: Collection[str]) -> str:
 
 
 def _value_problems(path: str, option: Option, value: Any) -> Iterator[Problem]:
-    if not option.many or is_stand_in(value):
+    if isinstance(value, Secret):
+        fix = "pass it in env, under the variable that the library reads"
+        yield Problem(path, "a program's options can be read by anyone", fix=fix)
+    # JSON lacks some numbers too, but Python and the parsers read them.
+    elif not isinstance(value, float) and (lost := tuple(not_json(value, path))):
+        yield from lost
+    elif is_stand_in(value) or any(_fits(each, value) for each in option.also):
+        return
+    elif not option.many:
         yield from _one_problem(path, option, value)
     elif not isinstance(value, list | tuple) or not value:
-        yield Problem(path, "must be a list with something in it", got=_shown(value))
+        yield Problem(path, "must be a list with something in it", got=value)
     else:
         for index, each in enumerate(value):
             yield from _one_problem(f"{path}[{index}]", option, each)
@@ -147,11 +195,9 @@ def _value_problems(path: str, option: Option, value: Any) -> Iterator[Problem]:
 def _one_problem(path: str, option: Option, value: Any) -> Iterator[Problem]:
     if is_stand_in(value):
         return
-    if isinstance(value, Secret):
-        fix = "pass it in env, under the variable that the library reads"
-        yield Problem(path, "a program's options can be read by anyone", fix=fix)
-    elif not _fits(option.kind, value):
-        yield Problem(path, f"must be {WORDS[option.kind]}", got=value, fix=_repair(option, value))
+    if not _fits(option.kind, value):
+        words = " or ".join(WORDS[each] for each in (option.kind, *option.also))
+        yield Problem(path, f"must be {words}", got=value, fix=_repair(option, value))
     elif option.choices and str(value) not in map(str, option.choices):
         fix = nearest(str(value), [str(each) for each in option.choices])
         yield Problem(path, "is none of its values", got=value, fix=fix)
@@ -164,10 +210,14 @@ def _fits(kind: str, value: Any) -> bool:
     kinds: Mapping[str, type | tuple[type, ...]] = {
         BOOLEAN: bool,
         INTEGER: int,
+        LIST: (list, tuple),
         MAPPING: Mapping,
         NUMBER: (int, float),
         TEXT: (str, int, float, Mapping),
+        WHOLE: (int, float),
     }
+    if kind == WHOLE and isinstance(value, float):
+        return value.is_integer()
     return isinstance(value, kinds[kind]) and (kind == BOOLEAN or not isinstance(value, bool))
 
 
@@ -195,8 +245,7 @@ def _click_words(name: str, value: Any) -> list[str]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float) and value < 0:
+        # argparse takes -1e-05 for the name of an option.
+        return f"{Decimal(repr(value)):f}"
     return json.dumps(value) if isinstance(value, Mapping) else str(value)
-
-
-def _shown(value: Any) -> Any:
-    return None if isinstance(value, Secret) else value

@@ -14,9 +14,10 @@ import inspect
 import json
 import os
 import pathlib
+import re
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -69,9 +70,25 @@ def trl_options(method: str) -> Iterable[tuple[str, Any]]:
 
 
 def training_arguments() -> Iterable[tuple[str, Any]]:
-    """Of transformers' TrainingArguments."""
-    transformers = importlib.import_module("transformers")
-    return parser_options(transformers.HfArgumentParser([transformers.TrainingArguments]))
+    """Of transformers' TrainingArguments: what its parser takes, and what its constructor takes besides."""
+    arguments = importlib.import_module("transformers").TrainingArguments
+    kinds = {name: set(admitted_kinds(each)) for name, each in get_type_hints(arguments).items()}
+    for name, field in arguments.__dataclass_fields__.items():
+        # What a flag without a value stands for is a value of the field too, whatever its annotation says.
+        kinds[name] |= set(admitted_kinds(type(field.metadata.get("const"))))
+    parser = importlib.import_module("transformers").HfArgumentParser([arguments])
+    for name, each in parser_options(parser):
+        also = sorted(kinds[name] - {"list" if each.get("many") else each["kind"]})
+        yield name, {**each, "also": also} if also else each
+
+
+def admitted_kinds(annotation: Any) -> Iterable[str]:
+    """The kinds of the values that an annotation admits."""
+    itself = get_origin(annotation) or annotation
+    several = () if itself in CONSTRUCTED_KINDS else get_args(annotation)
+    yield from (kind for each in several for kind in admitted_kinds(each))
+    if itself in CONSTRUCTED_KINDS:
+        yield CONSTRUCTED_KINDS[itself]
 
 
 def llama_factory_options() -> Iterable[tuple[str, Any]]:
@@ -95,19 +112,47 @@ def xgboost_options() -> Iterable[tuple[str, Any]]:
     xgboost = importlib.import_module("xgboost")
     rows = xgboost.DMatrix([[0.0], [1.0]], label=[0, 1])
     found = {each: option("any", None) for each in inspect.signature(xgboost.XGBModel).parameters}
+    found["eval_metric"] = option("any", None)
     for booster in ("gbtree", "dart", "gblinear"):
         for objective, more in OBJECTIVES.items():
-            settings = {"booster": booster, "objective": objective, **more}
-            found |= dict(configured(json.loads(xgboost.Booster(settings, [rows]).save_config())))
-    found |= {name: option("any", None) for name in ("eval_metric", "nthread", "seed", "verbosity")}
+            made = xgboost.Booster({"booster": booster, "objective": objective, **more}, [rows])
+            settings = {**dict(configured(json.loads(made.save_config()))), **OF_ALL_BOOSTERS}
+            found |= {name: xgboost_option(made, name, each) for name, each in settings.items()}
     yield from ((name, each) for name, each in found.items() if name not in ESTIMATORS_OWN)
 
 
-def configured(node: Any) -> Iterable[tuple[str, Any]]:
+def xgboost_option(booster: Any, name: str, text: str) -> dict[str, Any]:
+    """A parameter, by what a booster says of values that it may not have, else by the one that it has."""
+    said = re.search(r"expect (\w+)", xgboost_refusal(booster, name, "?", text))
+    kind = EXPECTED.get(said.group(1) if said else "", "number" if is_number(text) else "text")
+    several = kind == "text" and not all(
+        xgboost_refusal(booster, name, each, text) for each in ([0.5], (1,))
+    )
+    also = {"boolean": ["integer"], "text": ["list"] * several}.get(kind)
+    return {**option(kind, None), **({"also": also} if also else {})}
+
+
+def xgboost_refusal(booster: Any, name: str, value: Any, before: str) -> str:
+    """What a booster says to a value of a parameter; empty where it takes it."""
+    try:
+        booster.set_param(name, value)
+        booster.save_config()
+    except (
+        importlib.import_module("xgboost").core.XGBoostError,
+        AttributeError,
+        TypeError,
+    ) as error:
+        return str(error) or "refused"
+    finally:
+        booster.set_param(name, before)
+    return ""
+
+
+def configured(node: Any) -> Iterable[tuple[str, str]]:
     """The parameters in a booster's configuration, all of whose values are texts."""
     for name, value in node.items() if isinstance(node, dict) else ():
         if isinstance(value, str):
-            yield name, option("number" if is_number(value) else "text", None)
+            yield name, value
         else:
             yield from configured(value)
 
@@ -144,6 +189,7 @@ def deepspeed_options() -> Iterable[tuple[str, Any]]:
             str(each.annotation).replace("typing.", ""), "any"
         )
         default = each.default if isinstance(each.default, (bool, int, float, str)) else None
+        kind = "whole" if kind == "integer" else kind
         yield f"zero_optimization.{each.alias or name}", option(kind, default)
 
 
@@ -243,10 +289,22 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
     "count:poisson": {},
 }
 """Objectives of XGBoost that between them have every parameter, with what they cannot do without."""
+OF_ALL_BOOSTERS = {"nthread": "0", "seed": "0", "verbosity": "1"}
+"""Parameters that no configuration has, or under another name, and values of them."""
+EXPECTED = {
+    "int": "whole",
+    "long": "whole",
+    "boolean": "boolean",
+    "float": "number",
+    "double": "number",
+}
+"""What XGBoost calls the kinds of its parameters -> kinds of values."""
 ESTIMATORS_OWN = ("kwargs", "n_estimators", "missing", "callbacks", "early_stopping_rounds", "name")
 """Names of the estimators and of the configuration that are no parameters of training."""
 VARIADIC = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 VALUE_KINDS = {bool: "boolean", int: "integer", float: "number", str: "text"}
+CONSTRUCTED_KINDS = {**VALUE_KINDS, list: "list", dict: "mapping"}
+"""Types of what a constructor gets -> kinds of values."""
 ANNOTATED_KINDS = {
     **{str(each): kind for each, kind in VALUE_KINDS.items()},
     **{f"Optional[{each.__name__}]": kind for each, kind in VALUE_KINDS.items()},

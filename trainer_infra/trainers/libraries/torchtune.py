@@ -7,18 +7,24 @@ options are items of a recipe's configuration, by dotted names, as `tune cp` wri
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import yaml
 
 from trainer_infra import names
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.render.torchtune import MANAGED
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.custom.func_args import not_json
+from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import installed_options, option_schema
-from trainer_infra.trainers.libraries.fine_tuning import LoraArgs, lora_problems
+from trainer_infra.trainers.libraries.fine_tuning import (
+    LoraArgs,
+    lora_mapping,
+    lora_problems,
+    text_problems,
+)
 from trainer_infra.trainers.libraries.library_program import (
     ProgramSetting,
     managed_options,
@@ -104,19 +110,28 @@ class TorchTune(PythonPodArguments):
         Raises:
             InvalidInput: holds every problem, in the order of the fields.
         """
-        given, lora = as_python(self.options) or {}, as_python(self.lora)
-        if problems := (
-            *self._of_recipe(),
-            *lora_problems(lora, QUANTIZED),
-            *self.shape_problems(),
-        ):
+        recipe, config = option_schema.plain((self.recipe, self.config))
+        return replace(self, recipe=recipe, config=config)._packed()  # noqa: SLF001  of this class
+
+    def _packed(self) -> PackedTrainer:
+        """The same, of one whose recipe and configuration are plain texts."""
+        if problems := (*self._of_recipe(), *self.shape_problems()):
             raise InvalidInput(problems)
+        given, lora = option_schema.plain(self.options) or {}, lora_mapping(self.lora)
         settings, schema = tuple(self._settings(lora)), self._schema()
         program = f"tune run {self.recipe}" if self.recipe else "tune run"
+        found = (
+            *lora_problems(option_schema.plain(self.lora), QUANTIZED),
+            *(text_problems(self, ("output",)) if self.recipe else ()),
+            *self._of_counts(),
+        )
+        judged = {each.path.partition("[")[0] for each in found}
+        rest = [each for each in settings if each.field not in judged]
         problems = (
-            *setting_problems(schema, settings, program),
+            *found,
+            *setting_problems(schema, rest, program),
             *_option_problems(schema, given, settings, program, by_runtime=self.recipe is None),
-            *self.pod_problems(),
+            *(each for each in self.pod_problems() if each.path not in judged),
         )
         if problems:
             raise InvalidInput(problems)
@@ -137,9 +152,22 @@ class TorchTune(PythonPodArguments):
                 .options["config"]
                 .choices
             )
-            if self.config not in known:
+            if self.config not in known and not is_stand_in(self.config):
                 fix = option_schema.nearest(str(self.config), [str(each) for each in known])
                 yield Problem("config", f"is none of {self.recipe}", self.config, fix)
+
+    def _of_counts(self) -> Iterator[Problem]:
+        """Counts that the recipe cannot have: processes would each train the same alone, or fail."""
+        recipe, config = str(self.recipe or ""), str(self.config or "")
+        alone = bool(recipe) and not recipe.endswith(DISTRIBUTED)
+        one_node = {"num_nodes": f"{recipe} trains LoRA, which torchtune does on one node"}
+        if alone:
+            counted = ("num_nodes", "num_proc_per_node")
+            one_node = dict.fromkeys(counted, f"{recipe} trains in one process")
+        for name, why in one_node.items() if alone or "lora" in recipe + config else ():
+            count = as_python(getattr(self, name))
+            if count not in (None, 1) and not is_stand_in(count):
+                yield Problem(name, f"must be 1: {why}", count, "leave it out", independent=True)
 
     def _schema(self) -> OptionSchema:
         """What the recipe takes; of runtimes that choose one, what those of its kind take."""
@@ -149,16 +177,17 @@ class TorchTune(PythonPodArguments):
 
     def _settings(self, lora: Any) -> Iterator[ProgramSetting]:
         for name in ("dtype", "batch_size", "epochs", "loss"):
-            yield ProgramSetting(name, name, as_python(getattr(self, name)))
+            yield ProgramSetting(name, name, option_schema.plain(getattr(self, name)))
         if self.recipe:
-            yield ProgramSetting("output", "output_dir", self.output)
+            yield ProgramSetting("output", "output_dir", option_schema.plain(self.output))
         if lora is not None:
             for name, option in _LORA.items():
                 value = lora.get(name)
                 value = list(_MODULES) if name == "target_modules" and not value else value
                 yield ProgramSetting(f"lora.{name}", option, value)
-            if lora.get("quantize"):
-                yield ProgramSetting("lora.quantize", "model.quantize_base", value=True)
+            if bits := lora.get("quantize"):
+                quantized = bits if is_stand_in(bits) else True
+                yield ProgramSetting("lora.quantize", "model.quantize_base", quantized)
 
     def _on_runtime(self, line: list[str]) -> PackedTrainer:
         trainer = {"command": list(names.TUNE_RUN), **self.spec_trainer(line)}
@@ -206,15 +235,24 @@ def _option_problems(
         for name in given
         if name.endswith("._component_") or f"{name}._component_" in schema.options
     )
-    judged = (each for each in given if each in managed or not each.startswith(own or "."))
-    yield from schema.problems({each: given[each] for each in judged}, program, managed)
+    judged = {
+        name: each
+        for name, each in given.items()
+        if name in managed or not name.startswith(own or ".")
+    }
+    yield from schema.problems(judged, program, managed)
+    for name in (each for each in given if each not in judged):
+        yield from independent(not_json(given[name], f"options.{name}"))
 
 
 def _yaml(value: Any) -> str:
     """A value as the right side of `item=value`, which torchtune reads as YAML."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
         return value
-    return json.dumps(value) if not isinstance(value, list) else _yaml_list(value)
+    # YAML reads two escapes of one character as two characters.
+    return (
+        json.dumps(value, ensure_ascii=False) if not isinstance(value, list) else _yaml_list(value)
+    )
 
 
 def _yaml_list(values: list[Any]) -> str:

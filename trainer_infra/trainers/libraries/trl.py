@@ -8,13 +8,15 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
+    QUANTIZED,
     FineTuningArguments,
+    lora_mapping,
     lora_problems,
     lora_settings,
+    text_problems,
 )
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
 from trainer_infra.trainers.trainer import PackedProgram
@@ -57,21 +59,27 @@ class Trl(FineTuningArguments):
             raise InvalidInput(
                 [Problem("method", "is none of TRL's", self.method, fix, independent=True)]
             )
-        if problems := tuple(lora_problems(as_python(self.lora))):
-            raise InvalidInput(problems)
-        name, module = f"trl {self.method}", f"trl.scripts.{self.method}"
-        schema = installed_options.option_schema_of(f"trl-{self.method}")
-        return LibraryProgram(name, module, schema, tuple(self._settings())).packed(
-            self.options, self
+        found = (
+            *text_problems(self, ("model", "output")),
+            *lora_problems(option_schema.plain(self.lora)),
+            *text_problems(self, ("dataset",)),
         )
+        method = option_schema.plain(self.method)
+        schema = installed_options.option_schema_of(f"trl-{method}")
+        program = LibraryProgram(
+            f"trl {method}", f"trl.scripts.{method}", schema, tuple(self._settings())
+        )
+        return program.packed(self.options, self, found)
 
     def _settings(self) -> Iterator[ProgramSetting]:
         yield ProgramSetting("model", "model_name_or_path", self.model)
         yield ProgramSetting("dataset", "dataset_name", self.dataset)
         yield ProgramSetting("output", "output_dir", self.output)
-        lora = as_python(self.lora)
+        lora = lora_mapping(self.lora)
         if lora is not None:
             yield ProgramSetting("lora", "use_peft", value=True)
             yield from lora_settings(lora, _LORA)
-            if lora.get("quantize"):
-                yield ProgramSetting("lora.quantize", f"load_in_{lora['quantize']}", value=True)
+            if bits := lora.get("quantize"):
+                known = not is_stand_in(bits)
+                option = f"load_in_{bits if known else QUANTIZED[0]}"
+                yield ProgramSetting("lora.quantize", option, value=known or bits)

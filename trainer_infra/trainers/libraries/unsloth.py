@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.errors import Problem
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.libraries import installed_options
+from trainer_infra.trainers.input import Input, is_stand_in
+from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
     FineTuningArguments,
+    joined_modules,
+    lora_mapping,
     lora_problems,
     lora_settings,
+    text_problems,
 )
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
 from trainer_infra.trainers.trainer import PackedProgram
@@ -48,9 +51,12 @@ class Unsloth(FineTuningArguments):
         Raises:
             InvalidInput: holds every problem, in the order of the fields.
         """
-        problems = [*lora_problems(as_python(self.lora), QUANTIZED), *self._several()]
-        if problems:
-            raise InvalidInput(problems)
+        found = (
+            *self._several(),
+            *text_problems(self, ("model", "output")),
+            *lora_problems(option_schema.plain(self.lora), QUANTIZED),
+            *text_problems(self, ("dataset",)),
+        )
         schema = installed_options.option_schema_of("unsloth")
         program = LibraryProgram(
             "unsloth train",
@@ -62,24 +68,23 @@ class Unsloth(FineTuningArguments):
             policies=(),
             reports=False,
         )
-        return program.packed(self.options, self)
+        return program.packed(self.options, self, found)
 
     def _several(self) -> Iterator[Problem]:
         for name in ("num_nodes", "num_proc_per_node"):
-            if as_python(getattr(self, name)) not in {None, 1}:
+            count = as_python(getattr(self, name))
+            if count not in (None, 1) and not is_stand_in(count):
                 what, fix = "must be 1: Unsloth trains in one process", "leave it out"
-                yield Problem(name, what, getattr(self, name), fix, independent=True)
+                yield Problem(name, what, count, fix, independent=True)
 
     def _settings(self) -> Iterator[ProgramSetting]:
-        lora = as_python(self.lora)
+        lora = lora_mapping(self.lora)
         yield ProgramSetting("model", "model", self.model)
         yield ProgramSetting("dataset", "dataset", self.dataset)
         yield ProgramSetting("output", "output_dir", self.output)
         yield ProgramSetting("lora", "training_type", "full" if lora is None else "lora")
         yield from lora_settings(lora, _LORA)
-        modules = (lora or {}).get("target_modules")
-        yield ProgramSetting(
-            "lora.target_modules", "target_modules", ",".join(modules) if modules else None
-        )
-        quantized = bool((lora or {}).get("quantize")) or None
-        yield ProgramSetting("lora.quantize", "load_in_4bit", quantized)
+        yield ProgramSetting("lora.target_modules", "target_modules", joined_modules(lora))
+        quantize = (lora or {}).get("quantize")
+        four = quantize if is_stand_in(quantize) else bool(quantize) or None
+        yield ProgramSetting("lora.quantize", "load_in_4bit", four)
