@@ -39,3 +39,8 @@ def with_leaves(value: JSON, function: Callable[[Any], Any]) -> Any:
     if isinstance(value, list | tuple):
         return [with_leaves(each, function) for each in value]
     return function(value)
+
+
+def as_integer(value: Any) -> Any:
+    """An integer in place of a whole float: Pulumi's protocol and metrics of a run have no other number than a double."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

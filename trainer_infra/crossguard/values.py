@@ -13,7 +13,7 @@ from pulumi_policy import proxy
 from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
 from pulumi_policy.secret import Secret
 
-from trainer_infra.json_values import JSON, with_leaves
+from trainer_infra.json_values import JSON, as_integer, with_leaves
 from trainer_infra.rules.value import UNKNOWN
 
 _UNKNOWN: Final = frozenset(
@@ -48,7 +48,7 @@ def plain_value(value: Any) -> Any:
 def _scalar(value: Any) -> Any:
     if isinstance(value, str):
         return UNKNOWN if value in _UNKNOWN else value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return as_integer(value)
 
 
 def _of_struct(value: Struct) -> Any:

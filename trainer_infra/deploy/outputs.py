@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import pulumi
 from pulumi import _types  # no public name tells an input type
 
-from trainer_infra.deploy.operations.values import is_unknown, whole_number
+from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import Problem
-from trainer_infra.json_values import json_leaves, with_leaves
+from trainer_infra.json_values import as_integer, json_leaves, with_leaves
 from trainer_infra.trainers.input import UNKNOWN
 from trainer_infra.trainers.secret import Secret
 
@@ -137,7 +137,7 @@ async def _open(value: Any, state: _OpenedValue) -> Any:
     if not await value.is_known():
         state.complete = False
         return Secret(UNKNOWN) if await value.is_secret() else UNKNOWN
-    inner = await _open(with_leaves(await value.future(), whole_number), state)
+    inner = await _open(with_leaves(await value.future(), as_integer), state)
     return Secret(inner) if await value.is_secret() else inner
 
 

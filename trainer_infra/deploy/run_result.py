@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
-from trainer_infra.deploy.operations.values import whole_number
 from trainer_infra.deploy.resource_type import python_name
+from trainer_infra.json_values import as_integer
 
 
 class RunResult(TypedDict):
@@ -74,7 +74,7 @@ class Metrics(dict[str, float | str]):
     """
 
     def __init__(self, reported: Mapping[str, float | str], job: str) -> None:
-        super().__init__({name: whole_number(each) for name, each in reported.items()})
+        super().__init__({name: as_integer(each) for name, each in reported.items()})
         self._job = job
 
     def __missing__(self, name: str) -> float | str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from trainer_infra.json_values import JSON, json_leaves
+from trainer_infra.json_values import JSON, as_integer, json_leaves
 from trainer_infra.trainers.input import UNKNOWN, is_stand_in
 
 
@@ -18,17 +18,12 @@ def plain_json(value: JSON, unknown: type | tuple[()] = ()) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, float):
-        return whole_number(value)
+        return as_integer(value)
     if isinstance(value, Mapping):
         return {key: plain_json(each, unknown) for key, each in value.items() if each is not None}
     if isinstance(value, list | tuple):
         return [plain_json(each, unknown) for each in value]
     return UNKNOWN if isinstance(value, unknown) else value
-
-
-def whole_number(value: Any) -> Any:
-    """An integer in place of a whole float: the engine's protocol has no other number than a double."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def is_unknown(value: JSON) -> bool:

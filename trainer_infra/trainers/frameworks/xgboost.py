@@ -10,6 +10,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import as_integer
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
@@ -39,7 +40,7 @@ class XGBoost(CustomTrainer):
     def pack(self) -> PackedProgram:
         """As `CustomTrainer.pack`, with the framework's part."""
         given = option_schema.plain(self.parameters) or {}
-        rounds = _as_whole(as_python(self.rounds))
+        rounds = as_integer(as_python(self.rounds))
         schema = installed_options.option_schema_of("xgboost")
         problems = (
             *schema.problems(given, "xgboost.train", {}, "parameters"),
@@ -61,12 +62,7 @@ def _round_problems(rounds: Any) -> Iterator[Problem]:
 def _taken(schema: OptionSchema, name: str, value: Any) -> Any:
     """A parameter as XGBoost reads it from JSON: it takes no 6.0 for 6, and constraints as the text of a tuple."""
     if schema.options[name].kind == option_schema.WHOLE:
-        return _as_whole(value)
+        return as_integer(value)
     if name == CONSTRAINTS and isinstance(value, list):
         return f"({','.join(map(str, value))})"
     return value
-
-
-def _as_whole(value: Any) -> Any:
-    """A whole float, such as the metric of another job, as the number that it is."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
