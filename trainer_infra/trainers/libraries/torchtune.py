@@ -122,7 +122,7 @@ class TorchTune(PythonPodArguments):
         program = f"tune run {self.recipe}" if self.recipe else "tune run"
         found = (
             *lora_problems(option_schema.plain(self.lora), QUANTIZED),
-            *(text_problems(self, ("output",)) if self.recipe else ()),
+            *text_problems(self, ("output",)),
             *self._of_counts(),
         )
         judged = {each.path.partition("[")[0] for each in found}
