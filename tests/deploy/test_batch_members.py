@@ -13,6 +13,7 @@ from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import batch, members, shared_texts
 from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
+from trainer_infra.trainers.input import UNKNOWN
 
 ENV = {"name": "T", "valueFrom": {"secretKeyRef": {"name": "trainer-infra-own-secret", "key": "t"}}}
 
@@ -59,6 +60,31 @@ def running(given: dict[str, Any]) -> dict[str, Any]:
 JOBS = {name: job(name) for name in ("a", "b", "c")}
 BORN = checked(declared(JOBS))
 STATE = running(BORN)
+
+
+def writing(**changed: Any) -> dict[str, Any]:
+    trainer = {"args": ["--output_dir=output://model", UNKNOWN]}
+    spec = {"runtimeRef": {"name": "torch-distributed"}, "trainer": trainer}
+    return {**job(), "spec": spec, **changed}
+
+
+def test_an_output_that_is_missing_is_told_beside_what_is_not_known() -> None:
+    (problem,) = problems(declared({"a": writing()}))
+    assert "outputs: has no 'model', where the trainer writes" in problem
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        writing(outputs={"model": "/tmp/models"}),
+        writing(outputs=UNKNOWN),
+        {**job(), "spec": UNKNOWN},
+        {**job(), "spec": {"runtimeRef": {"name": "torch-distributed"}, "trainer": UNKNOWN}},
+    ],
+    ids=["outputs", "unknown outputs", "unknown spec", "unknown trainer"],
+)
+def test_an_output_that_may_be_there_is_not_missed(given: dict[str, Any]) -> None:
+    assert problems(declared({"a": given})) == []
 
 
 def test_a_member_is_exactly_the_train_job_that_it_would_be_alone() -> None:

@@ -226,6 +226,10 @@ RIGHT: dict[str, Callable[[], JSON]] = {
         "trainer": given.TorchTune(lora=unknown(), options={"model.lora_rank": 4}),
         "runtime": "torchtune-llama3.2-1b",
     },
+    "item of the recipe without lora": lambda: {
+        "trainer": given.TorchTune(lora=unknown(), options={"optimizer_in_bwd": True}),
+        "runtime": "torchtune-llama3.2-1b",
+    },
     "rank that an option says too": lambda: {
         "trainer": given.Trl("sft", lora={"r": unknown()}, options={"lora_r": 4})
     },

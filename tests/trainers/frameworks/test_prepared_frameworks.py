@@ -190,6 +190,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "fsdp2",
+        {"train": "train.py:meshed", "precision": np.array([1, 2])},
+        "precision: is none to compute in, got [1, 2]",
+    ),
+    (
+        "fsdp2",
         {"train": "train.py:meshed", "tensor_parallel": 3, "num_proc_per_node": 2},
         "tensor_parallel: does not divide the 2 processes of a node, got 3",
     ),
@@ -286,6 +291,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
                 "config.zero_optimization.reduce_bucket_size: must be a whole number, got 5.5",
             ),
             ({"zero": np.array([2, 3])}, "zero: is no stage of ZeRO, got [2, 3]"),
+            ({"offload": np.array([1, 2])}, "offload: cannot be offloaded, got [1, 2]"),
         )
     ),
     *(

@@ -4,13 +4,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.container_trainer import ContainerTrainer
 from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
 from trainer_infra.trainers.libraries.torchtune import TorchTune
-from trainer_infra.trainers.libraries.trl import Trl
+from trainer_infra.trainers.libraries.trl import METHODS, Trl
 from trainer_infra.trainers.libraries.unsloth import Unsloth
 from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.trainer import PackableTrainer
@@ -47,6 +48,10 @@ def factory(stage: str = "sft", lora: object = None, **options: object) -> Any:
 
 REFUSED: list[tuple[PackableTrainer, str]] = [
     (TRAINERS.trl("sfd"), "method: is none of TRL's, got 'sfd'; did you mean sft?"),
+    (
+        TRAINERS.trl(np.array([1, 2])),
+        f"method: is none of TRL's, got [1, 2]; use {', '.join(sorted(METHODS))}",
+    ),
     (sft(learning_rat=1), f"options.learning_rat: {TRL}, got 1; did you mean learning_rate?"),
     (sft(lr=1e-4), f"options.lr: {TRL}, got 0.0001; did you mean learning_rate?"),
     (sft(max_steps="5"), "options.max_steps: must be a whole number, got '5'; write 5"),
@@ -126,6 +131,7 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
         TRAINERS.trl("sft", output=None),
         f"output: {TEXT}, not None; leave it out for output://model",
     ),
+    (TRAINERS.tune(output=""), f"output: {TEXT}, got ''; leave it out for output://model"),
     (TRAINERS.trl("sft", model=""), f"model: {TEXT}, got ''; leave it out for /workspace/model"),
     (
         TRAINERS.unsloth(dataset=PATH),

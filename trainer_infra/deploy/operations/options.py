@@ -5,7 +5,7 @@ Called by `train_job`, `train_jobs` and `training_runtime`.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers import kept_outputs, volume_address
+from trainer_infra.trainers.input import is_stand_in
 
 OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
     (
@@ -48,9 +49,20 @@ def option_problems(inputs: JSONObject) -> Iterator[Problem]:
         is_local = inputs["target"] == targets.LOCAL
         root = outputs_root(TrainJobProperties(inputs))
         yield from kept_outputs.output_problems(inputs["outputs"], root, with_folders=is_local)
+    if is_unknown(inputs):
+        # Where all is known, what is rendered is judged.
+        yield from _missing_outputs(TrainJobProperties(inputs))
     cache = inputs.get("packagesAt")
     if cache is not None and inputs["target"] != targets.LOCAL:
         yield from volume_address.address_problems(_CACHE, cache)
+
+
+def _missing_outputs(job: TrainJobProperties) -> Iterator[Problem]:
+    """Outputs that a trainer writes to and the resource lacks, as far as its arguments are known."""
+    trainer = None if is_stand_in(job.spec) else job.spec.get("trainer")
+    if isinstance(trainer, Mapping) and isinstance(job.outputs, Mapping):
+        code = None if is_unknown(job.json.get("code")) else job.code
+        yield from kept_outputs.missing_outputs({"spec": job.spec}, code, job.outputs)
 
 
 def named_once(problems: Iterable[Problem], inputs: JSONObject) -> tuple[Problem, ...]:

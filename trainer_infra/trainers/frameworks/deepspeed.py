@@ -58,16 +58,16 @@ class DeepSpeed(CustomTrainer):
         return {"stage": as_python(self.zero), **offloaded, **parameters}
 
     def _framework_problems(self, given: Any) -> Iterator[Problem]:
-        stage = as_python(self.zero)
+        stage, offload = as_python(self.zero), as_python(self.offload)
         if type(stage) is not int or stage not in STAGES:
             what, fix = "is no stage of ZeRO", "use 0, 1, 2 or 3"
             yield Problem("zero", what, stage, fix, independent=True)
-        if self.offload is not None and self.offload not in OFFLOADS:
-            fix = option_schema.nearest(str(self.offload), OFFLOADS)
-            yield Problem("offload", "cannot be offloaded", self.offload, fix, independent=True)
-        elif self.offload == "parameters" and stage != WITH_PARAMETERS:
+        if offload is not None and offload not in OFFLOADS:
+            fix = option_schema.nearest(str(offload), OFFLOADS)
+            yield Problem("offload", "cannot be offloaded", offload, fix, independent=True)
+        elif offload == "parameters" and stage != WITH_PARAMETERS:
             what = "can offload parameters with stage 3 only, which divides them"
-            yield Problem("offload", what, got=self.offload, fix="give zero=3")
+            yield Problem("offload", what, got=offload, fix="give zero=3")
         if misshapen := tuple(mapping_problems("config", given)):
             yield from misshapen
             return

@@ -55,10 +55,11 @@ class Fsdp2(CustomTrainer):
         elif type(processes) is int and processes % tensor and tensor % processes:
             what = f"does not divide the {processes} processes of a node"
             yield Problem("tensor_parallel", what, got=tensor)
-        if self.precision is not None and self.precision not in PRECISIONS:
-            fix = option_schema.nearest(str(self.precision), PRECISIONS)
+        precision = as_python(self.precision)
+        if precision is not None and precision not in PRECISIONS:
+            fix = option_schema.nearest(str(precision), PRECISIONS)
             what = "is none to compute in"
-            yield Problem("precision", what, self.precision, fix, independent=True)
+            yield Problem("precision", what, precision, fix, independent=True)
         for name in ("cpu_offload", "reshard_after_forward"):
             if not isinstance(getattr(self, name), bool):
                 what = "must be true or false"

@@ -42,17 +42,15 @@ class XGBoost(CustomTrainer):
         given = option_schema.plain(self.parameters) or {}
         rounds = as_integer(as_python(self.rounds))
         schema = installed_options.option_schema_of("xgboost")
-        problems = (
-            *schema.problems(given, "xgboost.train", {}, "parameters"),
-            *_round_problems(rounds),
-        )
+        problems = tuple(_framework_problems(schema, given, rounds))
         taken = {} if problems else {name: _taken(schema, name, given[name]) for name in given}
         settings = {"parameters": taken, "rounds": rounds}
         framework = PreparedFramework("xgboost", settings, ("parameters", "rounds"), ("xgboost",))
         return framework.packed(self, problems)
 
 
-def _round_problems(rounds: Any) -> Iterator[Problem]:
+def _framework_problems(schema: OptionSchema, given: Any, rounds: Any) -> Iterator[Problem]:
+    yield from schema.problems(given, "xgboost.train", {}, "parameters")
     if rounds is None:
         what, fix = "must be a whole number from 1, not None", "leave it out for 10"
         yield Problem("rounds", what, fix=fix, independent=True)

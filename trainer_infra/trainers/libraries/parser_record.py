@@ -17,7 +17,8 @@ import pathlib
 import re
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -84,11 +85,10 @@ def training_arguments() -> Iterable[tuple[str, Any]]:
 
 def admitted_kinds(annotation: Any) -> Iterable[str]:
     """The kinds of the values that an annotation admits."""
-    itself = get_origin(annotation) or annotation
-    several = () if itself in CONSTRUCTED_KINDS else get_args(annotation)
-    yield from (kind for each in several for kind in admitted_kinds(each))
-    if itself in CONSTRUCTED_KINDS:
-        yield CONSTRUCTED_KINDS[itself]
+    if get_origin(annotation) in (Union, UnionType):
+        yield from (kind for each in get_args(annotation) for kind in admitted_kinds(each))
+    elif kind := CONSTRUCTED_KINDS.get(get_origin(annotation) or annotation):
+        yield kind
 
 
 def llama_factory_options() -> Iterable[tuple[str, Any]]:

@@ -122,7 +122,7 @@ class TorchTune(PythonPodArguments):
         program = f"tune run {self.recipe}" if self.recipe else "tune run"
         found = (
             *lora_problems(option_schema.plain(self.lora), QUANTIZED),
-            *(text_problems(self, ("output",)) if self.recipe else ()),
+            *text_problems(self, ("output",)),
             *self._of_counts(),
         )
         judged = {each.path.partition("[")[0] for each in found}
@@ -173,7 +173,7 @@ class TorchTune(PythonPodArguments):
         """What the recipe takes; of runtimes that choose one, what those of its kind take."""
         if self.recipe:
             return installed_options.option_schema_of(f"torchtune-{self.recipe}")
-        return schema_of_runtimes(lora=self.lora is not None)
+        return schema_of_runtimes(lora=None if is_stand_in(self.lora) else self.lora is not None)
 
     def _settings(self, lora: Any) -> Iterator[ProgramSetting]:
         for name in ("dtype", "batch_size", "epochs", "loss"):
@@ -203,9 +203,13 @@ class TorchTune(PythonPodArguments):
         return PackedTrainer(code, self.spec_trainer(args), self.secret_data())
 
 
-def schema_of_runtimes(*, lora: bool) -> OptionSchema:
-    """What the recipes take that the torchtune runtimes choose from, for adapters or for the whole model."""
-    kind = "lora" if lora else "full"
+def schema_of_runtimes(*, lora: bool | None) -> OptionSchema:
+    """What the recipes take that the torchtune runtimes choose from.
+
+    Args:
+        lora: for adapters or for the whole model; None where that is not known yet.
+    """
+    kind = {True: "lora", False: "full", None: ""}[lora]
     records = [
         installed_options.option_schema_of(f"torchtune-{each}")
         for each in OF_RUNTIMES

@@ -54,17 +54,17 @@ class Trl(FineTuningArguments):
         Raises:
             InvalidInput: holds every problem, in the order of the fields.
         """
-        if self.method not in METHODS:
-            fix = option_schema.nearest(str(self.method), METHODS)
+        method = option_schema.plain(self.method)
+        if method not in METHODS:
+            fix = option_schema.nearest(str(method), METHODS)
             raise InvalidInput(
-                [Problem("method", "is none of TRL's", self.method, fix, independent=True)]
+                [Problem("method", "is none of TRL's", method, fix, independent=True)]
             )
         found = (
             *text_problems(self, ("model", "output")),
             *lora_problems(option_schema.plain(self.lora)),
             *text_problems(self, ("dataset",)),
         )
-        method = option_schema.plain(self.method)
         schema = installed_options.option_schema_of(f"trl-{method}")
         program = LibraryProgram(
             f"trl {method}", f"trl.scripts.{method}", schema, tuple(self._settings())
