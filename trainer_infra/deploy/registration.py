@@ -28,6 +28,7 @@ from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import stored_code
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.kubeflow_sdk.train_job_arguments import own_arguments
+from trainer_infra.trainers.pods import env_and_args
 from trainer_infra.trainers.trainer import is_trainer
 
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
@@ -109,7 +110,7 @@ def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
         _refuse(secret_door.misplaced_arguments(plain), where)
 
     def made(plain: Mapping[str, Any]) -> dict[str, Any]:
-        found = _inputs(job.with_values(plain), where)
+        found = _inputs(job, plain, where)
         if pulumi.Config("trainer").get("target") == targets.LOCAL:
             _fetch_folders(found["spec"])
         _refuse(independent(uncarried_values(found)), where)
@@ -124,9 +125,9 @@ def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
     return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
 
 
-def _inputs(job: Arguments, where: str) -> dict[str, Any]:
+def _inputs(job: Arguments, plain: JSONObject, where: str) -> dict[str, Any]:
     try:
-        return to_inputs(job)
+        return to_inputs(job.with_values(plain))
     except InvalidInput as error:
         problems = error.problems
     except TrainerInfraError as error:
@@ -318,13 +319,15 @@ def resource_urn(
 
 
 def uncarried_values(inputs: JSONObject) -> Iterator[Problem]:
-    """A problem for each value and key that the engine's protocol cannot carry.
+    """A problem for each value and key that the engine's protocol cannot carry, or Linux to a program.
 
     What the protocol says of one ends in a traceback. YAML gives dates, a sweep numbers as keys, and
     bytes that are no UTF-8 give texts that no encoding has.
     """
     for path, value in json_leaves(inputs):
         yield from _problems(path, value)
+        if isinstance(value, str) and _reaches_a_program(path):
+            yield from env_and_args.text_problems(path_text(path), value)
     for path, key in _keys(inputs, ()):
         if isinstance(key, str):
             yield from _problems((*path, key), key)
@@ -338,6 +341,13 @@ def _problems(path: JSONPath, value: Any) -> Iterator[Problem]:
         got = None if path[0] == _HIDDEN else value
         visible = path_text(path).encode("utf-8", "backslashreplace").decode()
         yield Problem(visible, what, got, fix)
+
+
+def _reaches_a_program(path: JSONPath) -> bool:
+    """Whether a text is a word of a command or the value of a variable, of whichever container."""
+    *_, before, last = ("", "", *path)
+    is_word = isinstance(last, int) and before in {"command", "args"}
+    return is_word or (last == "value" and "env" in path[-3:-2])
 
 
 def _keys(value: Any, path: JSONPath) -> Iterator[tuple[JSONPath, Any]]:

@@ -6,7 +6,8 @@ job's own Secret stay in their place. Pure but for reading the user's source; ca
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, Literal, Required, Self, TypeAlias, TypedDict
 
 from trainer_infra import names
@@ -16,6 +17,7 @@ from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.pods import env_and_args
 from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.trainer import PackableTrainer, PackedTrainer, is_trainer
 
@@ -113,11 +115,21 @@ class Arguments:
         return values
 
     def with_values(self, values: JSONObject) -> Self:
-        """The same kind of trainer with the values of an `as_mapping`, in which Outputs are open now."""
+        """The same kind of trainer with the values of an `as_mapping`, in which Outputs are open now.
+
+        Raises:
+            InvalidInput: The trainer cannot be made of its fields.
+        """
         if not is_trainer(self.trainer):
             return replace(self, **values)
-        kind = type(self.trainer)
-        return replace(self, **{**values, "trainer": kind(**values["trainer"][PACKABLE])})
+        kind, own = type(self.trainer), values["trainer"][PACKABLE]
+        try:
+            signature(kind).bind(**own)
+        except TypeError as error:
+            what = f"{kind.__name__} cannot be made anew of its fields: {error}"
+            fix = "make it a dataclass without an __init__ of its own"
+            raise InvalidInput([Problem("trainer", what, fix=fix, independent=True)]) from None
+        return replace(self, **{**values, "trainer": kind(**own)})
 
 
 def to_inputs(job: Arguments) -> dict[str, Any]:
@@ -157,15 +169,27 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
 
 def _packed(trainer: PackableTrainer, unfit: Sequence[Problem]) -> PackedTrainer:
     """What a trainer becomes; with the problems of other arguments where it cannot."""
+    kind = type(trainer).__name__
     try:
         packed = trainer.pack()
     except InvalidInput as error:
+        fix = "give the InvalidInput that its pack raises its problems"
+        reason = error.problems or [
+            Problem("trainer", f"{kind} refuses it without a reason", fix=fix)
+        ]
         given = [getattr(trainer, each.name) for each in fields(trainer)]
-        found = error.problems if is_unknown(given) else independent(error.problems)
+        found = reason if is_unknown(given) else independent(reason)
         raise InvalidInput((*unfit, *found)) from None
-    if unfit:
-        raise InvalidInput(unfit)
+    if problems := [*unfit, *_mispacked(packed, kind)]:
+        raise InvalidInput(problems)
     return packed
+
+
+def _mispacked(packed: object, kind: str) -> Iterator[Problem]:
+    if not isinstance(packed, PackedTrainer):
+        what = f"pack of {kind} must return a PackedTrainer, not {type(packed).__name__}"
+        fix = "return PackedTrainer(code, trainer, secret_data), or a PackedProgram"
+        yield Problem("trainer", what, fix=fix, independent=True)
 
 
 def _unfit_runtime(job: Arguments) -> Iterator[Problem]:
@@ -190,7 +214,10 @@ def _misshapen(job: Arguments) -> Iterator[Problem]:
         yield Problem("runtime", "must be a runtime or its name", got=job.runtime, fix=fix)
     if job.trainer is not None and not (is_trainer(job.trainer) or _is_a(job.trainer, Mapping)):
         what, fix = "must be a trainer, such as CustomTrainer, or spec.trainer in wire form", ""
-        if isinstance(job.trainer, str) or callable(job.trainer):
+        if isinstance(job.trainer, type):
+            # A trainer's own class, also one of the kubeflow SDK.
+            fix = f"write trainer={job.trainer.__name__}(...)" if is_dataclass(job.trainer) else ""
+        elif isinstance(job.trainer, str) or callable(job.trainer):
             given = getattr(job.trainer, "__name__", repr(job.trainer))
             fix = f"write trainer=CustomTrainer({given})"
         yield Problem("trainer", what, got=job.trainer, fix=fix)
@@ -241,4 +268,5 @@ def _unfit(value: Any, path: str) -> Iterator[Problem]:
     """Secret variables whose value is no text."""
     for place, leaf in json_leaves(value):
         if isinstance(leaf, Secret):
-            yield from independent(leaf.problems(path_text(("spec", path, *place))))
+            at = path_text(("spec", path, *place))
+            yield from independent(env_and_args.secret_problems(at, leaf))

@@ -6,7 +6,8 @@ doubled. A Secret leaves a reference to the job's own Secret (design rule 1). Pu
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
@@ -14,6 +15,8 @@ from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers.secret import Secret
 
 NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
+LONGEST: Final = 128 * 1024
+"""Bytes of one argument or variable with its end (Linux: MAX_ARG_STRLEN)."""
 
 
 def secret_key(name: str) -> str:
@@ -49,20 +52,49 @@ def env_problems(env: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(path, "is not a name that an env variable may have", fix=fix)
         elif name == names.SECRET_ARGS:
             yield Problem(path, "is set by trainer_infra itself", fix="use another name")
-        yield from _bad_value(path, value)
+        yield from _bad_value(path, name, value)
 
 
-def _bad_value(path: str, value: Any) -> Iterator[Problem]:
+def _bad_value(path: str, name: Any, value: Any) -> Iterator[Problem]:
     if isinstance(value, Secret):
         if not value.later:
-            yield from value.problems(path)
+            yield from secret_problems(path, value)
     elif isinstance(value, Mapping):
         if set(value) != {"valueFrom"} or not isinstance(value["valueFrom"], Mapping):
             fix = 'give text, or {"valueFrom": {...}} as a pod has it'
             yield Problem(path, "is a mapping of another kind", got=dict(value), fix=fix)
+    else:
+        yield from text_problems(path, value, f"{name}=")
+
+
+def secret_problems(path: str, secret: Secret) -> Iterator[Problem]:
+    """What is wrong with a secret value of an env variable."""
+    if found := tuple(secret.problems(path)):
+        yield from found
+        return
+    for problem in text_problems(path, secret.value):
+        yield replace(problem, got=None)
+
+
+def text_problems(path: str, value: Any, before: str = "") -> Iterator[Problem]:
+    """What is wrong with an argument, or with the value of a variable, which no program could get.
+
+    Args:
+        path: of the field.
+        value: what was given.
+        before: what the program gets before it: of a variable its name and `=`.
+    """
+    if value is None:
+        yield Problem(path, "must be text, not NoneType", fix="leave it out")
     elif not isinstance(value, str):
         what = f"must be text, not {type(value).__name__}"
         yield Problem(path, what, got=value, fix=f'quote it: "{value}"')
+    elif "\0" in value:
+        what = "has a NUL character in it, which ends every argument and variable"
+        yield Problem(path, what, got=value, fix="give other text, for example base64 of the bytes")
+    elif len(f"{before}{value}".encode(errors="replace")) >= LONGEST:
+        what = "is too long: Linux starts no program with an argument or a variable of 128 KiB"
+        yield Problem(path, what, got=value, fix="write it to a file that the program reads")
 
 
 def text_list_problems(path: str, given: Any) -> Iterator[Problem]:
@@ -76,6 +108,5 @@ def text_list_problems(path: str, given: Any) -> Iterator[Problem]:
             yield Problem(
                 f"{path}[{index}]", "a program's arguments can be read by anyone", fix=fix
             )
-        elif not isinstance(value, str):
-            what = f"must be text, not {type(value).__name__}"
-            yield Problem(f"{path}[{index}]", what, got=value, fix=f'quote it: "{value}"')
+        else:
+            yield from text_problems(f"{path}[{index}]", value)

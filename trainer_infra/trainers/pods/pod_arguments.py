@@ -211,5 +211,9 @@ def mapping_problems(path: str, value: Any) -> Iterator[Problem]:
     """What should be a mapping and is none; None is none."""
     if value is None:
         return
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+    if isinstance(value, Secret):
+        what = "is secret as a whole, and only its values can be"
+        fix = 'keep the mapping outside of the Secret or the secret Output: {"NAME": Secret(...)}'
+        yield Problem(path, what, fix=fix, independent=True)
+    elif not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         yield Problem(path, "must be a mapping with text keys", got=value, independent=True)
