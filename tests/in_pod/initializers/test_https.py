@@ -188,6 +188,15 @@ def test_of_a_server_that_names_no_version_a_file_comes_in_one_request(tmp_path:
         assert file.requests == 2
 
 
+def test_what_comes_in_one_answer_is_of_one_version(tmp_path: Path) -> None:
+    """A page that is made for each request has another time in each answer."""
+    before, after = VERSIONS["a time"]
+    file = ChangingFile(Answer(200, b"A", {**RANGES, **before}), Answer(200, b"B", after))
+    for each in changing(file, tmp_path):
+        each.run()
+        assert each.files() == {"a": b"B"}
+
+
 def test_a_range_of_a_file_of_unknown_length_leads_to_the_whole_file(tmp_path: Path) -> None:
     def answer(_: str, headers: Mapping[str, str]) -> Answer:
         unknown = {"Content-Range": "bytes 0-0/*", "ETag": '"1"'}

@@ -79,7 +79,7 @@ class WebSource(FileSource):
 
     @override
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
-        """Bytes of the file, of the version that was listed."""
+        """Bytes of the file; a part is of the version that was listed."""
         headers = range_header(start, end) if file.resumes else {}
         if file.validator.startswith('"'):
             headers["If-Match"] = file.validator
@@ -87,7 +87,8 @@ class WebSource(FileSource):
             if answer.status_code not in {PARTIAL, WHOLE}:
                 raise self._refused(answer)
             # Not each server knows If-Match, and none has it for what is no strong ETag.
-            versions = {file.validator, _validator(answer)}
+            is_part = start > 0 or end not in {None, file.size}
+            versions = {file.validator, _validator(answer)} if is_part else set()
             sizes = {file.size, whole_size(answer)}
             if len(versions - {""}) > 1 or len(sizes - {None}) > 1:
                 raise changed(self.shown)
