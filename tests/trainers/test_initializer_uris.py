@@ -61,6 +61,11 @@ def test_both_are_said_at_once() -> None:
             for uri in (
                 *(None, "", "HF://org/name@v1", "hf://name", "hf://name@refs/pr/1"),
                 *(
+                    "hf://org/name/data/train-*.parquet",
+                    "hf://org/name/sub dir",
+                    "pvc://claim/a/../b",
+                ),
+                *(
                     "https://host:8443/a%20b.csv?version=1#sha256=" + "0" * 64,
                     "file:///",
                     "pvc://claim",

@@ -22,6 +22,10 @@ from trainer_infra.trainers.frameworks.jax import Jax
 from trainer_infra.trainers.frameworks.xgboost import XGBoost
 
 
+class Stage(int, Enum):
+    WEIGHTS = 3
+
+
 class Method(str, Enum):  # noqa: UP042  a StrEnum is written as its value already
     HIST = "hist"
 
@@ -122,6 +126,7 @@ def test_the_framework_travels_with_the_function(
     [
         ({"quantile_alpha": [0.1, 0.5]}, {"quantile_alpha": [0.1, 0.5]}),
         ({"monotone_constraints": (1, -1)}, {"monotone_constraints": "(1,-1)"}),
+        ({"monotone_constraints": [1.0, -1.0]}, {"monotone_constraints": "(1,-1)"}),
         ({"validate_parameters": True}, {"validate_parameters": True}),
         ({"disable_default_eval_metric": 1}, {"disable_default_eval_metric": 1}),
         ({"max_depth": 6.0, "eta": 1.0}, {"max_depth": 6, "eta": 1.0}),
@@ -161,6 +166,12 @@ def test_deepspeed_takes_whole_numbers_as_its_documents_write_them() -> None:
     trainer = DeepSpeed("train.py:configured", config=config)
     zero = {"stage": 2, "reduce_bucket_size": 5e8}
     assert launched(trainer)["framework"]["settings"]["config"] == {"zero_optimization": zero}
+
+
+def test_deepspeed_takes_a_stage_as_it_calls_it_itself() -> None:
+    trainer = ANY["deepspeed"]("train.py:configured", zero=Stage.WEIGHTS)
+    config = launched(trainer)["framework"]["settings"]["config"]
+    assert config["zero_optimization"] == {"stage": 3}
 
 
 def test_a_function_takes_what_it_wants_of_a_framework() -> None:

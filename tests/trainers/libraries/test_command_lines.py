@@ -57,6 +57,12 @@ def test_trl_is_its_own_program_on_every_node() -> None:
     assert packed.code.packages == ("trl==1.16.0",)
 
 
+def test_a_mixture_of_datasets_needs_no_dataset() -> None:
+    args = Trl("sft", dataset=None, options={"datasets": ["a/b", "c/d"]}).pack().trainer["args"]
+    assert args[-3:] == ["--datasets", "a/b", "c/d"]
+    assert not any(each.startswith("--dataset_name") for each in args)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_each_method_of_trl_has_a_record(method: Method) -> None:
     packed = Trl(method, options={"max_steps": 3}).pack()
@@ -130,6 +136,7 @@ def test_a_recipe_of_torchtune_runs_on_any_torch_runtime() -> None:
         (True, "true"),
         (Word.COSINE, "cosine"),
         ("é😀", '"é😀"'),
+        ("a\x85b\x7f\x9b\u2028\ufeff", r'"a\u0085b\u007f\u009b\u2028\ufeff"'),
     ],
 )
 def test_torchtune_reads_a_value_as_it_was_given(value: object, text: str) -> None:

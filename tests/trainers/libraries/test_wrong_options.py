@@ -138,8 +138,8 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
         f"dataset: {TEXT}, got PosixPath('/a'); give str(path)",
     ),
     (
-        TRAINERS.factory("sft", template=None, dataset="a"),
-        f"template: {TEXT}, not None",
+        TRAINERS.factory("sft", template="", dataset="a"),
+        f"template: {TEXT}, got ''",
     ),
     (
         sft(lr_scheduler_kwargs={"a": PATH}),

@@ -120,7 +120,7 @@ _RULES = {
         ),
         (
             "path",
-            r"[\w./-]*(@.*)?",
+            r"(?s:[\w.-]*(@.*)?(/.*)?)",
             "is no name of a dataset or model",
             "write hf://ORGANIZATION/NAME",
         ),
@@ -160,7 +160,7 @@ _RULES = {
         ),
         (
             "path",
-            r"(?!(?:.*/)?[.][.](?:/|$)).*",
+            r"(?s:(?![.][.](?:/|$)).*)",
             "leads out of the claim",
             "write the path below it",
         ),

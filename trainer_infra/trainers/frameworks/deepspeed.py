@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, get_args
 from typing_extensions import override
 
 from trainer_infra.errors import Problem
-from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.input import Input
@@ -55,10 +54,10 @@ class DeepSpeed(CustomTrainer):
     def _zero(self) -> dict[str, Any]:
         offloaded = {"offload_optimizer": _CPU} if self.offload else {}
         parameters = {"offload_param": _CPU} if self.offload == "parameters" else {}
-        return {"stage": as_python(self.zero), **offloaded, **parameters}
+        return {"stage": option_schema.plain(self.zero), **offloaded, **parameters}
 
     def _framework_problems(self, given: Any) -> Iterator[Problem]:
-        stage, offload = as_python(self.zero), as_python(self.offload)
+        stage, offload = option_schema.plain((self.zero, self.offload))
         if type(stage) is not int or stage not in STAGES:
             what, fix = "is no stage of ZeRO", "use 0, 1, 2 or 3"
             yield Problem("zero", what, stage, fix, independent=True)

@@ -62,5 +62,5 @@ def _taken(schema: OptionSchema, name: str, value: Any) -> Any:
     if schema.options[name].kind == option_schema.WHOLE:
         return as_integer(value)
     if name == CONSTRAINTS and isinstance(value, list):
-        return f"({','.join(map(str, value))})"
+        return f"({','.join(str(as_integer(each)) for each in value)})"
     return value

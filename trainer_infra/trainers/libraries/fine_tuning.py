@@ -101,12 +101,20 @@ def joined_modules(lora: Any) -> str | None:
     return ",".join(map(str, given)) if isinstance(given, list | tuple) else given
 
 
-def text_problems(trainer: Any, names: Sequence[str]) -> Iterator[Problem]:
-    """Fields of a trainer that are no text: left out, the program would take a default of its own."""
+def text_problems(
+    trainer: Any, names: Sequence[str], *, optional: bool = False
+) -> Iterator[Problem]:
+    """Fields of a trainer that are no text: left out, the program would take a default of its own.
+
+    Args:
+        trainer: with the fields.
+        names: of the fields.
+        optional: whether None leaves the option out, in favour of others such as a mixture of datasets.
+    """
     defaults = {each.name: each.default for each in fields(trainer)}
     for name in names:
         value = option_schema.plain(getattr(trainer, name))
-        if isinstance(value, str) and value:
+        if (isinstance(value, str) and value) or (optional and value is None):
             continue
         default = defaults[name]
         fix = "" if default is MISSING else f"leave it out for {default}"

@@ -45,8 +45,8 @@ class LlamaFactory(FineTuningArguments):
     stage: Input[Stage]
     """Further pre-training (`pt`), supervised (`sft`), a reward model (`rm`), or by preferences."""
     _: KW_ONLY
-    template: Input[str]
-    """Name of the prompts' form, such as `llama3` or `qwen`."""
+    template: Input[str | None]
+    """Name of the prompts' form, such as `llama3` or `qwen`; None for that of the tokenizer."""
     dataset: Input[str]
     """Names in the folder's `dataset_info.json`, with commas between them."""
     dataset_dir: Input[str] = "/workspace/dataset"
@@ -61,7 +61,8 @@ class LlamaFactory(FineTuningArguments):
         found = (
             *text_problems(self, ("model", "output")),
             *lora_problems(option_schema.plain(self.lora), modules=(ALL,)),
-            *text_problems(self, ("template", "dataset", "dataset_dir")),
+            *text_problems(self, ("template",), optional=True),
+            *text_problems(self, ("dataset", "dataset_dir")),
         )
         schema = installed_options.option_schema_of("llama-factory")
         name, module = "llamafactory-cli train", "llamafactory.launcher"

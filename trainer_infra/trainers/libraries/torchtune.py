@@ -72,6 +72,8 @@ _LORA: Final = {
 """Fields of LoraArgs -> items of a configuration."""
 QUANTIZED: Final = ("4bit",)
 """What `model.quantize_base` does: NF4."""
+_UNREADABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""Characters that JSON leaves as they are and YAML ends a line at, or refuses."""
 _PLAIN: Final = re.compile(r"[A-Za-z_./][-\w./: ]*", re.ASCII)
 """Texts that need no quotes in YAML, unless they are one of its words, such as `true`."""
 _MODULES: Final = ("q_proj", "v_proj", "output_proj")
@@ -253,9 +255,11 @@ def _yaml(value: Any) -> str:
     """A value as the right side of `item=value`, which torchtune reads as YAML."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
         return value
-    # YAML reads two escapes of one character as two characters.
-    return (
-        json.dumps(value, ensure_ascii=False) if not isinstance(value, list) else _yaml_list(value)
+    if isinstance(value, list):
+        return _yaml_list(value)
+    # YAML reads two escapes of one character as two characters, and takes no others as they are.
+    return _UNREADABLE.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False)
     )
 
 

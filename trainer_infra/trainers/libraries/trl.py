@@ -45,8 +45,8 @@ class Trl(FineTuningArguments):
     """Supervised (`sft`), by preferences (`dpo`, `kto`), by rewards (`grpo`, `rloo`), a `reward` model,
     or `distillation` of a larger model."""
     _: KW_ONLY
-    dataset: Input[str] = "/workspace/dataset"
-    """A folder, where an initializer put it, or a name on the Hub."""
+    dataset: Input[str | None] = "/workspace/dataset"
+    """A folder, where an initializer put it, or a name on the Hub; None where options have others, such as `datasets`."""
 
     def pack(self) -> PackedProgram:
         """The program, the trainer and the secrets.
@@ -63,7 +63,7 @@ class Trl(FineTuningArguments):
         found = (
             *text_problems(self, ("model", "output")),
             *lora_problems(option_schema.plain(self.lora)),
-            *text_problems(self, ("dataset",)),
+            *text_problems(self, ("dataset",), optional=True),
         )
         schema = installed_options.option_schema_of(f"trl-{method}")
         program = LibraryProgram(

@@ -42,8 +42,8 @@ class Unsloth(FineTuningArguments):
     """
 
     _: KW_ONLY
-    dataset: Input[str] = "/workspace/dataset"
-    """A folder, where an initializer put it, or a name on the Hub."""
+    dataset: Input[str | None] = "/workspace/dataset"
+    """A folder, where an initializer put it, or a name on the Hub; None where options have others, such as `local_dataset`."""
 
     def pack(self) -> PackedProgram:
         """The program, the trainer and the secrets.
@@ -55,7 +55,7 @@ class Unsloth(FineTuningArguments):
             *self._several(),
             *text_problems(self, ("model", "output")),
             *lora_problems(option_schema.plain(self.lora), QUANTIZED),
-            *text_problems(self, ("dataset",)),
+            *text_problems(self, ("dataset",), optional=True),
         )
         schema = installed_options.option_schema_of("unsloth")
         program = LibraryProgram(
