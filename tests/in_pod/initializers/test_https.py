@@ -2,7 +2,8 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -135,54 +136,51 @@ VERSIONS = {
 class ChangingFile:
     """A file of another version from the second request on."""
 
-    def __init__(self, before: Answer, after: Answer) -> None:
+    def __init__(self, before: Answer, after: Answer, *, has_ranges: bool = True) -> None:
         self.versions = before, after
+        self.has_ranges = has_ranges
         self.requests = 0
 
     def answer(self, _: str, headers: Mapping[str, str]) -> Answer:
         version = self.versions[min(self.requests, 1)]
         self.requests += 1
-        if "Content-Range" not in version.headers:
-            return version
-        part = range_answer(version.content, headers)
-        span = {name: each for name, each in part.headers.items() if name == "Content-Range"}
-        own = {name: each for name, each in version.headers.items() if each}
-        return Answer(part.status, part.content, {**own, **span})
+        part = range_answer(version.content, headers if self.has_ranges else {})
+        del part.headers["ETag"]
+        part.headers.update(version.headers)
+        return part
 
 
-def changing(file: ChangingFile, tmp_path: Path) -> Iterator[Initializer]:
-    with WebServer(file.answer, tmp_path) as server:
+@contextmanager
+def served(
+    answer: Callable[[str, Mapping[str, str]], Answer], tmp_path: Path
+) -> Iterator[Initializer]:
+    with WebServer(answer, tmp_path) as server:
         trusted = {"SSL_CERT_FILE": str(tmp_path / "authority.pem")}
         yield Initializer(tmp_path / "volume", {"STORAGE_URI": f"{server.url}/a", **trusted})
 
 
-RANGES = {"Content-Range": ""}
-
-
 @pytest.mark.parametrize("name", VERSIONS)
 def test_parts_of_two_versions_are_not_put_together(name: str, tmp_path: Path) -> None:
-    before, after = ({**RANGES, **each} for each in VERSIONS[name])
+    before, after = VERSIONS[name]
     file = ChangingFile(Answer(200, OLD, before), Answer(200, NEW, after))
-    for each in changing(file, tmp_path):
+    with served(file.answer, tmp_path) as each:
         assert "/a: was changed while it was downloaded; start again\n" in each.run(1).errors
         each.run()
         assert each.files() == {"a": NEW}
 
 
-@pytest.mark.parametrize("headers", [RANGES, {}], ids=["ranges", "no ranges"])
-def test_a_file_that_grows_while_it_is_fetched_is_not_cut(
-    headers: dict[str, str], tmp_path: Path
-) -> None:
-    file = ChangingFile(Answer(200, OLD, {**headers}), Answer(200, NEW + b"more", {**headers}))
-    for each in changing(file, tmp_path):
+@pytest.mark.parametrize("has_ranges", [True, False])
+def test_a_file_that_grows_while_it_is_fetched_is_not_cut(has_ranges: bool, tmp_path: Path) -> None:
+    file = ChangingFile(Answer(200, OLD), Answer(200, NEW + b"more"), has_ranges=has_ranges)
+    with served(file.answer, tmp_path) as each:
         assert "/a: was changed while it was downloaded; start again\n" in each.run(1).errors
         each.run()
         assert each.files() == {"a": NEW + b"more"}
 
 
 def test_of_a_server_that_names_no_version_a_file_comes_in_one_request(tmp_path: Path) -> None:
-    file = ChangingFile(Answer(200, OLD, {**RANGES}), Answer(200, NEW, {**RANGES}))
-    for each in changing(file, tmp_path):
+    file = ChangingFile(Answer(200, OLD), Answer(200, NEW))
+    with served(file.answer, tmp_path) as each:
         each.run()
         assert each.files() == {"a": NEW}
         assert file.requests == 2
@@ -191,8 +189,8 @@ def test_of_a_server_that_names_no_version_a_file_comes_in_one_request(tmp_path:
 def test_what_comes_in_one_answer_is_of_one_version(tmp_path: Path) -> None:
     """A page that is made for each request has another time in each answer."""
     before, after = VERSIONS["a time"]
-    file = ChangingFile(Answer(200, b"A", {**RANGES, **before}), Answer(200, b"B", after))
-    for each in changing(file, tmp_path):
+    file = ChangingFile(Answer(200, b"A", before), Answer(200, b"B", after))
+    with served(file.answer, tmp_path) as each:
         each.run()
         assert each.files() == {"a": b"B"}
 
@@ -202,9 +200,7 @@ def test_a_range_of_a_file_of_unknown_length_leads_to_the_whole_file(tmp_path: P
         unknown = {"Content-Range": "bytes 0-0/*", "ETag": '"1"'}
         return Answer(206, b"w", unknown) if "Range" in headers else Answer(200, b"whole")
 
-    with WebServer(answer, tmp_path) as server:
-        trusted = {"SSL_CERT_FILE": str(tmp_path / "authority.pem")}
-        file = Initializer(tmp_path / "volume", {"STORAGE_URI": f"{server.url}/a", **trusted})
+    with served(answer, tmp_path) as file:
         file.run()
         assert file.files() == {"a": b"whole"}
 

@@ -170,13 +170,9 @@ class Unpacking:
     def _clear(self, path: PurePosixPath) -> None:
         """Remove what earlier members brought at a path and below it."""
         place = self.folder.path / path
-        if not os.path.lexists(place):
-            return
-        gone = (
-            [each for each in self.paths if path in PurePosixPath(each).parents]
-            if place.is_dir() and not place.is_symlink()
-            else [str(path)] * (str(path) in self.paths)
-        )
+        gone = [str(path)] if str(path) in self.paths else []
+        if place.is_dir() and not place.is_symlink():
+            gone = [each for each in self.paths if path in PurePosixPath(each).parents]
         self.folder.remove(gone)
         for each in gone:
             del self.paths[each]

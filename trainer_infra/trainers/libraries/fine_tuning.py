@@ -12,10 +12,14 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, Final, Literal, TypedDict
 
 from trainer_infra.errors import Problem
+from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import option_schema
 from trainer_infra.trainers.libraries.library_program import ProgramSetting
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
+
+COUNTS: Final = ("num_nodes", "num_proc_per_node")
+"""Fields of how many processes there are."""
 
 
 class LoraArgs(TypedDict, total=False):
@@ -62,6 +66,7 @@ def lora_problems(
         quantized: what `quantize` may be with the trainer.
         modules: texts that `target_modules` may be in place of a list.
     """
+    lora = option_schema.plain(lora)
     if lora is None:
         return
     known = LoraArgs.__annotations__
@@ -121,6 +126,14 @@ def text_problems(
         fix = "give str(path)" if isinstance(value, os.PathLike) else fix
         what = "must be a text with something in it" + (", not None" if value is None else "")
         yield Problem(name, what, value, fix, independent=True)
+
+
+def single_problems(trainer: Any, names: Sequence[str], why: str) -> Iterator[Problem]:
+    """Counts of a trainer that can only be 1, and are more."""
+    for name in names:
+        count = as_python(getattr(trainer, name))
+        if count not in (None, 1) and not is_stand_in(count):
+            yield Problem(name, f"must be 1: {why}", count, "leave it out", independent=True)
 
 
 def lora_mapping(lora: Any) -> Mapping[str, Any] | None:

@@ -60,7 +60,7 @@ class LlamaFactory(FineTuningArguments):
         """
         found = (
             *text_problems(self, ("model", "output")),
-            *lora_problems(option_schema.plain(self.lora), modules=(ALL,)),
+            *lora_problems(self.lora, modules=(ALL,)),
             *text_problems(self, ("template",), optional=True),
             *text_problems(self, ("dataset", "dataset_dir")),
         )

@@ -20,9 +20,11 @@ from trainer_infra.trainers.custom.func_args import not_json
 from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
+    COUNTS,
     LoraArgs,
     lora_mapping,
     lora_problems,
+    single_problems,
     text_problems,
 )
 from trainer_infra.trainers.libraries.library_program import (
@@ -123,7 +125,7 @@ class TorchTune(PythonPodArguments):
         settings, schema = tuple(self._settings(lora)), self._schema()
         program = f"tune run {self.recipe}" if self.recipe else "tune run"
         found = (
-            *lora_problems(option_schema.plain(self.lora), QUANTIZED),
+            *lora_problems(self.lora, QUANTIZED),
             *text_problems(self, ("output",)),
             *self._of_counts(),
         )
@@ -161,15 +163,11 @@ class TorchTune(PythonPodArguments):
     def _of_counts(self) -> Iterator[Problem]:
         """Counts that the recipe cannot have: processes would each train the same alone, or fail."""
         recipe, config = str(self.recipe or ""), str(self.config or "")
-        alone = bool(recipe) and not recipe.endswith(DISTRIBUTED)
-        one_node = {"num_nodes": f"{recipe} trains LoRA, which torchtune does on one node"}
-        if alone:
-            counted = ("num_nodes", "num_proc_per_node")
-            one_node = dict.fromkeys(counted, f"{recipe} trains in one process")
-        for name, why in one_node.items() if alone or "lora" in recipe + config else ():
-            count = as_python(getattr(self, name))
-            if count not in (None, 1) and not is_stand_in(count):
-                yield Problem(name, f"must be 1: {why}", count, "leave it out", independent=True)
+        if recipe and not recipe.endswith(DISTRIBUTED):
+            yield from single_problems(self, COUNTS, f"{recipe} trains in one process")
+        elif "lora" in recipe + config:
+            why = f"{recipe} trains LoRA, which torchtune does on one node"
+            yield from single_problems(self, COUNTS[:1], why)
 
     def _schema(self) -> OptionSchema:
         """What the recipe takes; of runtimes that choose one, what those of its kind take."""

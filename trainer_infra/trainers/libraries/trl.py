@@ -62,7 +62,7 @@ class Trl(FineTuningArguments):
             )
         found = (
             *text_problems(self, ("model", "output")),
-            *lora_problems(option_schema.plain(self.lora)),
+            *lora_problems(self.lora),
             *text_problems(self, ("dataset",), optional=True),
         )
         schema = installed_options.option_schema_of(f"trl-{method}")

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
-from trainer_infra.errors import Problem
-from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input, is_stand_in
-from trainer_infra.trainers.libraries import installed_options, option_schema
+from trainer_infra.trainers.libraries import installed_options
 from trainer_infra.trainers.libraries.fine_tuning import (
+    COUNTS,
     FineTuningArguments,
     joined_modules,
     lora_mapping,
     lora_problems,
     lora_settings,
+    single_problems,
     text_problems,
 )
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
@@ -52,9 +52,9 @@ class Unsloth(FineTuningArguments):
             InvalidInput: holds every problem, in the order of the fields.
         """
         found = (
-            *self._several(),
+            *single_problems(self, COUNTS, "Unsloth trains in one process"),
             *text_problems(self, ("model", "output")),
-            *lora_problems(option_schema.plain(self.lora), QUANTIZED),
+            *lora_problems(self.lora, QUANTIZED),
             *text_problems(self, ("dataset",), optional=True),
         )
         schema = installed_options.option_schema_of("unsloth")
@@ -69,13 +69,6 @@ class Unsloth(FineTuningArguments):
             reports=False,
         )
         return program.packed(self.options, self, found)
-
-    def _several(self) -> Iterator[Problem]:
-        for name in ("num_nodes", "num_proc_per_node"):
-            count = as_python(getattr(self, name))
-            if count not in (None, 1) and not is_stand_in(count):
-                what, fix = "must be 1: Unsloth trains in one process", "leave it out"
-                yield Problem(name, what, count, fix, independent=True)
 
     def _settings(self) -> Iterator[ProgramSetting]:
         lora = lora_mapping(self.lora)

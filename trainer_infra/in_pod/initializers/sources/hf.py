@@ -32,8 +32,8 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     new_client,
     range_header,
     read_range,
+    readable,
     refused,
-    senseless,
 )
 
 TOKEN = "set ACCESS_TOKEN to a token of an account that may read it"  # noqa: S105  a sentence
@@ -69,18 +69,17 @@ class HubSource(FileSource):
     def list_files(self) -> FileListing:
         """Files of the commit that the revision stands for now."""
         kind = self.settings.kind
-        try:
-            found = self.hub.repo_info(self.repository, repo_type=kind, revision=self.revision)
-            commit = found.sha or ""
-            tree = list(
-                self.hub.list_repo_tree(
-                    self.repository, recursive=True, revision=commit, repo_type=kind
+        with readable(self.shown, "a Hub's"):
+            try:
+                found = self.hub.repo_info(self.repository, repo_type=kind, revision=self.revision)
+                commit = found.sha or ""
+                tree = list(
+                    self.hub.list_repo_tree(
+                        self.repository, recursive=True, revision=commit, repo_type=kind
+                    )
                 )
-            )
-        except (errors.HFValidationError, httpx2.HTTPError) as error:
-            raise self._failure(error, self.shown) from None
-        except (ValueError, LookupError, TypeError, AttributeError):
-            raise senseless(self.shown, "a Hub's") from None
+            except (errors.HFValidationError, httpx2.HTTPError) as error:
+                raise self._failure(error, self.shown) from None
         files = [
             self._file(each, commit) for each in tree if isinstance(each, huggingface_hub.RepoFile)
         ]

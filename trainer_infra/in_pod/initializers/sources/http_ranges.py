@@ -132,10 +132,18 @@ def changed(place: str) -> DownloadFailure:
     return DownloadFailure(place, "was changed while it was downloaded", "start again")
 
 
-def senseless(place: str, whose: str) -> DownloadFailure:
-    """Why an answer with a good status cannot be read."""
-    remedy = "see whether the address is right, and whether a proxy answers in its place"
-    return DownloadFailure(place, f"the server's answer is not {whose}", remedy)
+@contextmanager
+def readable(place: str, whose: str) -> Iterator[None]:
+    """Read an answer with a good status.
+
+    Raises:
+        DownloadFailure: It is not what such a server answers.
+    """
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError):
+        remedy = "see whether the address is right, and whether a proxy answers in its place"
+        raise DownloadFailure(place, f"the server's answer is not {whose}", remedy) from None
 
 
 def refused(answer: httpx2.Response, place: str) -> DownloadFailure:

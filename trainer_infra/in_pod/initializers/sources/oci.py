@@ -31,8 +31,8 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     new_client,
     range_header,
     read_range,
+    readable,
     refused,
-    senseless,
 )
 from trainer_infra.in_pod.initializers.sources.registry_credentials import (
     CREDENTIALS,
@@ -79,10 +79,12 @@ class RegistrySource(FileSource):
     @override
     def list_files(self) -> FileListing:
         """Layers of the manifest that the tag stands for now; of an index, of this machine's."""
-        try:
-            digest, files = self._layers()
-        except (ValueError, LookupError, TypeError, AttributeError):
-            raise senseless(self.shown, "a registry's, which has a manifest") from None
+        with readable(self.shown, "a registry's, which has a manifest"):
+            digest, manifest = self._manifest(self.reference)
+            if "manifests" in manifest:
+                _, manifest = self._manifest(self._platform(manifest["manifests"]))
+            layers = manifest.get("layers") or []
+            files = [self._file(number, each) for number, each in enumerate(layers)]
         patterns = self.settings.patterns
         wanted = [each for each in files if each.unpacked is not None or patterns.admits(each.path)]
         if files and not wanted:
@@ -93,13 +95,6 @@ class RegistrySource(FileSource):
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
         """Bytes of a layer, wherever the registry says that they are."""
         yield from self._body(file.location, {**range_header(start, end)}, (start, end))
-
-    def _layers(self) -> tuple[str, list[RemoteFile]]:
-        digest, manifest = self._manifest(self.reference)
-        if "manifests" in manifest:
-            _, manifest = self._manifest(self._platform(manifest["manifests"]))
-        layers = manifest.get("layers") or []
-        return digest, [self._file(number, each) for number, each in enumerate(layers)]
 
     def _manifest(self, reference: str) -> tuple[str, dict[str, Any]]:
         url = f"{self.base}/manifests/{reference}"

@@ -19,8 +19,8 @@ from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.http_ranges import (
     asked,
     basic_user,
+    readable,
     refused,
-    senseless,
 )
 
 CREDENTIALS = "set REGISTRY_USERNAME and REGISTRY_PASSWORD, or mount a pull secret and name its folder in DOCKER_CONFIG"
@@ -86,11 +86,9 @@ class RegistryCredentials:
                 raise DownloadFailure(shown, "the registry refuses the credentials", CREDENTIALS)
             if answer.status_code != httpx2.codes.OK:
                 raise refused(answer, shown)
-        try:
+        with readable(shown, "a registry's, which gives a token"):
             found = answer.json()
             return str(found.get("token") or found["access_token"])
-        except (ValueError, LookupError, TypeError, AttributeError):
-            raise senseless(shown, "a registry's, which gives a token") from None
 
     def _user(self) -> str:
         """User and password as HTTP's Basic has them; empty where there are none."""
