@@ -1,0 +1,141 @@
+"""Which of 150 small faults in the deciding rooms do the tests find? `python -m tools.mutation`.
+
+    python -m tools.mutation plant COPY            a clone of the checkout gets the mutants, all asleep
+    python -m tools.mutation reach COPY TESTS...   run the tests once: which of them reach each mutant
+    python -m tools.mutation judge COPY            wake one after another, and run the tests that reach it
+
+COPY is thrown away afterwards; it has been set up with `make setup`. Results are JSON beside it.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tools.mutation import planted
+
+SEED: Final = 36
+PER_ROOM: Final = 25
+PATIENCE: Final = 900.0
+"""Seconds of tests, by what they took in the first run, that one mutant gets."""
+AT_ONCE: Final = 40
+"""Tests of one start of pytest: a mutant is often found by the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The clone with the mutants, and the files beside it."""
+
+    folder: Path
+
+    def beside(self, name: str) -> Path:
+        """A file or folder of results."""
+        return self.folder.with_name(f"{self.folder.name}-{name}")
+
+    def pytest(self, *arguments: str, **environment: str) -> int:
+        """Run the clone's own tests; the exit code."""
+        return subprocess.run(
+            [str(self.folder / ".venv" / "bin" / "pytest"), *arguments],
+            cwd=self.folder,
+            env={**os.environ, **environment},
+            stdout=subprocess.DEVNULL if "-x" in arguments else None,
+            stderr=subprocess.DEVNULL if "-x" in arguments else None,
+            check=False,
+        ).returncode
+
+
+def main() -> None:
+    """Do one of the three steps."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("step", choices=["plant", "reach", "judge"])
+    parser.add_argument("copy", type=Path)
+    parser.add_argument("tests", nargs=argparse.REMAINDER)
+    asked = parser.parse_args()
+    copy = Copy(asked.copy.resolve())
+    if asked.step == "plant":
+        mutants = planted.chosen_mutants(copy.folder, SEED, PER_ROOM)
+        copy.beside("mutants.json").write_text(planted.as_json(mutants))
+        planted.plant(copy.folder, mutants)
+    elif asked.step == "reach":
+        sys.exit(reach(copy, asked.tests))
+    else:
+        judge(copy)
+
+
+def reach(copy: Copy, tests: list[str]) -> int:
+    """Run the tests with every mutant asleep, and keep which test came to which."""
+    notes = copy.beside("reached")
+    notes.mkdir(exist_ok=True)
+    report = copy.beside("first.xml")
+    return copy.pytest(
+        f"--junitxml={report}", "-o", "junit_family=xunit1", *tests, MUTANTS_REACHED=str(notes)
+    )
+
+
+def judge(copy: Copy) -> None:
+    """Say of each mutant which test found it."""
+    seconds = dict(_passed(copy.beside("first.xml")))
+    reached = defaultdict(set)
+    for note in copy.beside("reached").iterdir():
+        for line in note.read_text().splitlines():
+            number, _, test = line.partition("\t")
+            reached[int(number)].add(test)
+    mutants = json.loads(copy.beside("mutants.json").read_text())
+
+    def verdict(mutant: dict[str, Any]) -> dict[str, Any]:
+        tests = sorted(reached[mutant["number"]] & set(seconds), key=lambda each: seconds[each])
+        found = next(_finders(copy, mutant["number"], tests, seconds), None)
+        print(
+            f"{mutant['number']:4} {mutant['file']}:{mutant['site']['line']} {found or 'SURVIVES'}",
+            flush=True,
+        )
+        return mutant | {"reached_by": len(tests), "found_by": found}
+
+    with ThreadPoolExecutor(2) as workers:
+        verdicts = list(workers.map(verdict, mutants))
+    copy.beside("verdicts.json").write_text(json.dumps(verdicts, indent=1))
+    print(f"{sum(each['found_by'] is not None for each in verdicts)} of {len(verdicts)} are found")
+
+
+def _finders(copy: Copy, number: int, tests: list[str], seconds: dict[str, float]) -> Iterator[str]:
+    spent = 0.0
+    while tests and spent < PATIENCE:
+        batch, tests = tests[:AT_ONCE], tests[AT_ONCE:]
+        spent += sum(seconds[each] for each in batch)
+        report = copy.beside(f"judged-{number}.xml")
+        report.unlink(missing_ok=True)
+        code = copy.pytest(
+            *("-x", "-p", "no:cacheprovider", "-o", "timeout=300", f"--junitxml={report}"),
+            *("-o", "junit_family=xunit1", *batch),
+            MUTANT=str(number),
+        )
+        if code != 0:
+            failed = (
+                set(batch) - {name for name, _ in _passed(report)} if report.exists() else set()
+            )
+            yield next((each for each in batch if each in failed), f"exit code {code}")
+
+
+def _passed(report: Path) -> Iterator[tuple[str, float]]:
+    """Ids of tests that passed, with their seconds."""
+    for case in ET.parse(report).iter("testcase"):  # noqa: S314  pytest wrote it
+        if (
+            not list(case.iter("failure"))
+            and not list(case.iter("error"))
+            and not list(case.iter("skipped"))
+        ):
+            yield f"{case.get('file')}::{case.get('name')}", float(case.get("time", 0))
+
+
+if __name__ == "__main__":
+    main()
