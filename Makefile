@@ -9,7 +9,7 @@ BIN = .venv/bin
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
+.PHONY: help setup quickstart destroy platform platform-destroy test verify lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -35,12 +35,15 @@ ALONE = tests/e2e/disruptive tests/e2e/controller tests/e2e/sdk
 # Those that wait for clusters which they make themselves, beside all others.
 OWN_CLUSTERS = tests/e2e/disruptive/test_stacks.py tests/cluster_tool tests/chaos
 
-test: setup ## run the tests that need no cluster [T=path] [K=pattern]
+test: setup ## run the tests that need no program of Kubernetes, or any by T= [T=path] [K=pattern]
+	@$(BIN)/pytest -n 3 --dist worksteal $(or $(T),-m "not soak and not verify" $(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
+
+verify: setup ## run those against real API servers, controllers and the reference's code [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
 	@$(if $(T),,$(BIN)/python -m tests.parity.reference)
 	@$(if $(T),,$(BIN)/python -m tests.apiserver.admission_managers)
 	@$(if $(T),,$(BIN)/python -m tests.conformance.implementations)
-	@$(BIN)/pytest -n 3 --dist worksteal $(or $(T),-m "not soak" $(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
+	@$(BIN)/pytest -n 3 --dist worksteal -m "verify and not soak" $(or $(T),$(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
 
 lint: setup ## format, style, types and the layers of the package, checked only
 	@$(BIN)/ruff format --check .
@@ -65,7 +68,7 @@ cluster: setup ## run a real Kubernetes of one node with JobSet, in the backgrou
 cluster-down: setup ## take that cluster away, with all of it
 	@$(BIN)/python -m tools.cluster.down
 
-check: lint test ## lint, then test; CI runs this and `make e2e`
+check: lint test verify ## lint, test and verify; CI runs this and `make e2e`
 
 e2e: equipment ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(MAKE) --no-print-directory --jobs $(if $(KUBECONFIG),1,3) --output-sync e2e-shared e2e-alone e2e-own-clusters

@@ -1,15 +1,39 @@
-"""What tests of several rooms share: an environment for the real Pulumi CLI."""
+"""What tests of several rooms share: an environment for the real Pulumi CLI, and a cluster's programs."""
 
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import cluster_programs
+from tests.cluster_programs import (
+    api_server,
+    helm_on_path,
+    helm_program,
+    kubectl_on_path,
+    kubectl_program,
+    kueue_definitions,
+    own_api_server,
+    queue_server,
+    restartable_api_server,
+)
 from tests.deploy.project import Stack, processes_of, pulumi_home
+
+__all__ = [
+    "api_server",
+    "helm_on_path",
+    "helm_program",
+    "kubectl_on_path",
+    "kubectl_program",
+    "kueue_definitions",
+    "own_api_server",
+    "queue_server",
+    "restartable_api_server",
+]
 
 # A loaded machine is no failure: how long something takes is measured by `make bench`. Examples are
 # the same each time, so that a change alone decides whether it lands; `make soak` looks for new ones.
@@ -22,6 +46,17 @@ settings.load_profile("house")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    cluster_programs.mark(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    with cluster_programs.refused_without_mark(item):
+        return (yield)
 
 
 def pulumi_environment(folder: Path) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Writes trainer_infra/api/schemas/ from the CRDs published in Go modules.
 
-Run by a developer (`python tools/schemas.py`, needs Go) when a version below is raised; then
+Run by a developer (`python -m tools.schemas`, needs Go) when a version below is raised; then
 `git diff` shows what the API changed. Descriptions are dropped and subschemas that occur more
 than once are kept once. api/schema.py and api/queue_schema.py of the package read the result.
 """
@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+
+from tools.cluster import build
 
 JSON = dict[str, Any]
 
@@ -68,6 +70,7 @@ KEYWORDS: Final = frozenset(
 
 def module_folder(module: str, version: str) -> Path:
     """The folder of a published module in Go's cache, downloaded when it is not there."""
+    build.must_be_allowed(module)
     with tempfile.TemporaryDirectory() as folder:
         command = ["go", "mod", "download", "-json", f"{module}@{version}"]
         done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)

@@ -9,7 +9,7 @@ import base64
 import json
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,14 @@ from typing import Any, Final
 
 import yaml
 
+from tests.cluster_programs import NewServer
 from tests.kube import certificate
-from tests.platform.release_definitions import release_definitions
 from tools import schemas
-from tools.cluster import apiserver, build, crds, jobset, kueue
+from tools.cluster import build, crds, jobset, kueue
 from tools.cluster.build import Program
 from tools.cluster.client import Client
 from tools.cluster.process import Process
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.ports import reserved_port
 
 JSON = dict[str, Any]
@@ -75,21 +76,28 @@ KUEUE: Final = Manager(
 
 
 @contextmanager
-def running() -> Iterator[Client]:
+def running(
+    own_api_server: NewServer,
+    kueue_definitions: Sequence[JSONObject],
+) -> Iterator[Client]:
     """A connection to a server with all kinds of Trainer, JobSet and Kueue, and both managers.
+
+    Args:
+        own_api_server: what starts the server.
+        kueue_definitions: the CRDs of Kueue's release.
 
     Raises:
         NotAvailable: A part cannot be built or does not come up.
     """
     with ExitStack() as ending:
-        address, kubeconfig = ending.enter_context(apiserver.running())
+        address, kubeconfig = ending.enter_context(own_api_server())
         client = ending.enter_context(Client(address))
         client.create("/api/v1/namespaces", {"metadata": {"name": kueue.NAMESPACE}})
         ports = {
             each.program.name: ending.enter_context(reserved_port()) for each in (JOBSET, KUEUE)
         }
         public, private = certificate.self_signed("webhooks")
-        crds.install(client, tuple(_kueue_definitions(ports["kueue"], public)))
+        crds.install(client, tuple(_converted(kueue_definitions, ports["kueue"], public)))
         for manager in (JOBSET, KUEUE):
             port = ports[manager.program.name]
             folder = kubeconfig.parent / manager.program.name
@@ -100,9 +108,9 @@ def running() -> Iterator[Client]:
         yield client
 
 
-def _kueue_definitions(port: int, authority: bytes) -> Iterator[JSON]:
+def _converted(definitions: Sequence[JSONObject], port: int, authority: bytes) -> Iterator[JSON]:
     """Kueue's CRDs; versions are converted by its manager."""
-    for each in release_definitions("Kueue"):
+    for each in definitions:
         spec = each["spec"]
         if "conversion" in spec:
             reached = _reached(f"https://127.0.0.1:{port}/convert", authority)

@@ -1,15 +1,15 @@
-"""One API server for the tests of this folder, in each process that runs them."""
+"""A connection to the API server that tests share."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tools.cluster import apiserver
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 
 
 @pytest.fixture(scope="package")
-def server() -> Iterator[Client]:
-    """A connection to a server with our CRDs, JobSet's and the PodGroups'."""
-    with apiserver.running() as (address, _), Client(address) as client:
+def server(api_server: RunningServer) -> Iterator[Client]:
+    """As its administrator."""
+    with Client(api_server.address) as client:
         yield client

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.kube import certificate
-from tests.kube.real_server import RealServer
 from tools.cluster import build, jobset, kubernetes
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.process import Process
 from trainer_infra.local.ports import reserved_port
 
@@ -23,7 +23,7 @@ _CONTROLLERS: Final = (
 
 
 @contextmanager
-def controlling(server: RealServer) -> Iterator[None]:
+def controlling(server: RunningServer) -> Iterator[None]:
     """Both run while the context is open.
 
     Raises:
@@ -36,7 +36,7 @@ def controlling(server: RealServer) -> Iterator[None]:
         yield
 
 
-def _jobset(server: RealServer, port: int) -> Process:
+def _jobset(server: RunningServer, port: int) -> Process:
     folder = server.folder / "jobset"
     folder.mkdir()
     pair = certificate.self_signed("jobset")
@@ -57,7 +57,7 @@ def _jobset(server: RealServer, port: int) -> Process:
     return Process([program, f"--kubeconfig={server.kubeconfig}", f"--config={file}"], folder)
 
 
-def _jobs(server: RealServer) -> Process:
+def _jobs(server: RunningServer) -> Process:
     folder: Path = server.folder / "jobs"
     folder.mkdir()
     flags = {

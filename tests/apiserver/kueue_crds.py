@@ -1,12 +1,13 @@
 """A real API server that serves the kinds of Kueue and Volcano's Queue, without their controllers."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from tests.platform.release_definitions import release_definitions
 from tools.cluster import crds
 from tools.cluster.client import Client
 from tools.cluster.crds import Published
 from tools.cluster.kube_apiserver import Address
+from trainer_infra.json_values import JSONObject
 
 VOLCANO_QUEUE: Final = Published(
     "volcano.sh/volcano",
@@ -16,9 +17,9 @@ VOLCANO_QUEUE: Final = Published(
 )
 
 
-def install_kueue_crds(address: Address) -> None:
+def install_kueue_crds(address: Address, definitions: Sequence[JSONObject]) -> None:
     """Serve them, as Kueue's release and Volcano's define them."""
-    kueue = [dict(each) for each in release_definitions("Kueue")]
+    kueue = [dict(each) for each in definitions]
     for each in kueue:
         # Its controller converts older versions; nothing here asks for one.
         each["spec"] = {key: value for key, value in each["spec"].items() if key != "conversion"}

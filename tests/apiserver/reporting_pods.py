@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.kube import real_server
-from tests.kube.real_server import RealServer
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 from trainer_infra import names
 from trainer_infra.kube import http
@@ -147,13 +146,13 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def kubernetes() -> Iterator[RealServer]:
-    with real_server.running() as running:
-        yield running
+def kubernetes(api_server: RunningServer) -> RunningServer:
+    """The server that writes what the tests tell it."""
+    return api_server
 
 
 @pytest.fixture(scope="module")
-def client(kubernetes: RealServer) -> Iterator[KubeClient]:
+def client(kubernetes: RunningServer) -> Iterator[KubeClient]:
     """What the status server writes with."""
     made = run_in_loop(http.connect_client(str(kubernetes.kubeconfig)))
     yield made
@@ -161,6 +160,6 @@ def client(kubernetes: RealServer) -> Iterator[KubeClient]:
 
 
 @pytest.fixture
-def cluster(kubernetes: RealServer) -> Iterator[Cluster]:
+def cluster(kubernetes: RunningServer) -> Iterator[Cluster]:
     with Client(kubernetes.address) as user:
         yield Cluster(user)

@@ -16,9 +16,9 @@ import pytest
 
 from tests.apiserver import trainer_webhooks
 from tests.apiserver.trainer_webhooks import trainjob
+from tests.cluster_programs import NewServer
 from tests.controller import malformed_reviews
 from tests.controller.reviews import patched
-from tools.cluster import apiserver
 from tools.cluster.client import Answer, Client
 from tools.cluster.waiting import wait_until
 from trainer_infra import catalog
@@ -69,8 +69,10 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def api() -> Iterator[tuple[Client, Path]]:
-    with apiserver.running() as (address, kubeconfig), Client(address) as client:
+def api(
+    own_api_server: NewServer,
+) -> Iterator[tuple[Client, Path]]:
+    with own_api_server() as (address, kubeconfig), Client(address) as client:
         for name in KNOWN:
             assert client.create(RUNTIMES, catalog.get(name).to_wire()).message == ""
         yield client, kubeconfig

@@ -26,8 +26,8 @@ from tests.apiserver.trainer_webhooks import (
     Manager,
     trainjob,
 )
+from tests.cluster_programs import NewServer
 from tests.controller import pem
-from tools.cluster import apiserver
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
 from tools.cluster.waiting import wait_until
@@ -79,8 +79,10 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Cluster]:
-    with apiserver.running() as (address, kubeconfig), Client(address) as client:
+def server(
+    own_api_server: NewServer,
+) -> Iterator[Cluster]:
+    with own_api_server() as (address, kubeconfig), Client(address) as client:
         runtime = catalog.get("torch-distributed").to_wire()
         assert client.create(f"{GROUP}/clustertrainingruntimes", runtime).message == ""
         yield Cluster(address, kubeconfig, client)

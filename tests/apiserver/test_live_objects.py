@@ -1,14 +1,13 @@
 """What `check --cluster` reads of a real API server, as its administrator and as somebody else."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.kube import objects
-from tools.cluster import apiserver
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 from trainer_infra.errors import NotAvailable
 from trainer_infra.review import live
@@ -22,14 +21,14 @@ VIEWER: JSON = {"kind": "ServiceAccount", "name": "viewer", "namespace": NAMESPA
 
 
 @pytest.fixture(scope="module")
-def administrators() -> Iterator[Path]:
+def administrators(api_server: RunningServer) -> Path:
     """The kubeconfig of a server's administrator; in the server are a TrainJob and its runtime."""
-    with apiserver.running() as (address, kubeconfig), Client(address) as client:
+    with Client(api_server.address) as client:
         created(client, "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         created(client, f"{TRAINER}/trainjobs", objects.train_job(NAMESPACE))
         created(client, f"{TRAINER}/trainingruntimes", objects.training_runtime(NAMESPACE))
         created(client, f"{CORE}/serviceaccounts", {"metadata": {"name": "viewer"}})
-        yield kubeconfig
+    return api_server.kubeconfig
 
 
 @pytest.fixture(scope="module")

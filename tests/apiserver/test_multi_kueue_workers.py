@@ -3,7 +3,7 @@
 import base64
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,15 @@ import pulumi
 import pytest
 
 from tests.apiserver.kueue_crds import install_kueue_crds
+from tests.cluster_programs import NewServer
 from tests.deploy.project import Stack
-from tests.kube import real_server
-from tests.kube.real_server import RealServer
-from tests.platform.conftest import kubectl_on_path
 from tests.platform.declared_resources import declared_resources
 from tests.platform.queues.program import KUBECONFIG
+from tools.cluster.apiserver import RunningServer
 from trainer_infra import platform
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 
-__all__ = ["kubectl_on_path"]
 pytestmark = pytest.mark.usefixtures("kubectl_on_path")
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
@@ -61,7 +60,7 @@ EXPECTS: Any = {
 }
 
 
-def kubeconfig(server: RealServer) -> str:
+def kubeconfig(server: RunningServer) -> str:
     """As Kueue takes it: everything is in it."""
     config = json.loads(server.kubeconfig.read_text())
     cluster = config["clusters"][0]["cluster"]
@@ -70,7 +69,7 @@ def kubeconfig(server: RealServer) -> str:
     return json.dumps(config)
 
 
-def make(server: RealServer, kinds: set[str]) -> None:
+def make(server: RunningServer, kinds: set[str]) -> None:
     async def create() -> None:
         client = await http.connect_client(str(server.kubeconfig))
         for each in HAS:
@@ -82,11 +81,14 @@ def make(server: RealServer, kinds: set[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[Mapping[str, RealServer]]:
+def workers(
+    own_api_server: NewServer,
+    kueue_definitions: Sequence[JSONObject],
+) -> Iterator[Mapping[str, RunningServer]]:
     """One that has everything, one without a queue and a runtime."""
-    with real_server.running() as east, real_server.running() as west:
-        install_kueue_crds(east.address)
-        install_kueue_crds(west.address)
+    with own_api_server() as east, own_api_server() as west:
+        install_kueue_crds(east.address, kueue_definitions)
+        install_kueue_crds(west.address, kueue_definitions)
         make(east, {str(each["kind"]) for each in HAS})
         make(west, {"Namespace", "WorkloadPriorityClass", "TrainingRuntime"})
         yield {"east": east, "west": west}
@@ -104,7 +106,7 @@ LACKS = [
 ]
 
 
-def test_what_a_worker_lacks_is_one_sentence_each(workers: Mapping[str, RealServer]) -> None:
+def test_what_a_worker_lacks_is_one_sentence_each(workers: Mapping[str, RunningServer]) -> None:
     texts: Any = {name: {"kubeconfig": kubeconfig(each)} for name, each in workers.items()}
     with pytest.raises(pulumi.RunError) as raised:
         declared_resources(
@@ -118,12 +120,12 @@ def test_what_a_worker_lacks_is_one_sentence_each(workers: Mapping[str, RealServ
     )
 
 
-def test_a_worker_without_kueue_is_told_by_its_kind() -> None:
-    with real_server.running() as bare, pytest.raises(pulumi.RunError) as raised:
+def test_a_worker_without_kueue_is_told_by_its_kind(api_server: RunningServer) -> None:
+    with pytest.raises(pulumi.RunError) as raised:
         declared_resources(
             lambda: platform.MultiKueue(
                 "everywhere",
-                workers={"bare": {"kubeconfig": kubeconfig(bare)}},
+                workers={"bare": {"kubeconfig": kubeconfig(api_server)}},
                 expects={"local_queues": ["vision/team", "vision/other"]},
             )
         )
@@ -134,7 +136,7 @@ def test_a_worker_without_kueue_is_told_by_its_kind() -> None:
 
 
 def test_a_worker_that_cannot_be_asked_is_a_warning(
-    workers: Mapping[str, RealServer], caplog: pytest.LogCaptureFixture
+    workers: Mapping[str, RunningServer], caplog: pytest.LogCaptureFixture
 ) -> None:
     foreign = json.loads(kubeconfig(workers["east"]))
     foreign["users"][0]["user"]["token"] = "of-someone-else"
@@ -173,7 +175,7 @@ platform.MultiKueue(
 
 @pytest.mark.soak
 def test_a_secret_kubeconfig_of_the_stacks_configuration_is_asked_too(
-    workers: Mapping[str, RealServer], tmp_path: Path, pulumi_env: dict[str, str]
+    workers: Mapping[str, RunningServer], tmp_path: Path, pulumi_env: dict[str, str]
 ) -> None:
     folder = tmp_path / "project"
     folder.mkdir()

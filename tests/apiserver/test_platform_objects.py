@@ -4,16 +4,14 @@ from collections.abc import Collection, Iterator
 
 import pytest
 
-from tests.kube import real_server
-from tests.platform.conftest import helm_on_path, kubectl_on_path
 from tests.platform.declared_resources import declared_objects
+from tools.cluster.apiserver import RunningServer
 from trainer_infra import platform
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.platform.releases import RELEASES, Release
 
-__all__ = ["helm_on_path", "kubectl_on_path"]
 COMPONENTS = {
     "Coscheduling": platform.Coscheduling,
     "JobSet": platform.JobSetController,
@@ -25,11 +23,10 @@ COMPONENTS = {
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[KubeClient]:
-    with real_server.running() as server:
-        made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
-        yield made
-        loop.run_in_loop(made.close())
+def client(api_server: RunningServer) -> Iterator[KubeClient]:
+    made = loop.run_in_loop(http.connect_client(str(api_server.kubeconfig)))
+    yield made
+    loop.run_in_loop(made.close())
 
 
 @pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")

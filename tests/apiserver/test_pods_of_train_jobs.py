@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from tests.apiserver import job_controllers
-from tests.apiserver.reporting_pods import TRAINER, Cluster, client, cluster, kubernetes
+from tests.apiserver.reporting_pods import TRAINER, Cluster, client, cluster
+from tests.cluster_programs import NewServer
 from tests.controller.served_reports import Served, served
-from tests.kube.real_server import RealServer
 from tests.render.runtimes import replicated, runtime, train_job
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.waiting import wait_until
 from trainer_infra import names
 from trainer_infra.controller.report_rate import Rate
@@ -23,7 +24,7 @@ from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.plugins import PLUGINS, train_job_status
 from trainer_infra.render.plugins.train_job_status import TOKEN_SECONDS, StatusServer
 
-__all__ = ["client", "cluster", "kubernetes"]
+__all__ = ["client", "cluster"]
 OFTEN = Rate(1000.0, 1000)
 PLACE = StatusServer("manager", "kubeflow-system", 10443, "cert", "PEM\n")
 DEFAULTED = {
@@ -37,6 +38,15 @@ WAIT = 300.0
 
 
 @pytest.fixture(scope="module")
+def kubernetes(
+    own_api_server: NewServer,
+) -> Iterator[RunningServer]:
+    """Without what other tests have left, which the controllers would work on."""
+    with own_api_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def server(client: KubeClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     settings = StatusServerSettings(
         host="127.0.0.1", port=0, pod_rate=OFTEN, train_job_rate=OFTEN, review_rate=OFTEN
@@ -46,7 +56,7 @@ def server(client: KubeClient, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.fixture(scope="module")
-def controllers(kubernetes: RealServer) -> Iterator[None]:
+def controllers(kubernetes: RunningServer) -> Iterator[None]:
     with job_controllers.controlling(kubernetes):
         yield
 

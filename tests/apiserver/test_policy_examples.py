@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.review import checked
-from tools.cluster import apiserver, crds
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra import names
 from trainer_infra.review import documents, live
@@ -19,18 +19,17 @@ from trainer_infra.rules import RULES, fixture
 
 JSON = dict[str, Any]
 QUEUED = next(each for each in fixture.shipped_cases("quota-fits") if "queue may ever" in each.name)
-NAMESPACE = "vision"
+NAMESPACE = "examples"
 NOT_SERVED = {(names.VOLCANO_API_VERSION, "Queue")}
 """No Go module of Volcano's has its CRD."""
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[tuple[Client, Path]]:
+def cluster(queue_server: RunningServer) -> Iterator[tuple[Client, Path]]:
     """A server with Kueue's CRDs too, and its administrator's kubeconfig."""
-    with apiserver.running() as (address, kubeconfig), Client(address) as client:
-        crds.install(client, tuple(map(crds.published, crds.KUEUE)))
+    with Client(queue_server.address) as client:
         client.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-        yield client, kubeconfig
+        yield client, queue_server.kubeconfig
 
 
 def served(client: Client, api_version: str) -> Mapping[str, JSON]:

@@ -5,14 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.apiserver.kueue_crds import install_kueue_crds
-from tests.apiserver.pool_crds import install_pool_crds
 from tests.deploy.project import Stack
-from tests.platform.conftest import kubectl_on_path
-from tools.cluster import apiserver
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 
-__all__ = ["kubectl_on_path"]
 NODE_POOL = "/apis/karpenter.sh/v1/nodepools/h100"
 DEPLOYMENT = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machinedeployments/metal"
 PROGRAM = """
@@ -33,12 +29,10 @@ platform.GpuNodePool(
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Client, Path]]:
-    with apiserver.running() as (address, file), Client(address) as client:
-        install_kueue_crds(address)
-        install_pool_crds(address)
-        yield client, file
+@pytest.fixture
+def server(queue_server: RunningServer) -> Iterator[tuple[Client, Path]]:
+    with Client(queue_server.address) as client:
+        yield client, queue_server.kubeconfig
 
 
 @pytest.mark.usefixtures("kubectl_on_path")

@@ -4,32 +4,27 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.apiserver.kueue_crds import install_kueue_crds
-from tests.kube import real_server
-from tests.platform.conftest import kubectl_on_path
 from tests.platform.declared_resources import declared_objects
 from tests.platform.queues.mistakes import MISTAKES, Mistake
 from tests.platform.queues.program import all_queues
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Invalid
 
-__all__ = ["kubectl_on_path"]
 REFUSED = [each for each, row in MISTAKES.items() if row.refused_by == "crd"]
 TAKEN = [each for each, row in MISTAKES.items() if row.refused_by == "webhook"]
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[KubeClient]:
-    with real_server.running() as server:
-        install_kueue_crds(server.address)
-        made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
-        for name in ("vision", "kueue-system"):
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            loop.run_in_loop(made.create(namespace, manager="test"))
-        yield made
-        loop.run_in_loop(made.close())
+def client(queue_server: RunningServer) -> Iterator[KubeClient]:
+    made = loop.run_in_loop(http.connect_client(str(queue_server.kubeconfig)))
+    for name in ("vision", "kueue-system"):
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        loop.run_in_loop(made.apply(namespace, manager="test"))
+    yield made
+    loop.run_in_loop(made.close())
 
 
 def try_out(client: KubeClient, value: JSONObject) -> JSONObject:

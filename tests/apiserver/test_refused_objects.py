@@ -2,16 +2,18 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pytest
 
 from tests.apiserver import admission_managers, invalid_jobsets, invalid_queues
 from tests.apiserver.variations import Variation
+from tests.cluster_programs import NewServer
 from tests.review import checked
 from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import RULES
 
 GROUPS: Final = ("shape", "scheduling")
@@ -41,8 +43,11 @@ NAMESPACED: Final = (names.JOBSET, names.LOCAL_QUEUE, names.WORKLOAD)
 
 
 @pytest.fixture(scope="module")
-def managed() -> Iterator[Client]:
-    with admission_managers.running() as client:
+def managed(
+    own_api_server: NewServer,
+    kueue_definitions: Sequence[JSONObject],
+) -> Iterator[Client]:
+    with admission_managers.running(own_api_server, kueue_definitions) as client:
         yield client
 
 

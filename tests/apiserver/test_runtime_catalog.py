@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.apiserver.accounts import Account, Request
+from tests.cluster_programs import NewServer
 from tests.deploy.project import Stack
-from tests.kube import real_server
 from tests.kube.scripted import config
 from trainer_infra import names
 from trainer_infra.kube import http, loop
@@ -80,11 +80,15 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, pulumi_env: dict[str, str]) -> Iterator[Place]:
+def place(
+    tmp_path: Path,
+    pulumi_env: dict[str, str],
+    own_api_server: NewServer,
+) -> Iterator[Place]:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
-    with real_server.running() as server:
+    with own_api_server() as server:
         env = {**pulumi_env, "KUBECONFIG": str(server.kubeconfig)}
         stack = Stack(folder, env)
         stack.run("stack", "init")

@@ -10,7 +10,7 @@ import pytest
 from tests.apiserver.accounts import Account, Request
 from tests.apiserver.reporting_pods import TRAINER, Cluster, client, cluster, kubernetes, owner
 from tests.controller.served_reports import TIME, Served, failure, served
-from tests.kube.real_server import RealServer
+from tools.cluster.apiserver import RunningServer
 from trainer_infra import names
 from trainer_infra.controller.report_rate import Rate
 from trainer_infra.controller.status_server import StatusServerSettings
@@ -337,7 +337,7 @@ def causes(message: str) -> list[str]:
     ],
 )
 def test_what_the_schema_refuses_is_invalid_in_the_words_of_the_api_server(
-    server: Served, cluster: Cluster, kubernetes: RealServer, status: dict[str, Any]
+    server: Served, cluster: Cluster, kubernetes: RunningServer, status: dict[str, Any]
 ) -> None:
     token = cluster.token(cluster.run())
     given = {"lastUpdatedTime": TIME, **status}

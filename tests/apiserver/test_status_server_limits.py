@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 from tests.apiserver.accounts import Account, Request
 from tests.apiserver.reporting_pods import TRAINER, Cluster, client, cluster, kubernetes
 from tests.controller.served_reports import TIME, Served, failure, served
-from tests.kube import real_server
 from tests.kube.real_server import RealServer
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 from tools.cluster.waiting import wait_until
 from trainer_infra.controller.pod_token import TokenVerdicts, token_claims
@@ -60,7 +60,7 @@ def serve(client: KubeClient, tmp_path: Path) -> Iterator[Serve]:
         yield start
 
 
-def reviews(kubernetes: RealServer) -> int:
+def reviews(kubernetes: RunningServer) -> int:
     """How many tokens the API server has reviewed."""
     text = Account(kubernetes.address).send(Request("GET", "/metrics")).text
     counts = re.findall(
@@ -88,7 +88,7 @@ def code(server: Served, cluster: Cluster, token: str, name: str = "tj") -> int:
 
 
 def test_a_token_that_has_expired_is_forbidden(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer
 ) -> None:
     server = serve(SETTINGS)
     claims = dict(token_claims(cluster.token(cluster.run())))
@@ -115,7 +115,7 @@ def test_a_token_that_has_expired_is_forbidden(
     ],
 )
 def test_a_token_that_is_signed_and_says_something_else_is_forbidden(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer, changed: dict[str, Any]
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer, changed: dict[str, Any]
 ) -> None:
     claims = dict(token_claims(cluster.token(cluster.run())))
     key = (kubernetes.folder / "service-accounts.key").read_bytes()
@@ -126,7 +126,7 @@ def test_a_token_that_is_signed_and_says_something_else_is_forbidden(
 
 @pytest.mark.parametrize("token", ["x", "a.b", "a.b.c", "..", "a.b.c.d", "a.W10.c", "a.bnVsbA.c"])
 def test_what_is_no_token_is_refused_without_a_question(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer, token: str
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer, token: str
 ) -> None:
     server, before = serve(SETTINGS), reviews(kubernetes)
 
@@ -135,7 +135,7 @@ def test_what_is_no_token_is_refused_without_a_question(
 
 
 def test_a_token_for_another_train_job_is_refused_without_a_question(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer
 ) -> None:
     token, server = cluster.token(cluster.run()), serve(SETTINGS)
     before = reviews(kubernetes)
@@ -145,7 +145,7 @@ def test_a_token_for_another_train_job_is_refused_without_a_question(
 
 
 def test_a_good_token_is_reviewed_once_and_again_after_its_time(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer
 ) -> None:
     clock = Clock(0.0)
     server = serve(replace(SETTINGS, verdicts=TokenVerdicts(monotonic=clock)))
@@ -169,7 +169,7 @@ def test_a_good_token_is_reviewed_once_and_again_after_its_time(
 
 
 def test_a_bad_token_is_reviewed_once_and_again_after_its_time(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer
 ) -> None:
     clock = Clock(0.0)
     server = serve(replace(SETTINGS, verdicts=TokenVerdicts(monotonic=clock)))
@@ -186,7 +186,7 @@ def test_a_bad_token_is_reviewed_once_and_again_after_its_time(
 
 
 def test_a_token_is_not_remembered_for_longer_than_it_is_good(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer
 ) -> None:
     wall = Clock(time.time() + 3600.0 - 30.0)
     clock = Clock(0.0)
@@ -208,7 +208,7 @@ def test_a_clock_that_is_far_ahead_refuses_no_good_token(serve: Serve, cluster: 
 
 
 def test_pods_of_a_job_have_the_way_to_their_train_job_in_common(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer
 ) -> None:
     def reads(plural: str) -> int:
         text = Account(kubernetes.address).send(Request("GET", "/metrics")).text
@@ -260,7 +260,7 @@ def test_a_train_job_that_reports_too_often_is_sent_away(serve: Serve, cluster: 
 
 
 def test_a_flood_of_unknown_tokens_is_cut_off_and_known_ones_go_on(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer
 ) -> None:
     server = serve(replace(SETTINGS, review_rate=Rate(NEVER_AGAIN, 4)))
     good = cluster.token(cluster.run())
@@ -274,8 +274,10 @@ def test_a_flood_of_unknown_tokens_is_cut_off_and_known_ones_go_on(
     assert code(server, cluster, good) == 200
 
 
-def test_without_its_api_server_it_says_so_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
-    with real_server.running() as kubernetes:
+def test_without_its_api_server_it_says_so_and_goes_on_when_it_is_back(
+    restartable_api_server: Callable[[], AbstractContextManager[RealServer]], tmp_path: Path
+) -> None:
+    with restartable_api_server() as kubernetes:
         made = run_in_loop(http.connect_client(str(kubernetes.kubeconfig)))
         with served(made, tmp_path, replace(SETTINGS, ask=1.0, answer=5.0)) as server:
             with Client(kubernetes.address) as user:
@@ -297,7 +299,7 @@ def test_without_its_api_server_it_says_so_and_goes_on_when_it_is_back(tmp_path:
 
 
 def test_reports_and_the_controllers_own_writes_lose_nothing_of_each_other(
-    serve: Serve, cluster: Cluster, kubernetes: RealServer
+    serve: Serve, cluster: Cluster, kubernetes: RunningServer
 ) -> None:
     server, token = serve(SETTINGS), cluster.token(cluster.run())
     merge = Account(kubernetes.address, extra={"Content-Type": "application/merge-patch+json"})

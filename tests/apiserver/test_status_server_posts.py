@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry
 from tests.apiserver.reporting_pods import Cluster, client, cluster, kubernetes
 from tests.controller.served_reports import TIME, Served
 from tests.kube.certificate import self_signed
-from tests.kube.real_server import RealServer
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.progress import handler, validation
 
 __all__ = ["client", "cluster", "kubernetes"]
@@ -40,7 +40,9 @@ class Running:
 
 
 @pytest.fixture(scope="module")
-def running(kubernetes: RealServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running(
+    kubernetes: RunningServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("process")
     certificate, key = self_signed("status-server")
     file, pair = folder / "server.crt", folder / "server.pem"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.apiserver.reporting_pods import Cluster, cluster, kubernetes
 from tests.controller.served_reports import Served, failure, served
-from tests.kube.real_server import RealServer
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.controller.status_server import StatusServerSettings
 from trainer_infra.kube import http
 from trainer_infra.kube.loop import run_in_loop
@@ -29,7 +29,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
 
 @contextmanager
 def server_of_account(
-    kubernetes: RealServer, cluster: Cluster, folder: Path, rights: dict[str, tuple[str, str]]
+    kubernetes: RunningServer, cluster: Cluster, folder: Path, rights: dict[str, tuple[str, str]]
 ) -> Iterator[Served]:
     """A server that has these rights in every namespace."""
     cluster.account("manager")
@@ -61,7 +61,9 @@ def manager_token(cluster: Cluster) -> str:
     return token
 
 
-def test_these_rights_are_enough(kubernetes: RealServer, cluster: Cluster, tmp_path: Path) -> None:
+def test_these_rights_are_enough(
+    kubernetes: RunningServer, cluster: Cluster, tmp_path: Path
+) -> None:
     with server_of_account(kubernetes, cluster, tmp_path, RIGHTS) as server:
         assert server.post(cluster.namespace, "tj", cluster.token(cluster.run())).status == 200
     assert cluster.stored()["status"]["trainerStatus"]["progressPercentage"] == 1
@@ -69,7 +71,7 @@ def test_these_rights_are_enough(kubernetes: RealServer, cluster: Cluster, tmp_p
 
 @pytest.mark.parametrize("missing", RIGHTS)
 def test_without_one_of_them_no_report_is_taken_and_the_log_says_why(
-    kubernetes: RealServer,
+    kubernetes: RunningServer,
     cluster: Cluster,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,

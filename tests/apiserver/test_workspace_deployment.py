@@ -1,26 +1,22 @@
 """A workspace through `pulumi up` on a real API server: made, found unchanged, changed in place, taken away."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.apiserver.accounts import Account, Request
 from tests.deploy.project import Stack, until
-from tests.kube import real_server
-from tests.platform.conftest import put_kubectl_on_path
-from tests.platform.release_definitions import release_definitions
-from trainer_infra.kube import http, loop
+from tools.cluster.apiserver import RunningServer
 
 PROGRAM = """
 import pulumi
 from trainer_infra import platform
 
 team = platform.Workspace(
-    "vision",
+    "deployed",
     quota={"cpu": 64, "nvidia.com/gpu": QUOTA},
-    members=[{"kind": "Group", "name": "vision-team"}],
+    members=[{"kind": "Group", "name": "deployed-team"}],
     secrets={"hub": {"ACCESS_TOKEN": "hf_123"}},
     runtimes=["torch-distributed"],
     data_cache=True,
@@ -33,24 +29,11 @@ pulumi.export("queue", team.queue)
 
 
 @pytest.fixture
-def server() -> Iterator[real_server.RealServer]:
-    """A server with Kueue's kinds."""
-    with real_server.running() as running:
-        client = loop.run_in_loop(http.connect_client(str(running.kubeconfig)))
-        with pytest.MonkeyPatch.context() as patch:
-            put_kubectl_on_path(patch)
-            for each in release_definitions("Kueue"):
-                loop.run_in_loop(client.apply(each, manager="test", force=True))
-        yield running
-        loop.run_in_loop(client.close())
-
-
-@pytest.fixture
-def stack(tmp_path: Path, pulumi_env: dict[str, str], server: real_server.RealServer) -> Stack:
+def stack(tmp_path: Path, pulumi_env: dict[str, str], queue_server: RunningServer) -> Stack:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
-    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(server.kubeconfig)})
+    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(queue_server.kubeconfig)})
     made.run("stack", "init")
     return made
 
@@ -60,20 +43,20 @@ def write(stack: Stack, quota: int) -> None:
 
 
 def test_a_workspace_is_made_changed_in_place_and_taken_away(
-    stack: Stack, server: real_server.RealServer
+    stack: Stack, queue_server: RunningServer
 ) -> None:
-    admin = Account(server.address)
+    admin = Account(queue_server.address)
     queues = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"
     write(stack, 16)
     stack.up()
-    assert stack.outputs() == {"namespace": "vision", "queue": "default"}
+    assert stack.outputs() == {"namespace": "deployed", "queue": "default"}
     stack.unchanged()
     assert "hf_123" not in stack.export()
 
-    before = admin.send(Request("GET", f"{queues}/vision")).body
+    before = admin.send(Request("GET", f"{queues}/deployed")).body
     write(stack, 32)
     assert "~ 1 updated" in stack.up()
-    after = admin.send(Request("GET", f"{queues}/vision")).body
+    after = admin.send(Request("GET", f"{queues}/deployed")).body
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert '"nominalQuota": "32"' in json.dumps(after)
 
@@ -87,18 +70,18 @@ def test_a_workspace_is_made_changed_in_place_and_taken_away(
     assert admin.send(Request("GET", queues)).body["items"] == []
     for kind in ("clusterroles", "clusterrolebindings"):
         left = admin.send(Request("GET", f"/apis/rbac.authorization.k8s.io/v1/{kind}")).text
-        assert "trainer-infra:vision" not in left
+        assert "trainer-infra:deployed" not in left
 
 
 def is_going(admin: Account) -> bool:
-    namespace = admin.send(Request("GET", "/api/v1/namespaces/vision"))
+    namespace = admin.send(Request("GET", "/api/v1/namespaces/deployed"))
     return "deletionTimestamp" in namespace.text
 
 
 def finalize(admin: Account) -> None:
-    namespace = admin.send(Request("GET", "/api/v1/namespaces/vision")).body
+    namespace = admin.send(Request("GET", "/api/v1/namespaces/deployed")).body
     empty = {**namespace, "spec": {"finalizers": []}}
-    reply = admin.send(Request("PUT", "/api/v1/namespaces/vision/finalize", empty))
+    reply = admin.send(Request("PUT", "/api/v1/namespaces/deployed/finalize", empty))
     assert reply.status < 300, reply.text
 
 
@@ -107,7 +90,7 @@ def test_what_only_an_output_tells_ends_the_preview_with_a_sentence(stack: Stack
     (stack.folder / "__main__.py").write_text(
         "import pulumi\nfrom trainer_infra import platform\n"
         "flavors = pulumi.Output.from_input(['a10'])\n"
-        "platform.Workspace('vision', quota={'cpu': 8}, flavors=flavors)\n"
+        "platform.Workspace('deployed', quota={'cpu': 8}, flavors=flavors)\n"
     )
     printed = stack.preview(ok=False)
     sentence = (
@@ -127,10 +110,10 @@ class Department(pulumi.ComponentResource):
     def __init__(self, name, workspace, **options):
         super().__init__(f"acme:index:{name}", name, None, pulumi.ResourceOptions(**options))
         mine = pulumi.ResourceOptions(parent=self)
-        platform.Workspace(workspace, namespace="vision", opts=mine)
+        platform.Workspace(workspace, namespace="deployed", opts=mine)
 
 others = [kubernetes.Provider("west", kubeconfig=os.environ["KUBECONFIG"])] if OTHER else []
-Department("East", "vision")
+Department("East", "deployed")
 Department("West", WEST, providers=others)
 """
 
@@ -138,7 +121,7 @@ Department("West", WEST, providers=others)
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("west", "of_east"),
-    [("sight", "Workspace vision"), ("vision", "another Workspace vision")],
+    [("sight", "Workspace vision"), ("deployed", "another Workspace vision")],
 )
 def test_an_object_is_declared_by_one_component_of_a_program_on_each_cluster(
     stack: Stack, west: str, of_east: str
@@ -146,7 +129,7 @@ def test_an_object_is_declared_by_one_component_of_a_program_on_each_cluster(
     program = stack.folder / "__main__.py"
     program.write_text(f"WEST, OTHER = {west!r}, False\n{TWICE}")
     printed = " ".join(stack.preview(ok=False).split())
-    said = f"Workspace {west}: declares Namespace/vision and 3 more, which {of_east} declares too"
+    said = f"Workspace {west}: declares Namespace/deployed and 3 more, which {of_east} declares too"
     assert f"{said}; name one differently, or declare it once" in printed
     assert "Traceback" not in printed
 

@@ -1,33 +1,24 @@
 """Every object of a workspace on a real API server: each field is taken, and the policy of runtimes holds."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.apiserver.accounts import Account, Reply, Request
 from tests.deploy.project import until
-from tests.kube import real_server
-from tests.platform.conftest import put_kubectl_on_path
 from tests.platform.declared_resources import declared_objects
-from tests.platform.release_definitions import release_definitions
 from tests.platform.workspaces.program import all_workspaces
+from tools.cluster.apiserver import RunningServer
 from trainer_infra import names
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import Invalid, NotServed
+from trainer_infra.kube.refusals import Invalid
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[real_server.RealServer]:
-    with real_server.running() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def client(server: real_server.RealServer) -> Iterator[KubeClient]:
-    made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
+def client(queue_server: RunningServer) -> Iterator[KubeClient]:
+    made = loop.run_in_loop(http.connect_client(str(queue_server.kubeconfig)))
     yield made
     loop.run_in_loop(made.close())
 
@@ -35,20 +26,13 @@ def client(server: real_server.RealServer) -> Iterator[KubeClient]:
 @pytest.fixture(scope="module")
 def stored(client: KubeClient) -> dict[str, Any]:
     """The objects as the server has them, by what the workspaces call them."""
-    with pytest.MonkeyPatch.context() as patch:
-        put_kubectl_on_path(patch)
-        for each in release_definitions("Kueue"):
-            loop.run_in_loop(client.apply(each, manager="test", force=True))
     made = declared_objects(all_workspaces)
-    return {key: until(partial(applied, client, each)) for key, each in made.items()}
+    return {key: applied(client, each) for key, each in made.items()}
 
 
 def applied(client: KubeClient, value: Any) -> Any:
-    """The object as stored; nothing while its kind is not served yet."""
-    try:
-        return loop.run_in_loop(client.apply(value, manager="test", force=True))
-    except NotServed:
-        return None
+    """The object as stored."""
+    return loop.run_in_loop(client.apply(value, manager="test", force=True))
 
 
 def test_the_server_takes_every_object(stored: dict[str, Any]) -> None:
@@ -65,7 +49,7 @@ def test_the_server_takes_every_object(stored: dict[str, Any]) -> None:
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize(("namespace", "level"), [("vision", "restricted"), ("audio", "baseline")])
 def test_pods_that_own_the_machine_are_refused(
-    server: real_server.RealServer, namespace: str, level: str
+    queue_server: RunningServer, namespace: str, level: str
 ) -> None:
     spec = {
         "serviceAccountName": "training",
@@ -74,7 +58,7 @@ def test_pods_that_own_the_machine_are_refused(
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shell"}, "spec": spec}
     path = f"/api/v1/namespaces/{namespace}/pods?dryRun=All"
-    reply = Account(server.address).send(Request("POST", path, pod))
+    reply = Account(queue_server.address).send(Request("POST", path, pod))
     assert reply.status == 403
     assert f'violates PodSecurity "{level}:latest": ' in reply.body["message"]
 
@@ -94,8 +78,8 @@ def train_job(namespace: str, name: str, kind: str = names.CLUSTER_TRAINING_RUNT
 
 
 @pytest.mark.usefixtures("stored")
-def test_train_jobs_may_name_the_allowed_runtimes_only(server: real_server.RealServer) -> None:
-    admin = Account(server.address)
+def test_train_jobs_may_name_the_allowed_runtimes_only(queue_server: RunningServer) -> None:
+    admin = Account(queue_server.address)
 
     def policy_says() -> Reply | None:
         """The server's answer to another runtime, once it has read the policy."""

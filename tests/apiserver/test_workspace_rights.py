@@ -6,13 +6,13 @@ another resource than the one that the request reaches.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.apiserver.accounts import LOG, Account, Reply, Request, kubelet
-from tests.kube import real_server
-from tests.platform.conftest import put_kubectl_on_path
+from tests.cluster_programs import NewServer, put_on_path
 from tests.platform.declared_resources import declared_objects
 from trainer_infra import catalog, names, platform
 from trainer_infra.kube import http, loop
@@ -211,13 +211,17 @@ def in_place() -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(
+    own_api_server: NewServer,
+    kubectl_program: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Place]:
     with (
         pytest.MonkeyPatch.context() as patch,
-        real_server.running() as server,
+        own_api_server() as server,
         kubelet(tmp_path_factory.mktemp("kubelet")) as port,
     ):
-        put_kubectl_on_path(patch)
+        put_on_path(patch, kubectl_program)
         client = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
         for each in in_place():
             loop.run_in_loop(client.apply(each, manager="test", force=True))

@@ -6,21 +6,19 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.catalog import modules
-
-MODULE = "github.com/kubeflow/trainer/v2@v2.3.0"
+from tools import schemas
 
 
 @pytest.fixture(scope="session")
-def reference() -> Path:
+def reference_module() -> Path:
     """The module's folder."""
-    return modules.folder(MODULE)
+    return schemas.module_folder(*schemas.TRAINER)
 
 
 @pytest.fixture(scope="session")
-def installed(reference: Path) -> dict[str, Any]:
+def installed(reference_module: Path) -> dict[str, Any]:
     """Its ClusterTrainingRuntimes by name, with the image tags that its overlays set."""
-    manifests = reference / "manifests"
+    manifests = reference_module / "manifests"
     tags = {
         image["name"]: image["newTag"]
         for overlay in ("runtimes", "data-cache")

@@ -43,8 +43,8 @@ def test_what_the_reference_installs_is_the_same_object_for_object(
     assert len(ours) == 9
 
 
-def test_flux_has_the_image_and_policy_of_the_references_example(reference: Any) -> None:
-    example = (reference / "examples" / "flux" / "flux-runtime.yaml").read_text()
+def test_flux_has_the_image_and_policy_of_the_references_example(reference_module: Any) -> None:
+    example = (reference_module / "examples" / "flux" / "flux-runtime.yaml").read_text()
     spec = catalog.get("flux-distributed").to_wire()["spec"]
     pod = spec["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     assert f"image: {pod['containers'][0]['image']}\n" in example

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.command import Command, command_in, until
 from tests.cluster.submissions import Job
 from tests.cluster.world import JOBSETS, Collector, World, ok
-from tools.cluster import apiserver
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
 from trainer_infra.cluster.provider.runs import Cluster
@@ -62,17 +62,10 @@ class Team:
         self.cluster.submit(job.submission())
 
 
-@pytest.fixture(scope="package")
-def server() -> Iterator[tuple[Address, Path]]:
-    """Address and kubeconfig of an API server."""
-    with apiserver.running() as found:
-        yield found
-
-
 @pytest.fixture
-def team(server: tuple[Address, Path], tmp_path: Path) -> Iterator[Team]:
+def team(api_server: RunningServer, tmp_path: Path) -> Iterator[Team]:
     """A new namespace, which the kubeconfig's context names; deletions end as on a cluster."""
-    address, administrators = server
+    address, administrators = api_server
     name = f"cli-{next(_COUNT)}"
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(

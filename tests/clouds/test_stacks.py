@@ -11,10 +11,8 @@ from typing import Any
 import pulumi
 import pytest
 
-from tests.platform.conftest import kubectl_on_path
 from tests.platform.declared_resources import DeclaredResource, declared_resources
 
-__all__ = ["kubectl_on_path"]
 ROOT = Path(__file__).resolve().parents[2]
 NETWORKS = [{"network": f"vpc{each}", "subnetwork": f"sub{each}"} for each in range(1, 9)]
 CONFIGURATION: Mapping[str, Mapping[str, str]] = {

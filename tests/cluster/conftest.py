@@ -2,8 +2,6 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -11,41 +9,26 @@ from tests.cluster import trainer
 from tests.cluster.submissions import Job
 from tests.cluster.trainer import ReconciledCluster
 from tests.cluster.world import Collector, World, ok
-from tools.cluster import apiserver
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
-from tools.cluster.kube_apiserver import Address
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.runs import ClusterRuns
 
 _COUNT = itertools.count()
 
 
-@dataclass
-class Server:
-    """The API server."""
-
-    address: Address
-    kubeconfig: Path
-
-
 @pytest.fixture(scope="package")
-def server() -> Iterator[Server]:
-    with apiserver.running() as (address, kubeconfig):
-        yield Server(address, kubeconfig)
-
-
-@pytest.fixture(scope="package")
-def cluster(server: Server) -> Iterator[Cluster]:
-    made = Cluster(str(server.kubeconfig), None)
+def cluster(api_server: RunningServer) -> Iterator[Cluster]:
+    made = Cluster(str(api_server.kubeconfig), None)
     yield made
     made.close()
 
 
 @pytest.fixture
-def world(server: Server) -> Iterator[World]:
+def world(api_server: RunningServer) -> Iterator[World]:
     """A new namespace with what its controller would put there."""
     name = f"team-{next(_COUNT)}"
-    with Client(server.address) as client:
+    with Client(api_server.address) as client:
         ok(client.create("/api/v1/namespaces", {"metadata": {"name": name}}))
         account = {"metadata": {"name": "default"}}
         ok(client.create(f"/api/v1/namespaces/{name}/serviceaccounts", account))
@@ -59,7 +42,11 @@ def job(world: World) -> Job:
 
 @pytest.fixture(params=["provider", "controller"])
 def either(
-    request: pytest.FixtureRequest, server: Server, cluster: Cluster, world: World, job: Job
+    request: pytest.FixtureRequest,
+    api_server: RunningServer,
+    cluster: Cluster,
+    world: World,
+    job: Job,
 ) -> Iterator[ClusterRuns]:
     """Each engine in turn: the test's `job` is composed as it composes jobs."""
     job.engine = request.param
@@ -67,15 +54,15 @@ def either(
         yield cluster
         return
     trainer.install_runtimes(world.client)
-    made = ReconciledCluster(str(server.kubeconfig), world)
+    made = ReconciledCluster(str(api_server.kubeconfig), world)
     yield made
     made.close()
 
 
 @pytest.fixture
-def collector(server: Server, world: World) -> Iterator[None]:
+def collector(api_server: RunningServer, world: World) -> Iterator[None]:
     """Deletion in the foreground ends, as with a garbage collector."""
-    with Client(server.address) as client:
+    with Client(api_server.address) as client:
         running = Collector(client, world.namespace)
         running.start()
         yield

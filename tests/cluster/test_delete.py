@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import Server
 from tests.cluster.counted import Counted, Unwatching
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster.provider import delete
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable
@@ -120,11 +120,13 @@ def test_a_submit_gives_up_when_an_earlier_run_does_not_go(
     assert world.names("ConfigMap") == ["tj-runtime-snapshot"]
 
 
-def deleted(server: Server, job: Job, uid: str, kind: type[Counted]) -> tuple[str, dict[str, int]]:
+def deleted(
+    api_server: RunningServer, job: Job, uid: str, kind: type[Counted]
+) -> tuple[str, dict[str, int]]:
     """What a delete says, and its requests by verb."""
 
     async def run() -> tuple[str, dict[str, int]]:
-        client = kind(await http.connect_client(str(server.kubeconfig), None))
+        client = kind(await http.connect_client(str(api_server.kubeconfig), None))
         try:
             return await delete.delete_run(
                 client, RunKey(job.namespace, "tj", uid), 10
@@ -136,11 +138,11 @@ def deleted(server: Server, job: Job, uid: str, kind: type[Counted]) -> tuple[st
 
 
 def test_a_delete_asks_as_often_however_long_the_jobset_takes(
-    server: Server, cluster: Cluster, world: World, job: Job
+    api_server: RunningServer, cluster: Cluster, world: World, job: Job
 ) -> None:
     run = cluster.submit(job.submission())
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(deleted, server, job, run.uid, Counted)
+        waiting = pool.submit(deleted, api_server, job, run.uid, Counted)
         time.sleep(2)
         assert not waiting.done()
         world.collect("JobSet", "tj")
@@ -153,9 +155,9 @@ def test_a_delete_asks_as_often_however_long_the_jobset_takes(
 
 @pytest.mark.usefixtures("collector")
 def test_who_may_not_watch_deletes_as_well(
-    server: Server, cluster: Cluster, world: World, job: Job
+    api_server: RunningServer, cluster: Cluster, world: World, job: Job
 ) -> None:
     run = cluster.submit(job.submission())
-    said, _ = deleted(server, job, run.uid, Unwatching)
+    said, _ = deleted(api_server, job, run.uid, Unwatching)
     assert said == ""
     assert world.all_names() == {}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tests.cluster.test_served import uid_of
 from tests.cluster.world import World
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster import identity
 from trainer_infra.cluster.identity import ClusterIdentity
 from trainer_infra.cluster.provider.runs import Cluster
@@ -82,15 +82,15 @@ def publish(world: World, content: bytes) -> None:
 
 
 @pytest.fixture
-def fresh(server: Server) -> Cluster:
+def fresh(api_server: RunningServer) -> Cluster:
     """The cluster, asked for the first time."""
-    return Cluster(str(server.kubeconfig), None)
+    return Cluster(str(api_server.kubeconfig), None)
 
 
 def test_a_namespace_tells_the_authorities_to_who_asks_for_it(
-    fresh: Cluster, server: Server, world: World, job: Job
+    fresh: Cluster, api_server: RunningServer, world: World, job: Job
 ) -> None:
-    uid = uid_of(server, "kube-system")
+    uid = uid_of(api_server, "kube-system")
     assert fresh.host() == f"cluster {uid}"
     publish(world, b"one")
     assert fresh.submit(job.submission()).host == f"cluster {uid} authority {mark(b'one')}"
@@ -99,7 +99,7 @@ def test_a_namespace_tells_the_authorities_to_who_asks_for_it(
         (f"cluster authority {mark(b'one')}", True),
         (f"cluster authority {mark(b'two')}", False),
         ("cluster 1 authority 2", False),
-        (server.address.url, True),
+        (api_server.address.url, True),
         ("https://127.0.0.1:1", False),
     ):
         assert fresh.is_here(host, world.namespace) is same, host
@@ -113,8 +113,10 @@ def test_without_any_authority_another_users_identity_cannot_be_compared(
     fresh.close()
 
 
-def test_a_token_that_is_not_known_is_no_other_cluster(server: Server, tmp_path: Path) -> None:
-    config = json.loads(server.kubeconfig.read_text())
+def test_a_token_that_is_not_known_is_no_other_cluster(
+    api_server: RunningServer, tmp_path: Path
+) -> None:
+    config = json.loads(api_server.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": "planted-token"}
     file = tmp_path / "kubeconfig"
     file.write_text(json.dumps(config))

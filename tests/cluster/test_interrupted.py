@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Server
 from tests.cluster.submissions import CODE, SECRET, Job
 from tests.cluster.world import World
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.runs.run import RunKey
 
@@ -32,10 +32,19 @@ def job_of(world: World) -> Job:
     return Job(world.namespace, secrets={"token": SECRET})
 
 
-def started(server: Server, world: World, verb: str, point: str) -> "subprocess.Popen[str]":
+def started(
+    api_server: RunningServer, world: World, verb: str, point: str
+) -> "subprocess.Popen[str]":
     """A process that submits or deletes and hangs at a write; it has come that far."""
     script = ROOT / "tests" / "cluster" / "hanging.py"
-    command = [sys.executable, str(script), str(server.kubeconfig), world.namespace, verb, point]
+    command = [
+        sys.executable,
+        str(script),
+        str(api_server.kubeconfig),
+        world.namespace,
+        verb,
+        point,
+    ]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -57,9 +66,9 @@ def killed(process: "subprocess.Popen[str]") -> None:
 
 @pytest.mark.parametrize("point", SUBMIT)
 def test_a_submit_that_was_killed_is_completed_by_the_next_one(
-    server: Server, cluster: Cluster, world: World, point: str
+    api_server: RunningServer, cluster: Cluster, world: World, point: str
 ) -> None:
-    process = started(server, world, "submit", point)
+    process = started(api_server, world, "submit", point)
     killed(process)
     before = world.get("ConfigMap", "tj-runtime-snapshot")
     run = cluster.submit(job_of(world).submission())
@@ -71,9 +80,9 @@ def test_a_submit_that_was_killed_is_completed_by_the_next_one(
 
 @pytest.mark.parametrize("point", SUBMIT)
 def test_a_submit_is_completed_while_another_process_hangs_in_the_middle_of_it(
-    server: Server, cluster: Cluster, world: World, point: str
+    api_server: RunningServer, cluster: Cluster, world: World, point: str
 ) -> None:
-    process = started(server, world, "submit", point)
+    process = started(api_server, world, "submit", point)
     try:
         run = cluster.submit(job_of(world).submission())
         jobset = world.there("JobSet", "tj")["metadata"]["uid"]
@@ -92,9 +101,9 @@ POINTS = ["before 1", "after 1", "after 2", "after 3", "after 4"]
 @pytest.mark.usefixtures("collector")
 @pytest.mark.parametrize("point", POINTS)
 def test_a_killed_submit_is_listed_and_can_be_deleted(
-    server: Server, cluster: Cluster, world: World, point: str
+    api_server: RunningServer, cluster: Cluster, world: World, point: str
 ) -> None:
-    killed(started(server, world, "submit", point))
+    killed(started(api_server, world, "submit", point))
     found = cluster.list_runs(world.namespace).runs
     waits = "its submit, which did not end yet or was interrupted"
     if point == "after 4":
@@ -109,11 +118,11 @@ def test_a_killed_submit_is_listed_and_can_be_deleted(
 @pytest.mark.usefixtures("collector")
 @pytest.mark.parametrize("point", POINTS)
 def test_a_delete_that_was_killed_is_completed_by_the_next_one(
-    server: Server, cluster: Cluster, world: World, point: str
+    api_server: RunningServer, cluster: Cluster, world: World, point: str
 ) -> None:
     """Its writes are: JobSet, code and Secret in any order, record."""
     run = cluster.submit(job_of(world).submission())
-    killed(started(server, world, f"delete {run.uid}", point))
+    killed(started(api_server, world, f"delete {run.uid}", point))
     assert cluster.delete(RunKey(world.namespace, "tj", run.uid), 5) == ""
     assert world.all_names() == {}
     assert cluster.get(world.namespace, "tj", run.uid) is None
@@ -121,9 +130,9 @@ def test_a_delete_that_was_killed_is_completed_by_the_next_one(
 
 @pytest.mark.usefixtures("collector")
 def test_a_run_that_is_deleted_while_it_is_submitted_leaves_nothing(
-    server: Server, cluster: Cluster, world: World
+    api_server: RunningServer, cluster: Cluster, world: World
 ) -> None:
-    process = started(server, world, "submit", "before 4")
+    process = started(api_server, world, "submit", "before 4")
     try:
         (run,) = cluster.list_runs(world.namespace).runs
         assert cluster.delete(RunKey(world.namespace, "tj", run.uid), 5) == ""

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Server
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World, ok
 from tests.deploy.project import until
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster import rights as account_rights
 from trainer_infra.cluster import runtimes
 from trainer_infra.cluster.provider.runs import Cluster
@@ -29,9 +29,9 @@ _COUNT = itertools.count()
 As = Callable[..., Cluster]
 
 
-def kubeconfig(server: Server, user: str, folder: Path) -> str:
+def kubeconfig(api_server: RunningServer, user: str, folder: Path) -> str:
     """The server as an account sees it."""
-    config = json.loads(server.kubeconfig.read_text())
+    config = json.loads(api_server.kubeconfig.read_text())
     config["users"][0]["user"]["as"] = user
     file = folder / user
     file.write_text(json.dumps(config))
@@ -57,14 +57,14 @@ def allow(world: World, user: str, rights: tuple[Right, ...]) -> None:
 
 
 @pytest.fixture
-def account(server: Server, world: World, tmp_path: Path) -> Iterator[As]:
+def account(api_server: RunningServer, world: World, tmp_path: Path) -> Iterator[As]:
     """Makes the driver as an account with these rights alone."""
     made: list[Cluster] = []
 
     def start(*rights: Right) -> Cluster:
         user = f"ci-{world.namespace}-{next(_COUNT)}"
         allow(world, user, rights)
-        file = kubeconfig(server, user, tmp_path)
+        file = kubeconfig(api_server, user, tmp_path)
         client = run_in_loop(http.connect_client(file))
         every = {right for each in ROLES.values() for right in each}
 
@@ -194,11 +194,11 @@ def test_a_list_of_every_namespace_says_which_right_is_missing(account: As, job:
 
 @pytest.mark.parametrize("right", ROLES["runtimes"], ids=shown)
 def test_a_runtime_names_the_right_that_is_missing(
-    server: Server, account: As, world: World, right: Right, tmp_path: Path
+    api_server: RunningServer, account: As, world: World, right: Right, tmp_path: Path
 ) -> None:
     account(*without(ROLES["runtimes"], right))
     user = max(tmp_path.iterdir(), key=lambda each: each.stat().st_mtime_ns).name
-    client = run_in_loop(http.connect_client(kubeconfig(server, user, tmp_path)))
+    client = run_in_loop(http.connect_client(kubeconfig(api_server, user, tmp_path)))
     value = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainingRuntime",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 from trainer_infra import names
 from trainer_infra.cluster.provider.runs import Cluster
@@ -14,31 +14,33 @@ from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.errors import NotAvailable
 
 
-def uid_of(server: Server, namespace: str) -> str:
-    with Client(server.address) as client:
+def uid_of(api_server: RunningServer, namespace: str) -> str:
+    with Client(api_server.address) as client:
         return str(client.get(f"/api/v1/namespaces/{namespace}").body["metadata"]["uid"])
 
 
 def test_a_cluster_is_told_by_the_uid_of_its_oldest_namespace(
-    server: Server, cluster: Cluster
+    api_server: RunningServer, cluster: Cluster
 ) -> None:
-    assert cluster.host() == f"cluster {uid_of(server, 'kube-system')}"
+    assert cluster.host() == f"cluster {uid_of(api_server, 'kube-system')}"
 
 
-def test_what_is_served_is_said(server: Server, cluster: Cluster) -> None:
+def test_what_is_served_is_said(api_server: RunningServer, cluster: Cluster) -> None:
     assert cluster.served() == ServedKinds(
         reachable=True,
         jobset=True,
         train_jobs=True,
         kueue=False,
         controller=names.UPSTREAM,
-        server=server.address.url,
+        server=api_server.address.url,
         host=cluster.host(),
     )
 
 
-def test_a_cluster_that_cannot_be_reached_is_said(server: Server, tmp_path: Path) -> None:
-    config = json.loads(server.kubeconfig.read_text())
+def test_a_cluster_that_cannot_be_reached_is_said(
+    api_server: RunningServer, tmp_path: Path
+) -> None:
+    config = json.loads(api_server.kubeconfig.read_text())
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:9"
     file = tmp_path / "kubeconfig"
     file.write_text(json.dumps(config))

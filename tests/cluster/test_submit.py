@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import Server
 from tests.cluster.submissions import CODE, OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, ok
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 
@@ -213,15 +213,15 @@ def test_what_is_larger_than_the_cluster_takes_is_said(
 
 
 def test_a_user_without_the_right_is_told_so(
-    server: Server, world: World, job: Job, tmp_path: Path
+    api_server: RunningServer, world: World, job: Job, tmp_path: Path
 ) -> None:
-    config = json.loads(server.kubeconfig.read_text())
+    config = json.loads(api_server.kubeconfig.read_text())
     config["users"][0]["user"]["as"] = "eve"
     file = tmp_path / "kubeconfig"
     file.write_text(json.dumps(config))
     eve = Cluster(str(file), None)
     try:
-        assert eve.host() == server.address.url
+        assert eve.host() == api_server.address.url
         with pytest.raises(Refused) as error:
             eve.submit(job.submission())
     finally:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tests.cluster.world import World
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster import served_kinds
 from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.cluster.served_kinds import ServedKinds
@@ -28,12 +28,12 @@ def jobset(**spec: Any) -> dict[str, Any]:
 
 
 def test_a_queue_label_is_a_warning_before_anything_is_submitted(
-    either: ClusterRuns, server: Server, queued: Job
+    either: ClusterRuns, api_server: RunningServer, queued: Job
 ) -> None:
     queued.spec = {"suspend": True}
     objects = queued.submission().objects
     assert either.warnings(objects)[-1] == (
-        f"label {LABEL}: the cluster at {server.address.url} has no Kueue, so that runs in its "
+        f"label {LABEL}: the cluster at {api_server.address.url} has no Kueue, so that runs in its "
         "queues stay suspended until you resume them, got 'research'; install Kueue, or remove "
         "the label"
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster_programs import NewServer
 from tests.conformance import implementations, managers
 from tests.conformance.managers import RunningManager
 from tests.conformance.places import Place
@@ -13,8 +14,11 @@ from tests.conformance.webhooks import UNJUDGED
 
 
 @pytest.fixture(scope="package", params=implementations.IMPLEMENTATIONS, ids=lambda each: each.name)
-def manager(request: pytest.FixtureRequest) -> Iterator[RunningManager]:
-    with managers.running(request.param) as running:
+def manager(
+    request: pytest.FixtureRequest,
+    own_api_server: NewServer,
+) -> Iterator[RunningManager]:
+    with managers.running(request.param, own_api_server) as running:
         yield running
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.apiserver import trainer_webhooks
+from tests.cluster_programs import NewServer
 from tests.conformance import webhooks
 from tests.conformance.implementations import UPSTREAM, Implementation
-from tools.cluster import apiserver
 from tools.cluster.client import Client
 from tools.cluster.process import Process
 
@@ -50,18 +50,24 @@ class RunningManager:
 
 
 @contextmanager
-def running(implementation: Implementation, *, reports: bool = True) -> Iterator[RunningManager]:
+def running(
+    implementation: Implementation,
+    own_api_server: NewServer,
+    *,
+    reports: bool = True,
+) -> Iterator[RunningManager]:
     """A server of its own with the manager beside it; all webhooks answer.
 
     Args:
         implementation: the manager.
+        own_api_server: what starts its server.
         reports: whether the feature gate of the status server is on.
 
     Raises:
         NotAvailable: A part cannot be built or does not come up.
     """
     with ExitStack() as ending:
-        address, kubeconfig = ending.enter_context(apiserver.running())
+        address, kubeconfig = ending.enter_context(own_api_server())
         client = ending.enter_context(Client(address))
         webhook, health, status = _free_ports(3)
         webhooks.register(client, webhook)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cluster_programs import NewServer
 from tests.conformance import managers, objects, reports, webhooks
 from tests.conformance.implementations import Apart
 from tests.conformance.managers import RunningManager
@@ -324,8 +325,11 @@ def test_the_authority_is_in_a_config_map_of_the_train_job(place: Place) -> None
 
 
 @rule("6-gate")
-def test_without_the_feature_gate_there_is_no_status_server(manager: RunningManager) -> None:
-    with managers.running(manager.implementation, reports=False) as other:
+def test_without_the_feature_gate_there_is_no_status_server(
+    manager: RunningManager,
+    own_api_server: NewServer,
+) -> None:
+    with managers.running(manager.implementation, own_api_server, reports=False) as other:
         place = Place(other, "default", frozenset())
         place.add(objects.runtime(), objects.train_job())
         names = objects.variables(objects.only(place.job_set()))

@@ -39,6 +39,7 @@ def test_a_suite_of_go_has_the_name_of_openssl(suite: str) -> None:
     assert found == ConfiguredTLS(TLSOptions(ciphers=SUITES[suite]))
 
 
+@pytest.mark.verify
 def test_every_suite_that_go_calls_secure_is_known() -> None:
     text = subprocess.run(
         ["go", "doc", "-all", "crypto/tls"],

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.project import Stack
+from tools.cluster.apiserver import RunningServer
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINING = ("--policy-pack", str(ROOT / "policies" / "training"))
@@ -43,14 +44,14 @@ queue("here", "gpu", 8)
 
 @pytest.mark.usefixtures("kubectl_on_path")
 def test_objects_of_one_name_on_two_clusters_are_two_and_on_one_are_one_too_many(
-    queue_cluster: Stack, queue_kubeconfig: Path
+    queue_cluster: Stack, queue_server: RunningServer
 ) -> None:
     program = queue_cluster.folder / "__main__.py"
-    program.write_text(PROGRAM.format(kubeconfig=str(queue_kubeconfig), more=""))
+    program.write_text(PROGRAM.format(kubeconfig=str(queue_server.kubeconfig), more=""))
     assert "unique-name" not in queue_cluster.run("preview", *TRAINING)
 
     again = 'queue("us-again", "gpu", 8, us)'
-    program.write_text(PROGRAM.format(kubeconfig=str(queue_kubeconfig), more=again))
+    program.write_text(PROGRAM.format(kubeconfig=str(queue_server.kubeconfig), more=again))
     said = queue_cluster.run("preview", *TRAINING, ok=False)
     assert said.count("is the name of another object of this kind") == 2
     assert "unique-name" in said

@@ -1,7 +1,6 @@
 """Policy packs in `pulumi preview` and `pulumi up`, by the real Pulumi CLI."""
 
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from textwrap import dedent
@@ -9,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from tests.deploy.project import Stack
-from tools.cluster import apiserver
+from tools.cluster.apiserver import RunningServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TRAINING = ("--policy-pack", str(ROOT / "policies" / "training"))
@@ -38,18 +37,11 @@ wire["metadata"] = {"name": "old", "labels": labels}
 """
 
 
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    """Of a real API server with the CRDs."""
-    with apiserver.running() as (_, file):
-        yield file
-
-
 @pytest.fixture
-def cluster(stack: Stack, kubeconfig: Path) -> Stack:
+def cluster(stack: Stack, api_server: RunningServer) -> Stack:
     """A stack for a cluster: rules about clusters say nothing of what runs on this machine."""
     stack.run("config", "set", "trainer:target", "kubernetes")
-    return Stack(stack.folder, {**stack.env, "KUBECONFIG": str(kubeconfig)})
+    return Stack(stack.folder, {**stack.env, "KUBECONFIG": str(api_server.kubeconfig)})
 
 
 @pytest.fixture

@@ -2,15 +2,15 @@
 
 import pytest
 
+from tests.cluster_programs import NewServer
 from tests.deploy.project import Stack
-from tests.kube import real_server
-from tests.kube.real_client import client, server
-from tests.kube.real_server import RealServer
+from tests.kube.real_client import client
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
 
-__all__ = ["client", "server"]
+__all__ = ["client"]
 PROGRAM = """
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 
@@ -48,9 +48,9 @@ def config_maps(client: KubeClient, namespace: str) -> list[str]:
 
 
 @pytest.fixture
-def guarded(stack: Stack, client: KubeClient, server: RealServer, namespace: str) -> Stack:
+def guarded(stack: Stack, client: KubeClient, api_server: RunningServer, namespace: str) -> Stack:
     """The stack with a guard of the namespace's ConfigMaps and Secrets."""
-    stack.run("config", "set", "kubernetes:kubeconfig", str(server.kubeconfig))
+    stack.run("config", "set", "kubernetes:kubeconfig", str(api_server.kubeconfig))
     write(stack, client, namespace)
     stack.up()
     stack.unchanged()
@@ -107,8 +107,12 @@ def test_a_kind_in_use_is_not_given_up(guarded: Stack, client: KubeClient, names
 
 
 @pytest.mark.soak
-def test_another_cluster_is_not_taken_for_the_guarded_one(guarded: Stack, namespace: str) -> None:
-    with real_server.running() as other:
+def test_another_cluster_is_not_taken_for_the_guarded_one(
+    guarded: Stack,
+    namespace: str,
+    own_api_server: NewServer,
+) -> None:
+    with own_api_server() as other:
         guarded.run("config", "set", "kubernetes:kubeconfig", str(other.kubeconfig))
         for operation in ("destroy", "up"):
             if operation == "up":
@@ -121,13 +125,17 @@ def test_another_cluster_is_not_taken_for_the_guarded_one(guarded: Stack, namesp
 
 @pytest.mark.soak
 def test_a_guard_of_the_wrong_cluster_is_mended_by_naming_the_right_one(
-    guarded: Stack, client: KubeClient, server: RealServer, namespace: str
+    guarded: Stack,
+    client: KubeClient,
+    api_server: RunningServer,
+    namespace: str,
+    own_api_server: NewServer,
 ) -> None:
-    with real_server.running() as other:
+    with own_api_server() as other:
         guarded.run("config", "set", "kubernetes:kubeconfig", str(other.kubeconfig))
-        write(guarded, client, namespace, kubeconfig=str(server.kubeconfig))
+        write(guarded, client, namespace, kubeconfig=str(api_server.kubeconfig))
         guarded.up()
-        write(guarded, client, namespace, first=1, kubeconfig=str(server.kubeconfig))
+        write(guarded, client, namespace, first=1, kubeconfig=str(api_server.kubeconfig))
         assert "4 ConfigMaps" in guarded.up(ok=False)
         shown = guarded.run("destroy", "--yes", "--skip-preview", ok=False)
     assert f"4 ConfigMaps ({namespace}/a" in shown

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.deploy.project import Stack
-from tools.cluster import apiserver
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 from trainer_infra import catalog, names
 from trainer_infra.platform import builtin_control_plane
@@ -31,17 +31,18 @@ runtime["spec"]["mlPolicy"]["numNodes"] = 7
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Client, Path]]:
-    with apiserver.running() as (address, kubeconfig), Client(address) as client:
-        yield client, kubeconfig
+def server(api_server: RunningServer) -> Iterator[tuple[Client, Path]]:
+    with Client(api_server.address) as client:
+        yield client, api_server.kubeconfig
 
 
 @pytest.fixture
-def client(server: tuple[Client, Path]) -> Iterator[Client]:
-    yield server[0]
+def client(server: tuple[Client, Path]) -> Client:
+    """Of the server without what tests before this one left there."""
     for path in (RUNTIMES, TRAIN_JOBS, CONFIG_MAPS):
         for each in server[0].get(path).body["items"]:
             server[0].delete(f"{path}/{each['metadata']['name']}")
+    return server[0]
 
 
 @pytest.fixture

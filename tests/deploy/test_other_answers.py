@@ -11,7 +11,7 @@ from tests.deploy.project import Stack
 from tests.kube.front import Front
 from tests.kube.scripted import config, status
 from tests.soak_sample import sampled
-from tools.cluster import apiserver
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
 from trainer_infra.kube.loop import run_in_loop
@@ -36,10 +36,9 @@ ANSWERS: dict[str, tuple[Answer, str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Address]:
-    with apiserver.running() as (address, _):
-        yield address
+@pytest.fixture
+def server(api_server: RunningServer) -> Address:
+    return api_server.address
 
 
 @pytest.fixture

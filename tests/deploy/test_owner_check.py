@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from tests.deploy.project import Stack
-from tests.kube.real_client import client, server
-from tests.kube.real_server import RealServer
+from tests.kube.real_client import client
+from tools.cluster.apiserver import RunningServer
 from trainer_infra.deploy.operations.owner_check import COMPONENT
 from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
 
-__all__ = ["client", "server"]
+__all__ = ["client"]
 PROGRAM = """
 from pulumi_kubernetes.core.v1 import ConfigMap
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
@@ -42,9 +42,9 @@ def namespace(client: KubeClient, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def installed(stack: Stack, server: RealServer, namespace: str) -> Stack:
+def installed(stack: Stack, api_server: RunningServer, namespace: str) -> Stack:
     """A stack that has installed a component `old`."""
-    configure(stack, server)
+    configure(stack, api_server)
     write(stack, namespace, "'old'")
     stack.up()
     stack.unchanged()
@@ -52,16 +52,16 @@ def installed(stack: Stack, server: RealServer, namespace: str) -> Stack:
 
 
 @pytest.fixture
-def other(installed: Stack, server: RealServer) -> Stack:
+def other(installed: Stack, api_server: RunningServer) -> Stack:
     """Another stack of the same program."""
     made = replace(installed, name="other")
     made.run("stack", "init")
-    configure(made, server)
+    configure(made, api_server)
     return made
 
 
-def configure(stack: Stack, server: RealServer) -> None:
-    stack.run("config", "set", "kubernetes:kubeconfig", str(server.kubeconfig))
+def configure(stack: Stack, api_server: RunningServer) -> None:
+    stack.run("config", "set", "kubernetes:kubeconfig", str(api_server.kubeconfig))
     stack.run("config", "set", "kubernetes:upsertExistingObjects", "true")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.deploy.project import Stack
-from tools.cluster import apiserver
+from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import Client
 
 RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainingruntimes"
@@ -21,9 +21,9 @@ mine = TrainingRuntime("mine", {{**spec, "mlPolicy": {{"numNodes": {nodes}, "tor
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Client, Path]]:
-    with apiserver.running() as (address, kubeconfig), Client(address) as client:
-        yield client, kubeconfig
+def server(api_server: RunningServer) -> Iterator[tuple[Client, Path]]:
+    with Client(api_server.address) as client:
+        yield client, api_server.kubeconfig
 
 
 @pytest.fixture

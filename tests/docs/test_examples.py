@@ -19,7 +19,6 @@ from tests.deploy.project import Stack, until
 from tests.docs import commands, page
 from tests.docs.page import PROGRAM, SHELL, Block
 from tests.docs.type_checker import type_errors
-from tests.platform.conftest import helm_on_path, kubectl_on_path
 from tests.platform.declared_resources import declared_resources
 from tests.trainers.git_server import new_repository
 from trainer_infra import names
@@ -27,7 +26,6 @@ from trainer_infra.api import manifests
 from trainer_infra.cli import init
 from trainer_infra.runs.run import COMPLETE, FAILED
 
-__all__ = ["helm_on_path", "kubectl_on_path"]
 FORGE = "https://git.example/team/"
 PYTHON = page.of_language("python")
 PROGRAMS = [each for each in PYTHON if each.is_program]

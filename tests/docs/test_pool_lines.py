@@ -8,13 +8,11 @@ from typing import Any, get_args
 import pytest
 
 from tests.docs.pool_program import LINES, code_lines, platform_blocks, pool_block
-from tests.platform.conftest import kubectl_on_path
 from tests.platform.declared_resources import declared_objects
 from tests.platform.pools.program import CLUSTERS
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.pools.pool_arguments import Backend
 
-__all__ = ["kubectl_on_path"]
 MADE = {
     "cluster_api": "MachineDeployment",
     "gke_compute_class": "ComputeClass",

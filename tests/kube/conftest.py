@@ -3,11 +3,11 @@
 import json
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 import pytest
 
 from tests.fake_api_server.memory import Memory
-from tests.kube import real_server
 from tests.kube.real_server import RealServer
 from tests.kube.scripted import Say, Scripted, Speak, config
 from trainer_infra.kube import http, loop
@@ -18,8 +18,10 @@ HISTORY = 20
 
 
 @pytest.fixture(scope="package")
-def server() -> Iterator[RealServer]:
-    with real_server.running() as running:
+def server(
+    restartable_api_server: Callable[[], AbstractContextManager[RealServer]],
+) -> Iterator[RealServer]:
+    with restartable_api_server() as running:
         yield running
 
 
@@ -73,7 +75,7 @@ def _overflow(client: Memory) -> None:
         loop.run_in_loop(client.apply(value, manager="test"))
 
 
-@pytest.fixture(params=["memory", "real"])
+@pytest.fixture(params=["memory", pytest.param("real", marks=pytest.mark.verify)])
 def client(request: pytest.FixtureRequest) -> KubeClient:
     """Each client that the contract is for."""
     found: KubeClient = request.getfixturevalue(request.param)

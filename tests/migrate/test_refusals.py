@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.catalog.modules import folder
 from tests.migrate.jobs import migrated, notes, refusal, v1
+from tools import schemas
 from trainer_infra import migrate
 
 EXAMPLES = (
-    "github.com/kubeflow/training-operator@v1.9.3",
-    "github.com/kubeflow/mpi-operator@v0.6.0",
+    ("github.com/kubeflow/training-operator", "v1.9.3"),
+    ("github.com/kubeflow/mpi-operator", "v0.6.0"),
 )
 OTHER_MPI = {"pi-intel.yaml", "pi-mpich.yaml"}
 OLD_FORM = {"xgboostjob_v1alpha1_rabit_test.yaml"}
@@ -92,11 +92,12 @@ def test_what_an_api_server_added_is_left_behind() -> None:
     assert notes(job)[-1].endswith("is lost: the owner of the v1 job does not know the TrainJob")
 
 
+@pytest.mark.verify
 def test_every_example_of_the_v1_operators_is_migrated() -> None:
     found = [
         (path.name, job)
         for module in EXAMPLES
-        for path in sorted((folder(module) / "examples").rglob("*.yaml"))
+        for path in sorted((schemas.module_folder(*module) / "examples").rglob("*.yaml"))
         for job in _jobs(path)
     ]
     assert len(found) > 20

@@ -109,6 +109,7 @@ def _outcome(value: JSON) -> Outcome:
 @cache
 def binary() -> Path:
     """The program, built if there is none for these sources."""
+    build.must_be_allowed(MODULE)
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum", "main.go"):
         digest.update((SOURCES / name).read_bytes())
@@ -133,6 +134,7 @@ def module() -> Path:
 
 
 def _go(*arguments: str) -> str:
+    build.must_be_allowed(MODULE)
     if shutil.which("go") is None:
         raise RuntimeError(NO_GO)
     env = os.environ | build.GO_ENVIRONMENT

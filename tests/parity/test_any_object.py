@@ -6,11 +6,14 @@ most of them where we keep what is written, and to an API server both are the sa
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.parity import comparison, defaults
 from tests.parity.reference import Case
 from tests.render import any_object
+
+pytestmark = pytest.mark.verify
 
 
 def without_zero_values(value: Any) -> Any:

@@ -18,6 +18,8 @@ from tests.parity.reference import Case
 from trainer_infra.render.behaviour import OURS, REFERENCE
 from trainer_infra.render.deviation import ALL, Deviation
 
+pytestmark = pytest.mark.verify
+
 SEEDS: Final = range(640)
 EVERY: Final = 8
 """A twist is put on every eighth case: there the generator has nothing that shows a deviation."""

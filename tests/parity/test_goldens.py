@@ -12,6 +12,7 @@ import yaml
 
 from tests.parity import canonical, comparison, write_golden
 
+pytestmark = pytest.mark.verify
 RENDER = Path(__file__).parents[1] / "render"
 GOLDEN = sorted((RENDER / "golden").iterdir())
 REFUSED = sorted((RENDER / "refused").iterdir())

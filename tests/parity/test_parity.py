@@ -14,6 +14,8 @@ import pytest
 from tests.parity import comparison, generator, reference
 from tests.parity.reference import Case
 
+pytestmark = pytest.mark.verify
+
 FIRST = 0
 CASES = 1400
 EXTRA: tuple[int, ...] = ()

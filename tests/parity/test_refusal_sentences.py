@@ -4,12 +4,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from tests.parity import comparison, generator, reference
 from tests.parity.canonical import amount
 from tests.parity.comparison import Ours
 from tests.parity.reference import Case, Outcome
 from trainer_infra.controller import field_error
 from trainer_infra.errors import Problem
+
+pytestmark = pytest.mark.verify
 
 SEEDS = range(1400)
 TYPES = {"FieldValueInvalid": field_error.INVALID, "FieldValueForbidden": field_error.FORBIDDEN}

@@ -13,6 +13,8 @@ from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.trainers.libraries.fine_tuning import LoraArgs
 from trainer_infra.trainers.libraries.torchtune import OF_RUNTIMES, TorchTune
 
+pytestmark = pytest.mark.verify
+
 RUNTIMES: Final = (
     torchtune.LLAMA_3_2_1B,
     torchtune.LLAMA_3_2_3B,

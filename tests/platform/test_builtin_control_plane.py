@@ -33,6 +33,7 @@ def rules(role: JSONObject) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_it_is_what_a_program_gets_and_its_objects_have_the_names_of_the_release() -> None:
     ours = set(objects())
     theirs = {object_key(each) for each in release_objects(release_of("Trainer", None))}
@@ -125,6 +126,7 @@ def test_what_it_cannot_be_is_said_at_preview(args: dict[str, Any], said: str) -
         objects(**args)
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 @pytest.mark.parametrize(
     ("args", "said"),
     [

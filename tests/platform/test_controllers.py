@@ -51,6 +51,7 @@ def deployment(program: Callable[[], object]) -> JSONObject:
     return found
 
 
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 @pytest.mark.parametrize("release", RELEASES, ids=lambda each: f"{each.project}-{each.version}")
 def test_a_component_has_the_objects_of_its_release(release: Any) -> None:
     component = CONTROLLERS[release.project]
@@ -72,6 +73,7 @@ def test_a_component_has_the_objects_of_its_release(release: Any) -> None:
     assert {each.partition("/")[0] for each in added} == ADDED.get(release.project, set())
 
 
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 def test_the_image_is_the_published_one() -> None:
     images = {
         each.project: {
@@ -92,6 +94,7 @@ def test_the_image_is_the_published_one() -> None:
     }
 
 
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 @pytest.mark.parametrize("project", CONTROLLERS)
 def test_every_object_is_a_child_and_each_stage_waits_for_the_one_before(project: str) -> None:
     component, owner, *children, guard = declared_resources(lambda: CONTROLLERS[project]("it"))
@@ -126,6 +129,7 @@ def test_a_guard_knows_every_kind_that_a_release_defines() -> None:
     assert guard.inputs["landmark"]["name"] == "kubeflow-system"
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_a_guard_is_left_out_or_looks_at_the_cluster_that_the_program_names() -> None:
     assert guards(lambda: platform.JobSetController("it", guard=False)) == []
     (east,) = guards(lambda: platform.JobSetController("it", guard={"context": "east"}))
@@ -152,6 +156,7 @@ class Site(pulumi.ComponentResource):
         self.jobset = platform.JobSetController(f"{name}-jobset", opts=mine)
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_components_of_two_clusters_stand_side_by_side() -> None:
     def program() -> None:
         for name in ("east", "west"):
@@ -167,6 +172,7 @@ def test_components_of_two_clusters_stand_side_by_side() -> None:
     ]
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_a_program_changes_the_controllers_pods() -> None:
     made = deployment(
         lambda: platform.JobSetController(
@@ -190,6 +196,7 @@ def test_a_program_changes_the_controllers_pods() -> None:
     assert pods["tolerations"] == [{"key": "system", "operator": "Exists"}]
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_another_configuration_is_merged_and_starts_new_pods() -> None:
     def configured(client_qps: int) -> tuple[Any, str]:
         made = declared_objects(
@@ -221,6 +228,7 @@ def webhooks(made: Mapping[str, JSONObject]) -> set[str]:
     }
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_kueue_judges_the_kinds_that_it_queues_and_no_others() -> None:
     training = webhooks(declared_objects(lambda: platform.Kueue("it")))
     pods = webhooks(declared_objects(lambda: platform.Kueue("it", frameworks=["pod", "batch/job"])))
@@ -236,6 +244,7 @@ def test_kueue_judges_the_kinds_that_it_queues_and_no_others() -> None:
     assert pods == own | {"mpod.kb.io", "vpod.kb.io", "mjob.kb.io", "vjob.kb.io"}
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_kueue_without_visibility_asks_the_api_server_to_serve_nothing() -> None:
     made = declared_objects(lambda: platform.Kueue("it", visibility=False))
     content = made["ConfigMap/kueue-system/kueue-manager-config"]["data"]
@@ -258,6 +267,7 @@ def test_prometheus_is_asked_when_the_program_says_so() -> None:
     assert selected <= service["metadata"].get("labels", {}).items()
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 @pytest.mark.parametrize(("implementation", "panels"), [("builtin", 12), ("upstream", 8)])
 def test_a_dashboard_is_declared_when_the_program_says_so(
     implementation: Literal["builtin", "upstream"], panels: int
@@ -278,6 +288,7 @@ def test_a_dashboard_is_declared_when_the_program_says_so(
     assert len(set(places)) == len(page["panels"]) == panels
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 @pytest.mark.parametrize("implementation", ["builtin", "upstream"])
 @pytest.mark.parametrize("asked", [True, False])
 def test_the_status_server_is_switched_and_a_programs_own_configuration_stays(
@@ -403,6 +414,7 @@ def test_all_bad_arguments_are_said_at_once() -> None:
     assert paths == ["image", "replicas", "tolerations[0].key", "version"]
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_an_argument_that_is_none_or_an_output_is_taken() -> None:
     def by_urn(**args: Any) -> dict[str, DeclaredResource]:
         """Objects of one stage reach the engine in any order."""
@@ -450,12 +462,14 @@ KUEUE_MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 @pytest.mark.parametrize("mistake", KUEUE_MISTAKES)
 def test_a_bad_argument_of_kueue_is_one_sentence(mistake: str) -> None:
     args, sentence = KUEUE_MISTAKES[mistake]
     assert sentence in refusal(platform.Kueue, args)
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_manifests_of_a_site_take_the_place_of_the_releases(tmp_path: Path) -> None:
     published = [dict(each) for each in release_objects(release_of("JobSet", None))]
     (mine,) = (each for each in published if each["kind"] == "Deployment")
@@ -469,6 +483,7 @@ def test_manifests_of_a_site_take_the_place_of_the_releases(tmp_path: Path) -> N
         declared_resources(lambda: platform.JobSetController("it", manifests=str(file)))
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_certificates_that_a_chart_leaves_empty_are_the_controllers(tmp_path: Path) -> None:
     published = [dict(each) for each in release_objects(release_of("JobSet", None))]
     for each in published:

@@ -14,6 +14,8 @@ from tests.platform.workspaces.program import all_workspaces
 from trainer_infra import platform
 from trainer_infra.json_values import JSONObject
 
+pytestmark = pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
+
 PROGRAMS: dict[str, Callable[[], object]] = {
     "pools": all_pools,
     "queues": all_queues,

@@ -41,6 +41,7 @@ def container(workload: JSONObject) -> JSONObject:
     return dict(found)
 
 
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 def test_coscheduling_is_one_plugin_and_the_schedulers_replicas_elect_one() -> None:
     made = declared_objects(lambda: platform.Coscheduling("it", replicas=2))
     config = yaml.safe_load(
@@ -86,6 +87,7 @@ PARTS: Mapping[str, tuple[Any, Mapping[str, str]]] = {
 """The component, and the part whose image a workload runs."""
 
 
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 @pytest.mark.parametrize("name", PARTS)
 def test_a_program_changes_every_part(name: str) -> None:
     component, parts = PARTS[name]
@@ -114,6 +116,7 @@ def test_an_image_of_no_part_is_refused_by_its_name(name: str) -> None:
     assert str(raised.value) == (f"{name} it: images.webhook: is no image of {name}; use {choices}")
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_volcano_makes_the_certificate_of_its_webhooks_before_anything_starts() -> None:
     made = declared_resources(lambda: platform.Volcano("it", guard=False))
     by_key = {object_key(as_object(each)): each for each in made[1:]}
@@ -133,6 +136,7 @@ def conditions(made: Mapping[str, JSONObject]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_volcanos_webhooks_see_the_pods_that_name_it(tmp_path: Path) -> None:
     published = declared_objects(lambda: platform.Volcano("it", guard=False))
     own = [{"name": "names-volcano", "expression": "object.spec.schedulerName == 'volcano'"}]
@@ -157,6 +161,7 @@ def test_volcanos_webhooks_see_the_pods_that_name_it(tmp_path: Path) -> None:
     assert with_groups["validatepod.volcano.sh"] == own
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_volcanos_replicas_elect_one() -> None:
     made = workloads(lambda: platform.Volcano("it"))
     for name in ("volcano-scheduler", "volcano-controllers"):
@@ -164,6 +169,7 @@ def test_volcanos_replicas_elect_one() -> None:
         assert "--leader-elect=false" not in container(made[name])["args"]
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_volcanos_configuration_is_the_schedulers() -> None:
     actions = "enqueue, allocate, preempt, backfill"
     made = declared_objects(lambda: platform.Volcano("it", configuration={"actions": actions}))
@@ -248,6 +254,7 @@ def chart(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 @pytest.mark.parametrize("name", CHARTED)
 def test_a_chart_becomes_resources_in_a_namespace_that_the_component_makes(
     name: str, chart: str
@@ -266,6 +273,7 @@ def test_a_chart_becomes_resources_in_a_namespace_that_the_component_makes(
     assert deployment.urn in made["Config/config"].dependencies
 
 
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 def test_what_the_platform_has_otherwise_than_a_chart_a_program_may_take_back(chart: str) -> None:
     def spec(component: Any, **values: Any) -> JSONObject:
         made = declared_objects(lambda: component("it", chart=chart, values=values))
@@ -276,6 +284,7 @@ def test_what_the_platform_has_otherwise_than_a_chart_a_program_may_take_back(ch
     assert spec(platform.Yunikorn, embedAdmissionController=True)["admission"] is True
 
 
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 @pytest.mark.parametrize("name", CHARTED)
 def test_a_chart_may_go_to_another_namespace_or_come_as_manifests(
     name: str, chart: str, tmp_path: Path

@@ -12,6 +12,8 @@ import yaml
 
 from tests.platform.declared_resources import DeclaredResource, declared_resources
 
+pytestmark = pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
+
 FOLDER = Path(__file__).resolve().parents[2] / "stacks" / "platform"
 FILES = sorted(FOLDER.glob("Pulumi.*.yaml"))
 

@@ -25,6 +25,7 @@ def components(made: dict[str, DeclaredResource], parent: str) -> Sequence[str]:
     return [each.kind.removeprefix("trainer:index:") for each in found]
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_a_platform_has_jobset_trainer_and_kueue_with_runtimes_and_priorities() -> None:
     made = declared(lambda: platform.TrainerPlatform("it"))
     assert components(made, "it") == [
@@ -41,6 +42,7 @@ def test_a_platform_has_jobset_trainer_and_kueue_with_runtimes_and_priorities() 
     assert len(runtimes) == len(catalog.RUNTIMES)
 
 
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 def test_what_one_part_needs_comes_before_it() -> None:
     """A component is registered after what it depends on, and its children after it."""
     made = declared(lambda: platform.TrainerPlatform("it", gang="coscheduling", data_cache=True))
@@ -58,6 +60,7 @@ def test_what_one_part_needs_comes_before_it() -> None:
         assert objects["trainer"] | objects["kueue"] <= by_name[each].dependencies
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_one_guard_goes_before_everything_and_minds_only_what_others_made() -> None:
     made = declared(lambda: platform.TrainerPlatform("it"))
     (guard,) = (each for each in made.values() if each.kind == GUARD)
@@ -72,6 +75,7 @@ def test_one_guard_goes_before_everything_and_minds_only_what_others_made() -> N
     assert guard.inputs["landmark"]["name"] == "kubeflow-system"
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_what_the_program_adds_can_be_kept_too() -> None:
     def program() -> None:
         plane = platform.TrainerPlatform("it")
@@ -85,6 +89,7 @@ def test_what_the_program_adds_can_be_kept_too() -> None:
     assert "ResourceFlavor/mine" in guard.inputs["ignored"]
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_runtimes_are_those_of_the_gang_scheduler_after_what_the_program_makes_of_them() -> None:
     def transform(runtime: Mapping[str, Any]) -> dict[str, Any]:
         return {**runtime, "spec": {**runtime["spec"], "mlPolicy": {"numNodes": 3, "torch": {}}}}
@@ -104,6 +109,7 @@ def test_runtimes_are_those_of_the_gang_scheduler_after_what_the_program_makes_o
     assert job["template"]["spec"]["template"]["spec"]["schedulerName"] == "volcano"
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_every_controller_gets_what_is_said_for_all_and_keeps_its_own() -> None:
     made = declared(
         lambda: platform.TrainerPlatform(
@@ -128,6 +134,7 @@ def test_every_controller_gets_what_is_said_for_all_and_keeps_its_own() -> None:
         assert container["imagePullPolicy"] == "IfNotPresent"
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 @pytest.mark.parametrize(
     ("args", "parts"),
     [
@@ -272,6 +279,7 @@ def test_the_page_shows_what_a_preview_says_of_bad_arguments() -> None:
     assert f"```text\n{raised.value}\n```" in page.read_text()
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_an_argument_of_a_part_that_is_none_leaves_what_all_parts_get() -> None:
     def policies(**args: Any) -> set[str]:
         made = declared_resources(lambda: platform.TrainerPlatform("it", runtimes=False, **args))

@@ -5,18 +5,17 @@ from pathlib import Path
 import pytest
 
 from tests.review import trees
-from tools.cluster import kubectl
 from trainer_infra.review import sources, subprocess_tool
 
 PASSWORD = "hunter2pass"
 
 
 @pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kubectl_program: Path) -> Path:
     """A folder in which the tests are, with a base and nothing on PATH but what builds it."""
     programs, folder = tmp_path / "bin", tmp_path / "work"
     programs.mkdir()
-    (programs / "kubectl").symlink_to(kubectl.program())
+    (programs / "kubectl").symlink_to(kubectl_program)
     monkeypatch.setenv("PATH", str(programs))
     base = {
         "base/kustomization.yaml": "resources: [job.yaml]\n",

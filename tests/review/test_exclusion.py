@@ -12,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.review import trees
-from tools.cluster import kubectl
 from trainer_infra.cli import main
 from trainer_infra.errors import InvalidInput
 from trainer_infra.review import sources
@@ -32,11 +31,11 @@ FILES = {
 
 
 @pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kubectl_program: Path) -> Path:
     """A folder in which the tests are, with nothing on PATH but what is needed."""
     programs, folder = tmp_path / "bin", tmp_path / "work"
     programs.mkdir()
-    (programs / "kubectl").symlink_to(kubectl.program())
+    (programs / "kubectl").symlink_to(kubectl_program)
     (programs / "git").symlink_to(str(shutil.which("git")))
     monkeypatch.setenv("PATH", str(programs))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)

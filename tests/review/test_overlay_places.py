@@ -7,7 +7,6 @@ from typing import Final
 import pytest
 
 from tests.review import checked, trees
-from tools.cluster import kubectl
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.review import report_item, sources
 from trainer_infra.review.documents import Document
@@ -72,11 +71,11 @@ configMapGenerator:
 
 
 @pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kubectl_program: Path) -> None:
     """A folder in which the tests are, with a base and nothing on PATH but what builds it."""
     programs, folder = tmp_path / "bin", tmp_path / "work"
     programs.mkdir()
-    (programs / "kubectl").symlink_to(kubectl.program())
+    (programs / "kubectl").symlink_to(kubectl_program)
     monkeypatch.setenv("PATH", str(programs))
     folder.mkdir()
     monkeypatch.chdir(folder)

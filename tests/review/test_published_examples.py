@@ -11,6 +11,8 @@ from tools import schemas
 from trainer_infra.review import check, sources
 from trainer_infra.review.check import CheckScope
 
+pytestmark = pytest.mark.verify
+
 TRAINER = ("github.com/kubeflow/trainer/v2", "v2.3.0")
 JOBSET = ("sigs.k8s.io/jobset", "v0.12.0")
 KUEUE = ("sigs.k8s.io/kueue", "v0.19.0")

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from tools.cluster import crds, etcd, kube_apiserver
 from tools.cluster.client import Client
@@ -20,9 +21,22 @@ from tools.cluster.kube_apiserver import Address
 from trainer_infra.errors import TrainerInfraError
 
 
+class RunningServer(NamedTuple):
+    """A server that answers."""
+
+    address: Address
+    kubeconfig: Path
+    """Of its administrator."""
+
+    @property
+    def folder(self) -> Path:
+        """Of the server's files, which goes with it."""
+        return self.kubeconfig.parent
+
+
 @contextmanager
-def running() -> Iterator[tuple[Address, Path]]:
-    """A server with our CRDs, JobSet's and the PodGroups': its address and a kubeconfig.
+def running() -> Iterator[RunningServer]:
+    """A server with our CRDs, JobSet's and the PodGroups'.
 
     Both processes end, and all files go, when the context ends or this process dies.
 
@@ -38,7 +52,7 @@ def running() -> Iterator[tuple[Address, Path]]:
         ending.callback(server.kill)
         with Client(address) as client:
             crds.install(client, crds.all_definitions())
-        yield address, _kubeconfig(folder, address)
+        yield RunningServer(address, _kubeconfig(folder, address))
 
 
 def _kubeconfig(folder: Path, address: Address) -> Path:

@@ -32,6 +32,9 @@ GO_ENVIRONMENT: Final = {
 """Variables of every build. Packages of one version that several programs have are compiled once, for
 their flags are the same; tools/setup.py, which imports nothing, has them too."""
 
+REFUSED: Final = "TRAINER_INFRA_NO_GO"
+"""Set where nothing may be fetched or built by Go, as in tests that `make test` runs."""
+
 _HEARTBEAT: Final = 10.0
 """Seconds between two signs of life of a build."""
 
@@ -57,14 +60,38 @@ def cache() -> Path:
     return folder
 
 
+def found(program: Program) -> str:
+    """The file of the program on PATH, else of the one that is built, now where it is missing.
+
+    Raises:
+        NotAvailable: It may not be had here, or cannot be built.
+    """
+    must_be_allowed(program.name)
+    return shutil.which(program.name) or str(built(program))
+
+
+def must_be_allowed(what: str) -> None:
+    """Return where Go may fetch and build.
+
+    Raises:
+        NotAvailable: It may not.
+    """
+    if os.environ.get(REFUSED):
+        raise NotAvailable(
+            f"{what} comes from Go modules, which `make test` does without: a test that needs it asks "
+            "for a fixture of tests/cluster_programs.py, or is marked `verify`"
+        )
+
+
 def built(program: Program) -> Path:
     """The program's file, built now where it is missing; that takes minutes and says so.
 
     Static (no C compiler is needed), so that it also runs in an image without a system.
 
     Raises:
-        NotAvailable: There is no Go here, or the build failed; the message ends with its output.
+        NotAvailable: There is no Go here, it may not be used, or the build failed; the message ends with its output.
     """
+    must_be_allowed(program.name)
     file = cache() / _key(program) / program.name
     if file.exists():
         return file

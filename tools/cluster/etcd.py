@@ -4,7 +4,6 @@ Called by apiserver.py (`start`) and up.py (`component`). It listens on a socket
 ours, which no other user may enter, so it needs neither a free port nor a certificate.
 """
 
-import shutil
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +28,7 @@ def program() -> str:
     Raises:
         NotAvailable: There is none and it cannot be built.
     """
-    return shutil.which("etcd") or str(build.built(ETCD))
+    return build.found(ETCD)
 
 
 def start(folder: Path) -> tuple[Process, str]:

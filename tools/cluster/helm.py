@@ -3,7 +3,6 @@
 Called by tests/e2e, which render charts with it; equipment.py builds it before they start.
 """
 
-import shutil
 from typing import Final
 
 from tools.cluster import build
@@ -19,4 +18,4 @@ def program() -> str:
     Raises:
         NotAvailable: There is none and it cannot be built.
     """
-    return shutil.which("helm") or str(build.built(HELM))
+    return build.found(HELM)

@@ -4,7 +4,6 @@ Called by jobset.py and storage.py to install published manifests, and named to 
 """
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ def program() -> str:
     Raises:
         NotAvailable: There is none and it cannot be built.
     """
-    return shutil.which("kubectl") or str(build.built(kubernetes.program("kubectl")))
+    return build.found(kubernetes.program("kubectl"))
 
 
 def run(*arguments: str, given: str = "") -> str:

@@ -5,17 +5,19 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster import trainer
-from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tests.cluster.trainer import ReconciledCluster
 from tests.cluster.world import World
+from tools.cluster.apiserver import RunningServer
 
 
 @pytest.fixture
-def controlled(server: Server, world: World, collector: None) -> Iterator[ReconciledCluster]:
+def controlled(
+    api_server: RunningServer, world: World, collector: None
+) -> Iterator[ReconciledCluster]:
     assert collector is None
     trainer.install_runtimes(world.client)
-    made = ReconciledCluster(str(server.kubeconfig), world)
+    made = ReconciledCluster(str(api_server.kubeconfig), world)
     yield made
     made.close()
 

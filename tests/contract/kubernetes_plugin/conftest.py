@@ -7,7 +7,6 @@ cache of plugins. The server has no controllers: a test plays those that it need
 import os
 import sys
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -15,9 +14,8 @@ from textwrap import dedent
 import pytest
 
 from tests.deploy.project import Stack
-from tests.kube import real_server
 from tests.kube.real_client import client
-from tests.kube.real_server import RealServer
+from tools.cluster.apiserver import RunningServer
 from tools.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
 from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient
@@ -34,12 +32,6 @@ meta = lambda name, **more: k8s.meta.v1.ObjectMetaArgs(name=name, namespace=NAME
 provider = k8s.Provider("cluster", kubeconfig={kubeconfig!r}, namespace=NAMESPACE)
 there = pulumi.ResourceOptions(provider=provider)
 """
-
-
-@pytest.fixture(scope="package")
-def server() -> Iterator[RealServer]:
-    with real_server.running() as running:
-        yield running
 
 
 @pytest.fixture
@@ -89,7 +81,7 @@ def objects(
     tmp_path: Path,
     pulumi_env: dict[str, str],
     plugin: Path,
-    server: RealServer,
+    api_server: RunningServer,
     namespace: str,
 ) -> Objects:
     folder = tmp_path / "project"
@@ -98,4 +90,4 @@ def objects(
     search = os.pathsep.join([str(plugin), pulumi_env["PATH"]])
     made = Stack(folder, {**pulumi_env, "PATH": search})
     made.run("stack", "init")
-    return Objects(made, HEAD.format(namespace=namespace, kubeconfig=str(server.kubeconfig)))
+    return Objects(made, HEAD.format(namespace=namespace, kubeconfig=str(api_server.kubeconfig)))

@@ -1,6 +1,5 @@
 """Device drivers: what each kind installs, that training goes on, and that there is one for a cluster."""
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pulumi_kubernetes
 import pytest
 
 from tests.platform.declared_resources import declared_objects, declared_resources
-from tools.cluster import helm
 from trainer_infra import platform
 from trainer_infra.platform.drivers.driver_arguments import DeviceDriverArgs
 
@@ -51,12 +49,6 @@ GKE: Mapping[str, Any] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def helm_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = str(Path(helm.program()).parent)
-    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], folder]))
-
-
 def write_chart(folder: Path, **templates: str) -> str:
     (folder / "templates").mkdir()
     (folder / "Chart.yaml").write_text("apiVersion: v2\nname: tiny\nversion: 1.0.0\n")
@@ -81,6 +73,7 @@ def policy(chart: str, **args: Any) -> Any:
     return made["ClusterPolicy/cluster-policy"]["spec"]
 
 
+@pytest.mark.usefixtures("helm_on_path")
 def test_the_operator_waits_for_training_before_it_restarts_a_driver(operator_chart: str) -> None:
     assert policy(operator_chart)["driver"] == {
         "enabled": True,
@@ -98,6 +91,7 @@ def test_the_operator_waits_for_training_before_it_restarts_a_driver(operator_ch
     }
 
 
+@pytest.mark.usefixtures("helm_on_path")
 def test_the_operator_has_a_namespace_and_tolerates_the_machines(operator_chart: str) -> None:
     made = declared_objects(
         lambda: platform.DeviceDriver("gpu", kind="gpu_operator", chart=operator_chart)
@@ -108,6 +102,7 @@ def test_the_operator_has_a_namespace_and_tolerates_the_machines(operator_chart:
     assert spec["toolkit"] == {"enabled": True}
 
 
+@pytest.mark.usefixtures("helm_on_path")
 def test_the_operator_installs_no_driver_where_machines_have_one(operator_chart: str) -> None:
     spec = policy(operator_chart, cloud="aws")
     assert spec["driver"]["enabled"] is False
@@ -115,6 +110,7 @@ def test_the_operator_installs_no_driver_where_machines_have_one(operator_chart:
     assert policy(operator_chart, cloud="aws", has_driver=False)["driver"]["enabled"] is True
 
 
+@pytest.mark.usefixtures("helm_on_path")
 def test_on_gke_the_driver_is_elsewhere_and_pods_need_a_quota(operator_chart: str) -> None:
     made = declared_objects(
         lambda: platform.DeviceDriver("gpu", kind="gpu_operator", cloud="gcp", chart=operator_chart)
@@ -136,6 +132,7 @@ def test_on_gke_the_driver_is_elsewhere_and_pods_need_a_quota(operator_chart: st
     }
 
 
+@pytest.mark.usefixtures("helm_on_path")
 def test_the_values_of_a_program_are_merged(operator_chart: str) -> None:
     spec = policy(
         operator_chart,
@@ -147,6 +144,7 @@ def test_the_values_of_a_program_are_merged(operator_chart: str) -> None:
     assert spec["driver"]["upgradePolicy"]["waitForCompletion"]["podSelector"] == "team=vision"
 
 
+@pytest.mark.usefixtures("helm_on_path")
 def test_a_program_may_end_training_when_it_says_so(operator_chart: str) -> None:
     values = {"driver": {"upgradePolicy": {"drain": {"enable": True}}}}
     spec = policy(operator_chart, values=values, may_interrupt_training=True)
@@ -213,6 +211,7 @@ def test_the_device_plugin_is_a_daemon_set() -> None:
     }
 
 
+@pytest.mark.usefixtures("helm_on_path")
 def test_the_dra_driver_serves_gpus_and_compute_domains(tmp_path: Path) -> None:
     chart = write_chart(tmp_path, values=PLUGIN)
     made = declared_objects(
@@ -354,6 +353,7 @@ CONFLICTS: Mapping[str, tuple[Any, Any, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("helm_on_path")
 @pytest.mark.parametrize("conflict", CONFLICTS)
 def test_a_pool_and_a_driver_that_do_not_go_together_are_refused(
     conflict: str, operator_chart: str
@@ -376,6 +376,7 @@ def test_a_pool_and_a_driver_that_do_not_go_together_are_refused(
     assert refusal(pool_first) == f"DeviceDriver gpu: {sentence}"
 
 
+@pytest.mark.usefixtures("helm_on_path")
 def test_a_pool_and_its_driver_stand_side_by_side(operator_chart: str) -> None:
     def program() -> None:
         opts = cluster()

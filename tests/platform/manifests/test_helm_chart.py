@@ -10,6 +10,8 @@ from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.manifests.helm_chart import chart_objects, installed_objects
 
+pytestmark = pytest.mark.usefixtures("helm_on_path")
+
 HOOK = """
 apiVersion: batch/v1
 kind: Job

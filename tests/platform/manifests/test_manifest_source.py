@@ -31,6 +31,7 @@ def test_a_folder_has_the_objects_of_all_its_files(tmp_path: Path) -> None:
     assert manifest_objects(str(tmp_path)) == (MAP, OTHER)
 
 
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_a_folder_with_a_kustomization_is_built(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(json.dumps(MAP))
     (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\nnamePrefix: my-\n")

@@ -110,6 +110,7 @@ def test_a_field_of_another_release_names_what_took_its_place(
     assert [(path, fix) for _, path, fix in found(value, version)] == expected
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("release", [*schemas.OLDER, "2.3"])
 def test_the_examples_of_a_release_are_what_its_schema_says(release: str) -> None:
     module = schemas.TRAINER[0]

@@ -1,0 +1,130 @@
+"""Programs of a cluster that Go builds, as fixtures: what asks for one of these belongs to `make verify`.
+
+A test that starts or builds one in another way is marked `verify` by its file. Any other test that does
+it fails with a sentence: `make test` needs no Go but for the Pulumi CLI.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.apiserver.kueue_crds import install_kueue_crds
+from tests.apiserver.pool_crds import install_pool_crds
+from tests.kube import real_server
+from tests.kube.real_server import RealServer
+from tests.platform.release_definitions import release_definitions
+from tools.cluster import apiserver, build, helm, kubectl
+from tools.cluster.apiserver import RunningServer
+from trainer_infra.json_values import JSONObject
+
+NewServer = Callable[[], AbstractContextManager[RunningServer]]
+"""Starts a server, which ends with the context."""
+FIXTURES: Final = frozenset(
+    (
+        "api_server",
+        "queue_server",
+        "own_api_server",
+        "restartable_api_server",
+        "kubectl_program",
+        "helm_program",
+        "reference_module",
+    )
+)
+"""A test belongs to `make verify` if one of these is among all the fixtures that it needs."""
+ON_A_CLUSTER: Final = ("e2e", "soak", "chaos", "cluster_tool")
+"""Folders of tests that have a cluster, with all its programs; they belong to no tier of `make check`."""
+VERIFY: Final = "verify"
+"""The mark."""
+
+_TESTS: Final = Path(__file__).parent
+_REFUSED_PROGRAMS: Final = _TESTS / "refused_programs"
+
+
+def mark(items: Iterable[pytest.Item]) -> None:
+    """Mark the tests that need one of the fixtures."""
+    for each in items:
+        if isinstance(each, pytest.Function) and FIXTURES.intersection(each.fixturenames):
+            each.add_marker(VERIFY)
+
+
+@contextmanager
+def refused_without_mark(item: pytest.Item) -> Iterator[None]:
+    """Let a test that is not marked have none of the programs, also where they are installed."""
+    folder = item.path.relative_to(_TESTS).parts[0]
+    with pytest.MonkeyPatch.context() as patch:
+        if folder not in ON_A_CLUSTER and not item.get_closest_marker(VERIFY):
+            patch.setenv(build.REFUSED, "1")
+            patch.setenv("PATH", str(_REFUSED_PROGRAMS), prepend=os.pathsep)
+        yield
+
+
+@pytest.fixture(scope="session")
+def api_server() -> Iterator[RunningServer]:
+    """The API server that tests of this process share: each has namespaces of its own there."""
+    with apiserver.running() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def queue_server(kueue_definitions: Sequence[JSONObject]) -> Iterator[RunningServer]:
+    """Another one, which also has the kinds of Kueue, of Volcano's queues and of machine pools.
+
+    What is told of a cluster without Kueue is told of `api_server`.
+    """
+    with apiserver.running() as found:
+        install_kueue_crds(found.address, kueue_definitions)
+        install_pool_crds(found.address)
+        yield found
+
+
+@pytest.fixture(scope="session")
+def kueue_definitions(kubectl_program: Path) -> Sequence[JSONObject]:
+    """The CustomResourceDefinitions of Kueue's release."""
+    with pytest.MonkeyPatch.context() as patch:
+        put_on_path(patch, kubectl_program)
+        return release_definitions("Kueue")
+
+
+@pytest.fixture(scope="session")
+def own_api_server() -> NewServer:
+    """Starts a server that no other test sees."""
+    return apiserver.running
+
+
+@pytest.fixture(scope="session")
+def restartable_api_server() -> Callable[[], AbstractContextManager[RealServer]]:
+    """Starts a server that no other test sees, and that can be stopped and started again."""
+    return real_server.running
+
+
+@pytest.fixture(scope="session")
+def kubectl_program() -> Path:
+    """What builds kustomizations; it is built where it is not installed."""
+    return Path(kubectl.program())
+
+
+@pytest.fixture(scope="session")
+def helm_program() -> Path:
+    """What renders charts; it is built where it is not installed."""
+    return Path(helm.program())
+
+
+@pytest.fixture
+def kubectl_on_path(monkeypatch: pytest.MonkeyPatch, kubectl_program: Path) -> None:
+    """As a user has it."""
+    put_on_path(monkeypatch, kubectl_program)
+
+
+@pytest.fixture
+def helm_on_path(monkeypatch: pytest.MonkeyPatch, helm_program: Path) -> None:
+    """As a user has it."""
+    put_on_path(monkeypatch, helm_program)
+
+
+def put_on_path(monkeypatch: pytest.MonkeyPatch, program: Path) -> None:
+    """The program's folder comes last, so that nothing beside it hides what is installed."""
+    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], str(program.parent)]))
