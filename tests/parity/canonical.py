@@ -4,7 +4,8 @@ What is folded together means the same to an API server and to the controllers t
 - a field that is null and an absent one; an empty `metadata`, `labels`, `annotations`,
   `resources`, `status` or `strategy` and an absent one (the reference's typed structs write them);
 - an empty list and an absent one; an environment variable's value "" and an absent one; a divisor 0,
-  a containerName "", a readOnly false and an absent one;
+  a containerName "", a readOnly false, the status "" of a condition that a Job's failure policy
+  matches (an API server makes True of it) and an absent one;
 - ownerReferences to a TrainJob without a UID, which is not stored, and none;
 - quantities of equal amount, however written: 0.5 and 500m;
 - key material (the MPI and the Flux Secret): the same keys on both sides, whatever their values;
@@ -24,7 +25,13 @@ _HOLLOW = frozenset({"metadata", "labels", "annotations", "resources", "status",
 _QUANTITIES = frozenset({"limits", "requests", "minResources", "overhead"})
 _QUANTITY = frozenset({"divisor", "sizeLimit", "storage"})
 _MASKED = ("-mpi-ssh-auth", "-flux-curve", "-flux-entrypoint")
-_UNSET = (("divisor", "0"), ("containerName", ""), ("name", ""), ("readOnly", False))
+_UNSET = (
+    ("divisor", "0"),
+    ("containerName", ""),
+    ("name", ""),
+    ("readOnly", False),
+    ("status", ""),
+)
 _SUFFIXES = {
     "n": Fraction(1, 10**9),
     "u": Fraction(1, 10**6),

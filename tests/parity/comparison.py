@@ -30,7 +30,7 @@ from trainer_infra.render.plugins import PLUGINS, train_job_status, volcano
 
 JSON = dict[str, Any]
 
-RUNS: Final = (1, 40, 1000)
+RUNS: Final = (1, 5, 40, 1000)
 """Runs of a case, more of what still differs: some orders of the reference's plugins are rare."""
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 
@@ -47,26 +47,52 @@ class Ours:
     """Conditions and jobsStatus from the JobSet; None when there is none."""
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A case's objects as they are read, which is most of the time that ours takes."""
+
+    job: TrainJob
+    runtime: Runtime
+    old: TrainJob | None
+
+
+def typed(case: Case) -> Typed:
+    """The case's objects, read.
+
+    Raises:
+        InvalidInput: An API server would not take one of them.
+    """
+    kind = TrainingRuntime if case.runtime["kind"] == "TrainingRuntime" else ClusterTrainingRuntime
+    old = None if case.old_train_job is None else TrainJob.from_wire(case.old_train_job)
+    return Typed(TrainJob.from_wire(case.train_job), kind.from_wire(case.runtime), old)
+
+
 def is_valid(case: Case) -> bool:
     """Whether an API server would take the case's objects (their schemas, not their webhooks)."""
     try:
-        _typed(case)
-        if case.old_train_job is None:
-            return True
-        TrainJob.from_wire(case.old_train_job)
+        typed(case)
     except InvalidInput:
         return False
+    if case.old_train_job is None:
+        return True
     return not transitions.transition_findings(case.old_train_job, case.train_job, "TrainJob")
 
 
-def ours(case: Case, deviations: frozenset[Deviation] = REFERENCE.deviations) -> Ours:
-    """What we make of a case; in the mode that is the reference's unless deviations are named."""
-    job, runtime = _typed(case)
-    old = None if case.old_train_job is None else TrainJob.from_wire(case.old_train_job)
+def ours(
+    case: Case,
+    deviations: frozenset[Deviation] = REFERENCE.deviations,
+    given: Typed | None = None,
+) -> Ours:
+    """What we make of a case; in the mode that is the reference's unless deviations are named.
+
+    `given` are the case's objects where they were read before.
+    """
+    given = given or typed(case)
+    runtime, old = given.runtime, given.old
     jobset = next((each for each in case.existing if each["kind"] == "JobSet"), None)
     observed = ObservedObjects(jobset=jobset, objects=case.existing)
     behaviour = Behaviour(_plugins(case), deviations)
-    job = admission.with_defaults(job, old, reference.NOW)
+    job = admission.with_defaults(given.job, old, reference.NOW)
     of_runtime = admission.judge_runtime(runtime, behaviour=behaviour)
     verdict = admission.judge_train_job(
         job,
@@ -159,11 +185,6 @@ def _refusals(theirs: Outcome) -> list[tuple[str, str]]:
 def _fields(name: str, theirs: Any, mine: Any) -> Iterator[str]:
     for path, left, right in canonical.differences(theirs, mine):
         yield f"{name}{path}: the reference has {left!r}, ours {right!r}"
-
-
-def _typed(case: Case) -> tuple[TrainJob, Runtime]:
-    kind = TrainingRuntime if case.runtime["kind"] == "TrainingRuntime" else ClusterTrainingRuntime
-    return TrainJob.from_wire(case.train_job), kind.from_wire(case.runtime)
 
 
 def _status(jobset: JSON) -> JSON:

@@ -111,10 +111,13 @@ def explained(of: Case) -> tuple[frozenset[Deviation], Ours]:
     One may show only where another holds, as what is rendered where a refusal is gone: so those
     that change something are added until none does any more.
     """
-    found, outcome = REFERENCE.deviations, comparison.ours(of, REFERENCE.deviations)
-    while more := {each for each in ALL - found if comparison.ours(of, found | {each}) != outcome}:
+    given = comparison.typed(of)
+    found, outcome = REFERENCE.deviations, comparison.ours(of, REFERENCE.deviations, given)
+    while more := {
+        each for each in ALL - found if comparison.ours(of, found | {each}, given) != outcome
+    }:
         found |= more
-        outcome = comparison.ours(of, found)
+        outcome = comparison.ours(of, found, given)
     return found, outcome
 
 

@@ -7,6 +7,7 @@
 import copy
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ SEEDS = (*range(FIRST, FIRST + CASES), *EXTRA)
 BATCHES = [SEEDS[start : start + BATCH] for start in range(0, len(SEEDS), BATCH)]
 
 
+@cache
 def valid(seeds: tuple[int, ...]) -> dict[int, Case]:
     cases = {seed: generator.case(seed) for seed in seeds}
     return {seed: case for seed, case in cases.items() if comparison.is_valid(case)}

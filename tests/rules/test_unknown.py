@@ -35,11 +35,6 @@ JOB = {
 POOL = Pool(name="cpu", nodes=1, capacity={"cpu": 4})
 VALID = [each.whole() for each in (*invalid_queues.VALID, *invalid_jobsets.VALID) if not each.path]
 NAMES = [each.name for each in catalog.RUNTIMES]
-CASES = [
-    pytest.param(rule, case, id=f"{rule.id}: {case.name}")
-    for rule in RULES
-    for case in fixture.shipped_cases(rule.id)
-]
 
 
 def on(runtime: str) -> JSON:
@@ -78,18 +73,23 @@ def findings(
     }
 
 
-@pytest.mark.parametrize(("rule", "case"), CASES)
-def test_a_value_that_is_not_known_makes_no_finding(rule: AnyRule, case: Case) -> None:
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_value_that_is_not_known_makes_no_finding(rule: AnyRule) -> None:
+    more = {
+        (case.name, *each) for case in fixture.shipped_cases(rule.id) for each in made(rule, case)
+    }
+    assert more == set()
+
+
+def made(rule: AnyRule, case: Case) -> Iterator[tuple[int, Path, Told]]:
+    """What is found of the good objects of a case only where one of their values is not known."""
     chosen = [ConfiguredRule(rule, rule.severity, rule.parameters(**(case.parameters or {})))]
     objects = case.objects(is_good=True)
     known = {each[:3] for each in findings(objects, chosen, case.pools)}
-    more = {
-        (index, path, *each)
-        for index, path, others in one_unknown(objects)
-        for each in findings(others, chosen, case.pools)
-        if each[:3] not in known
-    }
-    assert more == set()
+    for index, path, others in one_unknown(objects):
+        for each in findings(others, chosen, case.pools):
+            if each[:3] not in known:
+                yield index, path, each
 
 
 @pytest.mark.parametrize("name", ["torchtune-llama3.2-1b", "deepspeed-distributed"])
