@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.command import Command, Done
+from tests.cli.command import Command
 from tests.deploy.project import Stack, processes_of
 from tests.soak_sample import sampled
+from tests.warm_start import Done
 
 FILES = [
     ".gitignore",

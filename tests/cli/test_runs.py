@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from tests.cli.command import Command, interrupt, until
+from tests.cli.command import Command, interrupt
 
 TRAIN = """
 def train():
