@@ -6,10 +6,12 @@ a process that no other test has been in. What users type is started for real on
 and wherever signals, terminals or what is imported matter.
 """
 
+import atexit
 import multiprocessing
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,8 @@ from typing import Final
 
 _CONTEXT: Final = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["pytest", "tests.warm_modules"])
+_OF_PYTEST: Final = {"", str(Path(__file__).parent.parent)}
+"""What pytest adds to where modules are found; a program that is installed finds none of ours there."""
 
 
 @dataclass(frozen=True)
@@ -74,5 +78,11 @@ def _become(
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
+    sys.path[:] = [each for each in sys.path if each not in _OF_PYTEST]
     sys.argv = [program.__module__, *arguments]
-    sys.exit(program())
+    try:
+        sys.exit(program())
+    finally:
+        # A child of multiprocessing ends without what Python does at its end.
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001  has no public name
+        atexit._run_exitfuncs()  # noqa: SLF001  has no public name

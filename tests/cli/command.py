@@ -1,4 +1,7 @@
-"""The `trainer-infra` command as a process of its own, with a state folder of its own."""
+"""The `trainer-infra` command as a process of its own, with a state folder of its own.
+
+A call starts warm (see `tests.warm_start`); what is started to be watched is started as users do.
+"""
 
 import json
 import os
@@ -11,16 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import warm_start
+from tests.warm_start import Done
+from trainer_infra.cli import main
+
 PROGRAM = str(Path(sys.executable).parent / "trainer-infra")
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left."""
-
-    code: int
-    out: str
-    err: str
 
 
 @dataclass(frozen=True)
@@ -32,17 +30,7 @@ class Command:
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> Done:
         """Run to the end."""
-        done = subprocess.run(
-            [PROGRAM, *arguments],
-            cwd=self.folder,
-            env=self.env,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout, done.stderr)
+        return warm_start.run(main.main, *arguments, folder=self.folder, env=self.env, stdin=stdin)
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start without waiting."""

@@ -12,8 +12,9 @@ import typer.core
 import typer.main
 import yaml
 
-from tests.cli.command import PROGRAM, Command, Done
+from tests.cli.command import PROGRAM, Command
 from tests.review.schemas import published
+from tests.warm_start import Done
 from trainer_infra.cli import main
 from trainer_infra.review import live
 from trainer_infra.rules import configuration

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.command import Command, Done
+from tests.cli.command import Command
 from tests.deploy.project import Stack, processes_of
 from tests.soak_sample import sampled
+from tests.warm_start import Done
 
 FILES = [
     ".gitignore",
@@ -196,7 +197,8 @@ def test_what_pip_took_from_a_repository_is_required_at_its_commit(
         "vcs_info": {"vcs": "git", "commit_id": "7fcac2a"},
     }
     (record / "direct_url.json").write_text(json.dumps(origin))
-    Command(newcomer.folder, {**newcomer.env, "PYTHONPATH": str(record.parent)})("init")
+    env = {**newcomer.env, "PYTHONPATH": str(record.parent)}
+    Command(newcomer.folder, env).start("init").communicate(timeout=600)
     assert (newcomer.folder / "requirements.txt").read_text() == (
         "trainer-infra[pulumi] @ git+https://git.example.com/platform/trainer_infra@7fcac2a\n"
     )

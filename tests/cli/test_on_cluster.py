@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import Done, interrupt
+from tests.cli.command import interrupt
 from tests.cli.conftest import Team
 from tests.cluster.world import JSON, RUNNING, container, ended, ok, waiting
+from tests.warm_start import Done
 from trainer_infra import names
 
 CLUSTER = ("--target", "kubernetes")
