@@ -7,6 +7,8 @@ BIN = .venv/bin
 
 # What users start has been compiled by an earlier start, and a test starts Python many times.
 export PYTHONDONTWRITEBYTECODE =
+# mypy looks at what has changed since any checkout of this machine was linted.
+export MYPY_CACHE_DIR ?= $(or $(TRAINER_INFRA_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainer-infra)/mypy
 
 .DEFAULT_GOAL := help
 .PHONY: help setup quickstart destroy platform platform-destroy test verify lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
@@ -35,8 +37,9 @@ ALONE = tests/e2e/disruptive tests/e2e/controller tests/e2e/sdk
 # Those that wait for clusters which they make themselves, beside all others.
 OWN_CLUSTERS = tests/e2e/disruptive/test_stacks.py tests/cluster_tool tests/chaos
 
-test: setup ## run the tests that need no program of Kubernetes, or any by T= [T=path] [K=pattern]
-	@$(BIN)/pytest -n 3 --dist worksteal $(or $(T),-m "not soak and not verify" $(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
+test: setup ## run the tests that need no program of Kubernetes [T=any path] [K=pattern] [CHANGED=1: what a change reaches]
+	@reached=$(if $(CHANGED),$$($(BIN)/python -m tools.changed_tests $(CHANGED:1=))) || exit; \
+	  $(BIN)/pytest -n 3 --dist worksteal $(or $(T),-m "not soak and not verify" $(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)') $$reached
 
 verify: setup ## run those against real API servers, controllers and the reference's code [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
@@ -68,7 +71,10 @@ cluster: setup ## run a real Kubernetes of one node with JobSet, in the backgrou
 cluster-down: setup ## take that cluster away, with all of it
 	@$(BIN)/python -m tools.cluster.down
 
-check: lint test verify ## lint, test and verify; CI runs this and `make e2e`
+check: setup ## lint, test and verify; CI runs this and `make e2e`
+	@for tier in lint test verify; do \
+	  began=$$(date +%s); $(MAKE) --no-print-directory $$tier || exit; \
+	  echo "tier $$tier: $$(($$(date +%s) - began)) s"; done
 
 e2e: equipment ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(MAKE) --no-print-directory --jobs $(if $(KUBECONFIG),1,3) --output-sync e2e-shared e2e-alone e2e-own-clusters

@@ -22,6 +22,7 @@ from tests.cluster_programs import (
     restartable_api_server,
 )
 from tests.deploy.project import Stack, processes_of, pulumi_home
+from tests.slowest_files import pytest_terminal_summary
 
 __all__ = [
     "api_server",
@@ -31,6 +32,7 @@ __all__ = [
     "kubectl_program",
     "kueue_definitions",
     "own_api_server",
+    "pytest_terminal_summary",
     "queue_server",
     "restartable_api_server",
 ]

@@ -5,7 +5,7 @@ not. grimp knows which rooms import what has changed; a file of tests is reached
 folder of one of them, or imports one. What no import shows (the tools, what programs are started with) reaches everything.
 """
 
-import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -33,6 +33,9 @@ READERS: Final[Mapping[str, tuple[str, ...]]] = {
 """Folders of the checkout that are no code of the package, and the folders of tests that read them."""
 ON_CLUSTER: Final = ("e2e", "cluster_tool", "chaos", "soak")
 """Folders of tests that `make test` leaves out."""
+_IMPORT: Final = re.compile(
+    rf"^\s*from ((?:{PACKAGE}|tests)[\w.]*) import (\([^)]*\)|[\w, ]*)", re.MULTILINE
+)
 ALWAYS: Final = "tests/test_house.py"
 """It reads every source and every page."""
 
@@ -138,12 +141,14 @@ def _needs(path: Path) -> frozenset[str]:
 
 @cache
 def _imported(file: Path) -> frozenset[str]:
-    """The names that a file imports of the package and of tests, with their modules."""
+    """The names that a file imports of the package and of tests, with their modules.
+
+    Also in the texts of programs that a test runs, so the file is not parsed.
+    """
     return frozenset(
-        f"{node.module}.{alias.name}"
-        for node in ast.walk(ast.parse((ROOT / file).read_text()))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith((PACKAGE, "tests"))
-        for alias in node.names
+        f"{module}.{name}"
+        for module, names in _IMPORT.findall((ROOT / file).read_text("utf-8"))
+        for name in re.findall(r"\w+", names)
     )
 
 
