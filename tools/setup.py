@@ -178,13 +178,12 @@ INSTALLATION = """
 "$0" -m venv "$1"
 PATH="$1/bin:$PATH"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-# No source is built: what builds it would come unchecked.
-python -m pip install --no-deps --require-hashes --only-binary :all: -r "$2"
-uv pip sync --offline --require-hashes --python "$1/bin/python" "$2"
+sed -n '/^uv==/,/[^\\\\]$/p' "$2" > "$1/uv.lock"
+python -m pip install --no-deps --require-hashes --only-binary :all: -r "$1/uv.lock"
+python tools/locked_packages.py "$1" "$2"
 python -m pip install --no-deps --no-index --no-build-isolation -e .
 """
-"""pip installs, because it knows the registry that a company's machine is set up for; uv then only
-removes what an older lock named. The last line builds the package with the setuptools of the lock."""
+"""The last line builds the package with the setuptools of the lock."""
 
 
 def _installation() -> Step:

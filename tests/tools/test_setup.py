@@ -17,6 +17,7 @@ NEITHER = (
     "trainer-infra needs the Pulumi CLI and found neither `pulumi` nor `go` on PATH; "
     "install the Pulumi CLI, or install Go so that `make setup` can build it\n"
 )
+PIP_SETTINGS = "trainer_infra/local/pip_settings.py"
 LOCK = (ROOT / "requirements.lock").read_text()
 INSTALLS = {"setuptools", "uv"}
 """What of the lock tools/setup.py itself needs."""
@@ -29,6 +30,8 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "tools", folder / "tools")
     for name in ("LICENSE", "README.md", "pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, folder)
+    (folder / "trainer_infra" / "local").mkdir(parents=True)
+    shutil.copy(ROOT / PIP_SETTINGS, folder / PIP_SETTINGS)
     return folder
 
 
@@ -157,7 +160,7 @@ def test_a_file_that_is_not_the_locked_one_is_refused_and_asked_for_again(
     cut_lock(checkout, "iniconfig")
     path.write_text(re.sub(r"sha256:\w{64}", f"sha256:{'0' * 64}", path.read_text()))
     process = start(checkout, online)
-    assert "THESE PACKAGES DO NOT MATCH THE HASHES" in process.communicate()[1]
+    assert "Hash mismatch for `iniconfig==" in process.communicate()[1]
     assert process.returncode == 1
 
     cut_lock(checkout)
