@@ -18,6 +18,7 @@ from tests.cluster_programs import (
     kubectl_program,
     kueue_definitions,
     own_api_server,
+    queue_kinds,
     queue_server,
     restartable_api_server,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "kubectl_program",
     "kueue_definitions",
     "own_api_server",
+    "queue_kinds",
     "queue_server",
     "restartable_api_server",
 ]
