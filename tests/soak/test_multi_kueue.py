@@ -20,7 +20,6 @@ from tests.soak.lone_kueue import LoneCluster, lone_cluster
 from tests.soak.pool import GPU, GPUS, Team, job_set
 from trainer_infra import catalog, names
 
-
 PROGRAM = """
 import pulumi
 from trainer_infra import platform
