@@ -4,7 +4,6 @@
 it judges objects as a cluster does. The other components of a cluster get a file each beside this.
 """
 
-import argparse
 import json
 import shutil
 import signal
@@ -15,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.cluster import crds, etcd, kube_apiserver, prepared_store
+from tools.cluster import crds, kube_apiserver, prepared_store
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
 from trainer_infra.errors import TrainerInfraError
@@ -85,17 +84,10 @@ def _kubeconfig(folder: Path, address: Address) -> Path:
 
 
 def main() -> int:
-    """Run a server until Ctrl-C, or only build it; the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", action="store_true", help="build what is missing, run nothing")
-    only_build = parser.parse_args().build
+    """Run a server until Ctrl-C; the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        etcd.program()
-        kube_apiserver.program()
-        if only_build:
-            return 0
         with running() as (address, kubeconfig):
             print(f"API server on {address.url}; Ctrl-C ends it\nexport KUBECONFIG={kubeconfig}")
             sys.stdout.flush()
