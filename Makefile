@@ -42,10 +42,7 @@ test: setup ## run the tests that need no program of Kubernetes [T=any path] [K=
 	  $(BIN)/pytest -n 3 --dist worksteal $(or $(T),-m "not soak and not verify" $(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)') $$reached
 
 verify: setup ## run those against real API servers, controllers and the reference's code [T=path] [K=pattern]
-	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
-	@$(if $(T),,$(BIN)/python -m tests.parity.reference)
-	@$(if $(T),,$(BIN)/python -m tests.apiserver.admission_managers)
-	@$(if $(T),,$(BIN)/python -m tests.conformance.implementations)
+	@$(if $(T),,$(BIN)/python -m tests.verify_programs)
 	@$(BIN)/pytest -n 3 --dist worksteal -m "verify and not soak" $(or $(T),$(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
 
 lint: setup ## format, style, types and the layers of the package, checked only
@@ -99,6 +96,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@$(BIN)/python -m tools.lowest
 	@$(BIN)/python -m tools.clouds
 	@$(BIN)/pytest -n 3 --dist worksteal -m soak $(ON_CLUSTER:%=--ignore=%)
+	@REFERENCE_AGAIN=1 $(BIN)/pytest -n 3 --dist worksteal -k upstream tests/conformance
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 3 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws prometheus volcano trainer-before

@@ -12,17 +12,18 @@ from typing import Final
 
 import pytest
 
-from tests.apiserver.kueue_crds import install_kueue_crds
-from tests.apiserver.pool_crds import install_pool_crds
+from tests.apiserver.kueue_crds import kueue_crds
+from tests.apiserver.pool_crds import pool_crds
 from tests.kube import real_server
 from tests.kube.real_server import RealServer
 from tests.platform.release_definitions import release_definitions
 from tools.cluster import apiserver, build, helm, kubectl
 from tools.cluster.apiserver import RunningServer
+from tools.cluster.crds import JSON
 from trainer_infra.json_values import JSONObject
 
-NewServer = Callable[[], AbstractContextManager[RunningServer]]
-"""Starts a server, which ends with the context."""
+NewServer = Callable[..., AbstractContextManager[RunningServer]]
+"""Starts a server, which ends with the context; it may be given CRDs that it has besides its own."""
 FIXTURES: Final = frozenset(
     (
         "api_server",
@@ -70,15 +71,19 @@ def api_server() -> Iterator[RunningServer]:
 
 
 @pytest.fixture(scope="session")
-def queue_server(kueue_definitions: Sequence[JSONObject]) -> Iterator[RunningServer]:
+def queue_server(queue_kinds: Sequence[JSON]) -> Iterator[RunningServer]:
     """Another one, which also has the kinds of Kueue, of Volcano's queues and of machine pools.
 
     What is told of a cluster without Kueue is told of `api_server`.
     """
-    with apiserver.running() as found:
-        install_kueue_crds(found.address, kueue_definitions)
-        install_pool_crds(found.address)
+    with apiserver.running(queue_kinds) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def queue_kinds(kueue_definitions: Sequence[JSONObject]) -> Sequence[JSON]:
+    """The CRDs that the second server has besides those of the first."""
+    return (*kueue_crds(kueue_definitions), *pool_crds())
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from tests.cluster_programs import (
     kubectl_program,
     kueue_definitions,
     own_api_server,
+    queue_kinds,
     queue_server,
     restartable_api_server,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "kueue_definitions",
     "own_api_server",
     "pytest_terminal_summary",
+    "queue_kinds",
     "queue_server",
     "restartable_api_server",
 ]

@@ -2,7 +2,6 @@
 
 For test_refused_objects.py. Programs, CRDs and webhook configurations are those of the published Go
 modules; only where a webhook is reached is ours: on loopback, with a certificate made here.
-`python -m tests.apiserver.admission_managers` builds the programs.
 """
 
 import base64
@@ -180,8 +179,3 @@ def _listens(port: int) -> bool:
             return True
     except OSError:
         return False
-
-
-if __name__ == "__main__":
-    for each in (JOBSET, KUEUE):
-        build.built(each.program)

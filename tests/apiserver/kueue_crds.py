@@ -1,12 +1,10 @@
-"""A real API server that serves the kinds of Kueue and Volcano's Queue, without their controllers."""
+"""CRDs of Kueue and of Volcano's Queue for an API server without their controllers."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from tools.cluster import crds
-from tools.cluster.client import Client
-from tools.cluster.crds import Published
-from tools.cluster.kube_apiserver import Address
+from tools.cluster.crds import JSON, Published
 from trainer_infra.json_values import JSONObject
 
 VOLCANO_QUEUE: Final = Published(
@@ -17,14 +15,13 @@ VOLCANO_QUEUE: Final = Published(
 )
 
 
-def install_kueue_crds(address: Address, definitions: Sequence[JSONObject]) -> None:
-    """Serve them, as Kueue's release and Volcano's define them."""
-    kueue = [dict(each) for each in definitions]
-    for each in kueue:
-        # Its controller converts older versions; nothing here asks for one.
-        each["spec"] = {key: value for key, value in each["spec"].items() if key != "conversion"}
-        each["spec"]["versions"] = [
-            one for one in each["spec"]["versions"] if one["name"] == "v1beta2"
-        ]
-    with Client(address) as client:
-        crds.install(client, (*kueue, crds.published(VOLCANO_QUEUE)))
+def kueue_crds(released: Sequence[JSONObject]) -> tuple[JSON, ...]:
+    """The CRDs of Kueue's release, and Volcano's of queues, as a server without their controllers has them."""
+    return (*map(_with_one_version, released), crds.published(VOLCANO_QUEUE))
+
+
+def _with_one_version(definition: JSONObject) -> JSON:
+    """Its controller converts older versions; nothing here asks for one."""
+    spec = {key: value for key, value in definition["spec"].items() if key != "conversion"}
+    spec["versions"] = [each for each in spec["versions"] if each["name"] == "v1beta2"]
+    return {**definition, "spec": spec}

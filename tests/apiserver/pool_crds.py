@@ -1,12 +1,10 @@
-"""A real API server that serves the kinds of Karpenter and Cluster API, without their controllers."""
+"""CRDs of Karpenter and Cluster API for an API server without their controllers."""
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from tools.cluster import crds
-from tools.cluster.client import Client
-from tools.cluster.crds import Published
-from tools.cluster.kube_apiserver import Address
+from tools.cluster.crds import JSON, Published
 
 _CLUSTER_API: Final = partial(Published, "sigs.k8s.io/cluster-api", "v1.11.0")
 FILES: Final = {
@@ -32,18 +30,16 @@ FILES: Final = {
 """By the version of their kinds that the platform writes."""
 
 
-def install_pool_crds(address: Address) -> None:
-    """Serve them, of each only the version that the platform writes."""
-    definitions = tuple(
+def pool_crds() -> tuple[JSON, ...]:
+    """Of each only the version that the platform writes."""
+    return tuple(
         _with_one_version(crds.published(file), version)
         for version, files in FILES.items()
         for file in files
     )
-    with Client(address) as client:
-        crds.install(client, definitions)
 
 
-def _with_one_version(definition: dict[str, Any], version: str) -> dict[str, Any]:
+def _with_one_version(definition: JSON, version: str) -> JSON:
     """Its controller converts the others; nothing here asks for one."""
     spec = {key: value for key, value in definition["spec"].items() if key != "conversion"}
     spec["versions"] = [each for each in spec["versions"] if each["name"] == version]

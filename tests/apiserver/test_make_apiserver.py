@@ -14,6 +14,7 @@ import pytest
 from tools.cluster import build, etcd
 from trainer_infra.errors import NotAvailable
 
+pytestmark = pytest.mark.verify
 ROOT = Path(__file__).resolve().parent.parent.parent
 LONG = 300
 

@@ -10,14 +10,13 @@ from typing import Any
 import pulumi
 import pytest
 
-from tests.apiserver.kueue_crds import install_kueue_crds
 from tests.cluster_programs import NewServer
 from tests.deploy.project import Stack
 from tests.platform.declared_resources import declared_resources
 from tests.platform.queues.program import KUBECONFIG
 from tools.cluster.apiserver import RunningServer
+from tools.cluster.crds import JSON
 from trainer_infra import platform
-from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 
 pytestmark = pytest.mark.usefixtures("kubectl_on_path")
@@ -83,12 +82,10 @@ def make(server: RunningServer, kinds: set[str]) -> None:
 @pytest.fixture(scope="module")
 def workers(
     own_api_server: NewServer,
-    kueue_definitions: Sequence[JSONObject],
+    queue_kinds: Sequence[JSON],
 ) -> Iterator[Mapping[str, RunningServer]]:
     """One that has everything, one without a queue and a runtime."""
-    with own_api_server() as east, own_api_server() as west:
-        install_kueue_crds(east.address, kueue_definitions)
-        install_kueue_crds(west.address, kueue_definitions)
+    with own_api_server(queue_kinds) as east, own_api_server(queue_kinds) as west:
         make(east, {str(each["kind"]) for each in HAS})
         make(west, {"Namespace", "WorkloadPriorityClass", "TrainingRuntime"})
         yield {"east": east, "west": west}

@@ -53,6 +53,3 @@ BUILTIN: Final = Implementation("builtin", ALL | {*Apart})
 LIKE_REFERENCE: Final = Implementation("like-reference", frozenset(Apart), ("--like-reference",))
 """The same with every deviation off."""
 IMPLEMENTATIONS: Final = (UPSTREAM, BUILTIN, LIKE_REFERENCE)
-
-if __name__ == "__main__":
-    build.built(trainer.TRAINER)

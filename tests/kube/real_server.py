@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.kube.relay import Relay
-from tools.cluster import crds, etcd, kube_apiserver
+from tools.cluster import crds, kube_apiserver, prepared_store
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
 
@@ -19,12 +19,13 @@ class RealServer:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.kubeconfig = folder / "kubeconfig"
-        self._etcd, self.etcd_address = etcd.start(folder)
+        definitions = crds.all_definitions()
+        self._etcd, self.etcd_address = prepared_store.start(folder, definitions)
         self._server, self.address = kube_apiserver.start(folder, self.etcd_address)
         self.relay = Relay(_port(self.address))
         self._write_kubeconfig()
         with Client(self.address) as client:
-            crds.install(client, crds.all_definitions())
+            crds.wait_until_served(client, definitions)
 
     def restart(self) -> None:
         """Another server on the same etcd, which remembers no changes."""

@@ -1,12 +1,10 @@
 """The reference's own Go code, built once and run on batches of cases.
 
 `run` is for every test that wants to know what Kubeflow Trainer v2.3.0 does. The program is
-tests/parity/reference/main.go; its binary is kept in the cache folder of tools/setup.py under a
-hash of its sources, so a second run starts at once; `python -m tests.parity.reference` builds it.
+tests/parity/reference/main.go; its binary is kept in the cache folder under a
+hash of its sources, so a second run starts at once.
 """
 
-import fcntl
-import hashlib
 import json
 import os
 import shutil
@@ -19,12 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from tools.cluster import build
+from tools.cluster.build import Program
 
 JSON = dict[str, Any]
 
 SOURCES = Path(__file__).parent / "reference"
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 """When every case happens."""
+PROGRAM = Program("parity", str(SOURCES), ".")
+"""What is built."""
 MODULE = "github.com/kubeflow/trainer/v2"
 NO_GO = (
     "the parity tests run the reference's Go code and found no `go` on PATH; "
@@ -109,21 +110,7 @@ def _outcome(value: JSON) -> Outcome:
 @cache
 def binary() -> Path:
     """The program, built if there is none for these sources."""
-    build.must_be_allowed(MODULE)
-    digest = hashlib.sha256()
-    for name in ("go.mod", "go.sum", "main.go"):
-        digest.update((SOURCES / name).read_bytes())
-    folder = _cache()
-    folder.mkdir(parents=True, exist_ok=True)
-    built = folder / f"parity-{digest.hexdigest()[:12]}"
-    with (folder / "parity.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not built.exists():
-            print("parity: building the reference (once, minutes) ...", flush=True)
-            partial = built.with_suffix(".partial")
-            _go("build", "-ldflags", "-s -w", "-o", str(partial), ".")
-            partial.rename(built)
-    return built
+    return build.built(PROGRAM)
 
 
 @cache
@@ -145,15 +132,3 @@ def _go(*arguments: str) -> str:
     if done.returncode != 0:
         raise RuntimeError(f"`{' '.join(command)}` failed:\n{done.stderr}")
     return done.stdout
-
-
-def _cache() -> Path:
-    base = os.environ.get("TRAINER_INFRA_CACHE")
-    if base:
-        return Path(base).absolute()
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    return (Path(xdg) if xdg else Path.home() / ".cache") / "trainer-infra"
-
-
-if __name__ == "__main__":
-    binary()

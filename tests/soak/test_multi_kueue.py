@@ -16,12 +16,9 @@ from tests.chaos.controller_process import ControllerProcess
 from tests.deploy.project import Stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
-from tests.platform.conftest import kubectl_on_path
 from tests.soak.lone_kueue import LoneCluster, lone_cluster
 from tests.soak.pool import GPU, GPUS, Team, job_set
 from trainer_infra import catalog, names
-
-__all__ = ["kubectl_on_path"]
 
 PROGRAM = """
 import pulumi

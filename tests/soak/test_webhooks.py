@@ -6,12 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.apiserver.test_queue_objects import TAKEN, objects_without_judgement
-from tests.platform.conftest import kubectl_on_path
 from tests.platform.queues.mistakes import MISTAKES
 from tools.cluster import kubectl
 from trainer_infra.errors import NotAvailable
-
-__all__ = ["kubectl_on_path"]
 
 
 @pytest.mark.usefixtures("kubectl_on_path")

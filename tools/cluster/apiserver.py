@@ -4,18 +4,17 @@
 it judges objects as a cluster does. The other components of a cluster get a file each beside this.
 """
 
-import argparse
 import json
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.cluster import crds, etcd, kube_apiserver
+from tools.cluster import crds, kube_apiserver, prepared_store
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
 from trainer_infra.errors import TrainerInfraError
@@ -35,10 +34,13 @@ class RunningServer(NamedTuple):
 
 
 @contextmanager
-def running() -> Iterator[RunningServer]:
+def running(more: Sequence[crds.JSON] = ()) -> Iterator[RunningServer]:
     """A server with our CRDs, JobSet's and the PodGroups'.
 
     Both processes end, and all files go, when the context ends or this process dies.
+
+    Args:
+        more: CRDs besides those.
 
     Raises:
         NotAvailable: A part cannot be built or does not come up.
@@ -46,12 +48,13 @@ def running() -> Iterator[RunningServer]:
     with ExitStack() as ending:
         folder = Path(tempfile.mkdtemp(prefix="trainer-infra-apiserver-"))
         ending.callback(shutil.rmtree, folder, ignore_errors=True)
-        store, place = etcd.start(folder)
+        definitions = (*crds.all_definitions(), *more)
+        store, place = prepared_store.start(folder, definitions)
         ending.callback(store.kill)
         server, address = kube_apiserver.start(folder, place)
         ending.callback(server.kill)
         with Client(address) as client:
-            crds.install(client, crds.all_definitions())
+            crds.wait_until_served(client, definitions)
         yield RunningServer(address, _kubeconfig(folder, address))
 
 
@@ -81,17 +84,10 @@ def _kubeconfig(folder: Path, address: Address) -> Path:
 
 
 def main() -> int:
-    """Run a server until Ctrl-C, or only build it; the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", action="store_true", help="build what is missing, run nothing")
-    only_build = parser.parse_args().build
+    """Run a server until Ctrl-C; the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        etcd.program()
-        kube_apiserver.program()
-        if only_build:
-            return 0
         with running() as (address, kubeconfig):
             print(f"API server on {address.url}; Ctrl-C ends it\nexport KUBECONFIG={kubeconfig}")
             sys.stdout.flush()

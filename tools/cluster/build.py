@@ -10,9 +10,10 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -46,7 +47,7 @@ class Program:
     name: str
     """File name of the program."""
     wrapper: str
-    """Folder under go/ whose go.mod names the module."""
+    """Folder under go/ whose go.mod names the module, or an absolute path with a program of ours."""
     package: str
     """Import path of its main package."""
     ldflags: str = "-s -w"
@@ -70,6 +71,11 @@ def found(program: Program) -> str:
     return shutil.which(program.name) or str(built(program))
 
 
+def not_on_path(programs: Sequence[Program]) -> list[Program]:
+    """Those that have to be built."""
+    return [each for each in programs if shutil.which(each.name) is None]
+
+
 def must_be_allowed(what: str) -> None:
     """Return where Go may fetch and build.
 
@@ -91,58 +97,100 @@ def built(program: Program) -> Path:
     Raises:
         NotAvailable: There is no Go here, it may not be used, or the build failed; the message ends with its output.
     """
-    must_be_allowed(program.name)
-    file = cache() / _key(program) / program.name
-    if file.exists():
-        return file
+    build_all((program,))
+    return _file(program)
+
+
+def build_all(programs: Sequence[Program]) -> None:
+    """Build those that are missing, in one pass: those of one module by one command.
+
+    The compiler uses all cores, so a second pass beside it waits for it.
+
+    Raises:
+        NotAvailable: There is no Go here, it may not be used, or a build failed.
+    """
+    for each in programs:
+        must_be_allowed(each.name)
+    if all(map(_is_built, programs)):
+        return
     with alone("build"):
-        if not file.exists():
-            _build(program, file)
-    return file
+        missing = [each for each in dict.fromkeys(programs) if not _is_built(each)]
+        done = 0
+        for together in _commands(missing):
+            done += len(together)
+            _build(together, f"{done} of {len(missing)}")
+
+
+def _file(program: Program) -> Path:
+    return cache() / _key(program) / program.name
+
+
+def _is_built(program: Program) -> bool:
+    return _file(program).exists()
+
+
+def _commands(programs: Sequence[Program]) -> list[list[Program]]:
+    """The programs by what one command can build."""
+    found: dict[tuple[str, str], list[Program]] = {}
+    for each in programs:
+        found.setdefault((each.wrapper, each.ldflags), []).append(each)
+    return list(found.values())
 
 
 @contextmanager
 def alone(what: str) -> Iterator[None]:
-    """Hold the lock that makes a second process wait for what this one puts into the cache."""
+    """Hold the lock that makes a second process wait for what this one puts into the cache; it says so."""
     with (cache() / f"{what}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"cluster: waiting for another process ({what}) ...", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _key(program: Program) -> str:
     """Hash of all that decides what is built."""
     digest = hashlib.sha256(f"{program.package} {program.ldflags}".encode())
-    for name in ("go.mod", "go.sum"):
-        digest.update((WRAPPERS / program.wrapper / name).read_bytes())
+    for name in ("go.mod", "go.sum", "main.go"):
+        file = WRAPPERS / program.wrapper / name
+        digest.update(file.read_bytes() if file.exists() else b"")
     return digest.hexdigest()[:12]
 
 
-def _build(program: Program, file: Path) -> None:
+def _build(programs: Sequence[Program], place: str) -> None:
+    """Build programs of one module that have the same flags."""
+    names, first = ", ".join(each.name for each in programs), programs[0]
     if shutil.which("go") is None:
         raise NotAvailable(
-            f"a test cluster needs {program.name} and found neither it nor `go` on PATH; "
+            f"a test cluster needs {names} and found neither it nor `go` on PATH; "
             "install Go, so that it can be built from published modules"
         )
-    file.parent.mkdir(exist_ok=True)
-    partial, log = file.with_suffix(".partial"), file.with_suffix(".log")
-    print(f"cluster: building {program.name} from Go modules (once, minutes) ...", flush=True)
-    command = ["go", "build", "-ldflags", program.ldflags, "-o", str(partial), program.package]
+    print(f"cluster: building {names} from Go modules ({place}; once, minutes) ...", flush=True)
     started = time.monotonic()
-    with log.open("w") as output:
+    with ExitStack() as ending:
+        made = Path(ending.enter_context(tempfile.TemporaryDirectory(dir=cache())))
+        log = _file(first).with_suffix(".log")
+        log.parent.mkdir(exist_ok=True)
+        targets = [each.package for each in programs]
+        # A module's version at the end of its path is not the program's name.
+        output = f"{made}/" if len(programs) > 1 else str(made / first.name)
         running = subprocess.Popen(
-            command,
-            cwd=WRAPPERS / program.wrapper,
+            ["go", "build", "-ldflags", first.ldflags, "-o", output, *targets],
+            cwd=WRAPPERS / first.wrapper,
             env=os.environ | GO_ENVIRONMENT,
-            stdout=output,
+            stdout=ending.enter_context(log.open("w")),
             stderr=subprocess.STDOUT,
         )
         code = _watched(running, started)
-    if code != 0:
-        last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-20:])
-        raise NotAvailable(f"building {program.name} failed (exit code {code}, log {log}):\n{last}")
-    partial.rename(file)
+        if code != 0:
+            last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-20:])
+            raise NotAvailable(f"building {names} failed (exit code {code}, log {log}):\n{last}")
+        for each in programs:
+            _file(each).parent.mkdir(exist_ok=True)
+            (made / each.name).rename(_file(each))
     took = time.monotonic() - started
-    print(f"cluster: ... {program.name} is built after {took:.0f} s", flush=True)
+    print(f"cluster: ... {names} built after {took:.0f} s", flush=True)
 
 
 def _watched(running: "subprocess.Popen[bytes]", started: float) -> int:

@@ -64,13 +64,9 @@ def build_all() -> None:
     Raises:
         NotAvailable: A program cannot be built here.
     """
-    etcd.program()
-    kubectl.program()
-    for name in ORDER:
-        if name.startswith("kube"):
-            build.built(kubernetes.program(name))
-    for program in (coredns.COREDNS, jobset.JOBSET, storage.PROVISIONER):
-        build.built(program)
+    programs = [kubernetes.program(each) for each in ORDER if each.startswith("kube")]
+    programs += [coredns.COREDNS, jobset.JOBSET, storage.PROVISIONER]
+    build.build_all([*programs, *build.not_on_path((etcd.ETCD, kubectl.KUBECTL))])
 
 
 def start(name: str) -> None:

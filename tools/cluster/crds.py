@@ -6,6 +6,7 @@ published Go modules, each file known by its hash and kept in the cache folder.
 
 import hashlib
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -131,8 +132,8 @@ def _downloaded(file: Published) -> bytes:
     return content
 
 
-def install(client: Client, definitions: tuple[JSON, ...]) -> None:
-    """Create CRDs and wait until their objects can be listed and discovery names them.
+def install(client: Client, definitions: Sequence[JSON]) -> None:
+    """Create CRDs and wait until they are served.
 
     Raises:
         NotAvailable: The server refuses one, or does not serve it.
@@ -141,6 +142,15 @@ def install(client: Client, definitions: tuple[JSON, ...]) -> None:
         answer = client.create(COLLECTION, each)
         if answer.message:
             raise NotAvailable(f"the API server refuses a CRD: {answer.message}")
+    wait_until_served(client, definitions)
+
+
+def wait_until_served(client: Client, definitions: Sequence[JSON]) -> None:
+    """Return when objects of CRDs that are there can be listed, and discovery names them.
+
+    Raises:
+        NotAvailable: The server does not serve one.
+    """
     for each in definitions:
         path = collection(each)
         if not wait_until(partial(_serves, client, path), _SERVED_WITHIN):

@@ -15,6 +15,9 @@ from tools.cluster.process import Process
 ETCD: Final = Program("etcd", "etcd", "go.etcd.io/etcd/server/v3")
 """What is built where no etcd is on PATH."""
 
+DATA: Final = "etcd"
+"""Folder of its data, in the working directory."""
+
 _SOCKET: Final = "etcd.sock:0"
 """A file in the working directory; etcd 3.4 wants every address to look like `host:port`."""
 
@@ -38,7 +41,8 @@ def start(folder: Path) -> tuple[Process, str]:
         NotAvailable: It cannot be built or does not come up.
     """
     socket = folder / _SOCKET
-    process = Process(_command(folder), folder)
+    # What a test or a person tries is lost with the machine in any case.
+    process = Process([*_command(folder), "--unsafe-no-fsync"], folder)
     process.wait_until_ready(socket.exists)
     return process, f"unix://{socket}"
 
@@ -53,7 +57,7 @@ def component() -> tuple[Component, str]:
 def _command(folder: Path) -> list[str]:
     """Run in that folder, where the socket file then stands."""
     flags = {
-        "data-dir": str(folder / "etcd"),
+        "data-dir": str(folder / DATA),
         "listen-client-urls": f"unix://{_SOCKET}",
         "advertise-client-urls": _UNUSED,
         "listen-peer-urls": "http://127.0.0.1:0",

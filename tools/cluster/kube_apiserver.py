@@ -9,7 +9,7 @@ cluster, which lives on in the cluster's network and is reached through forwarde
 
 import secrets
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,6 +35,9 @@ _NAMES: Final = (
     "kubernetes.default.svc.cluster.local",
 )
 """What the cluster's server is called from outside, on the node and in pods."""
+
+_FEW_COLLECTIONS: Final = {"GOGC": "400"}
+"""Of garbage: a start makes much, and takes a third less of the processor's time for half more memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +101,15 @@ def service_accounts() -> Path:
     return file
 
 
-def start(folder: Path, etcd: str) -> tuple[Process, Address]:
+def start(
+    folder: Path, etcd: str, more: Mapping[str, str] | None = None
+) -> tuple[Process, Address]:
     """Start the server with its files in a folder and wait until it serves.
 
     Args:
         folder: a folder of our own.
         etcd: address of etcd for clients.
+        more: flags besides those that it always has.
 
     Raises:
         NotAvailable: It cannot be built or does not come up.
@@ -124,8 +130,9 @@ def start(folder: Path, etcd: str) -> tuple[Process, Address]:
             "secure-port": str(port),
             "cert-dir": str(folder / "certificates"),
             "endpoint-reconciler-type": "none",
+            **(more or {}),
         }
-        process = Process([program(), *_arguments(flags)], folder)
+        process = Process([program(), *_arguments(flags)], folder, _FEW_COLLECTIONS)
         process.wait_until_ready(lambda: serves(address))
     return process, address
 

@@ -7,10 +7,13 @@ import json
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tools.cluster import build, kubernetes
 from trainer_infra.errors import NotAvailable
+
+KUBECTL: Final = kubernetes.program("kubectl")
+"""What is built where no kubectl is on PATH."""
 
 
 def program() -> str:
@@ -19,7 +22,7 @@ def program() -> str:
     Raises:
         NotAvailable: There is none and it cannot be built.
     """
-    return build.found(kubernetes.program("kubectl"))
+    return build.found(KUBECTL)
 
 
 def run(*arguments: str, given: str = "") -> str:

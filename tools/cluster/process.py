@@ -8,7 +8,7 @@ import ctypes
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,9 @@ READY_WITHIN: Final = 600.0
 class Process:
     """A started program; call it from the main thread, whose end the kernel watches."""
 
-    def __init__(self, command: Sequence[str], folder: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], folder: Path, env: Mapping[str, str] | None = None
+    ) -> None:
         self.name: Final = Path(command[0]).name
         self.log: Final = folder / f"{self.name}.log"
         parent = os.getpid()
@@ -34,6 +36,7 @@ class Process:
             self._running = subprocess.Popen(
                 command,
                 cwd=folder,
+                env=os.environ | (env or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
