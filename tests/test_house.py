@@ -209,6 +209,13 @@ def test_a_file_with_tests_of_make_soak_has_one_in_ci() -> None:
     assert [path for path, count in kept.items() if left_out[path] and not count] == []
 
 
+def test_a_test_is_named_by_what_it_shows() -> None:
+    """A word alone is a topic; a sentence has at least two."""
+    named = re.compile(r"^def (test_[a-z0-9]+)\(", re.MULTILINE)
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    assert [(str(path), name) for path in files for name in named.findall(text_of(path))] == []
+
+
 def test_every_module_says_what_it_is() -> None:
     assert package_names().without_docstring == []
 

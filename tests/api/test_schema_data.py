@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,13 @@ FILES = (
     *(f"trainer-{each}.json" for each in schemas.OLDER),
     *("kueue.json", "kueue_workload.json"),
 )
-READ = [json.loads((FOLDER / each).read_text(encoding="utf-8")) for each in FILES]
-TRAINER, KUEUE = READ[:-2], READ[-2:]
+TRAINER, KUEUE = FILES[:-2], FILES[-2:]
+
+
+@cache
+def read(name: str) -> JSON:
+    made: JSON = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+    return made
 
 
 def inside(value: Any) -> Iterator[JSON]:
@@ -36,8 +42,8 @@ def inside(value: Any) -> Iterator[JSON]:
             yield from inside(item)
 
 
-def rules_in(*files: JSON) -> set[str]:
-    found = (each.get("rule") for file in files for each in inside(file))
+def rules_in(*names: str) -> set[str]:
+    found = (each.get("rule") for name in names for each in inside(read(name)))
     return {each for each in found if isinstance(each, str) and "oldSelf" not in each}
 
 
@@ -53,14 +59,15 @@ def test_every_rule_of_kueue_that_judges_one_object_is_known_or_said_by_a_policy
     assert {*said.values()} <= {each.id for each in RULES}
 
 
-@pytest.mark.parametrize("file", READ, ids=FILES)
-def test_every_reference_is_to_a_schema_that_is_there(file: JSON) -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_every_reference_is_to_a_schema_that_is_there(name: str) -> None:
+    file = read(name)
     references = {each["$ref"] for each in inside(file) if "$ref" in each}
     assert references == set(file["shared"])
 
 
 def test_every_kind_and_version_of_kueue_has_a_schema() -> None:
-    places = {place for file in KUEUE for place in file["kinds"]}
+    places = {place for name in KUEUE for place in read(name)["kinds"]}
     versions = {each.rpartition("/")[2] for each in names.KUEUE_VERSIONS}
     assert places == {f"{version}/{kind}" for version in versions for kind in names.KUEUE_KINDS}
 

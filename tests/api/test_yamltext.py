@@ -49,9 +49,9 @@ def test_every_reader_reads_back_what_was_written(objects: list[JSON]) -> None:
     assert list(yaml.load_all(text, yaml.CSafeLoader)) == objects
 
 
-@pytest.mark.parametrize("trap", TRAPS)
-def test_a_trap_of_yaml_1_1_is_quoted_as_value_and_as_key(trap: str) -> None:
-    assert yamltext.dump_yaml([{trap: [trap]}]) == f'"{trap}":\n- "{trap}"\n'
+def test_a_trap_of_yaml_1_1_is_quoted_as_value_and_as_key() -> None:
+    written = {trap: yamltext.dump_yaml([{trap: [trap]}]) for trap in TRAPS}
+    assert written == {trap: f'"{trap}":\n- "{trap}"\n' for trap in TRAPS}
 
 
 def test_what_is_no_trap_is_not_quoted() -> None:
@@ -97,6 +97,5 @@ def test_what_is_no_json_is_refused() -> None:
         yamltext.dump_yaml([{"a": {1, 2}}])
 
 
-@pytest.mark.parametrize("trap", TRAPS)
-def test_whatever_either_reader_takes_for_no_string_is_known_as_ambiguous(trap: str) -> None:
-    assert yaml_scalar.is_ambiguous(trap)
+def test_whatever_either_reader_takes_for_no_string_is_known_as_ambiguous() -> None:
+    assert [trap for trap in TRAPS if not yaml_scalar.is_ambiguous(trap)] == []

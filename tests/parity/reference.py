@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.parity import kept_answers
 from tools.cluster import build
 from tools.cluster.build import Program
 
@@ -81,16 +82,22 @@ class Outcome:
 
 
 def run(cases: Sequence[Case], repeat: int = 1) -> list[list[Outcome]]:
-    """What the reference makes of each case, in one process.
+    """What the reference makes of each case, in one process; what it made of them before is kept.
 
     The reference calls its plugins in random order, so a case may have several outcomes:
     `repeat` is how often each is run, and equal outcomes are given once.
     """
     lines = "".join(json.dumps({**case.to_wire(), "repeat": repeat}) + "\n" for case in cases)
+    folder = binary().with_name(f"{binary().name}-answers")
+    printed = kept_answers.kept_answer(folder, lines, lambda: _printed(lines))
+    return [[_outcome(each) for each in json.loads(line)] for line in printed.splitlines()]
+
+
+def _printed(lines: str) -> str:
     done = subprocess.run([binary()], input=lines, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"the reference program failed: {done.stderr}")
-    return [[_outcome(each) for each in json.loads(line)] for line in done.stdout.splitlines()]
+    return done.stdout
 
 
 def _outcome(value: JSON) -> Outcome:

@@ -70,5 +70,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
-def test_undefined(text: str, expected: dict[str, int]) -> None:
+def test_a_name_that_nothing_defines_is_found_with_its_line(
+    text: str, expected: dict[str, int]
+) -> None:
     assert function.undefined_names(text) == expected

@@ -41,11 +41,11 @@ def folders(**container: Any) -> list[str]:
         (["--verbose", "--data", "/a"], []),
     ],
 )
-def test_arguments(arguments: list[str], expected: list[str]) -> None:
+def test_an_argument_may_name_the_folder(arguments: list[str], expected: list[str]) -> None:
     assert folders(args=arguments) == expected
 
 
-def test_variables() -> None:
+def test_a_variable_may_name_the_folder() -> None:
     env = [{"name": "OUTPUT_DIR", "value": "s3://a"}, {"name": "HOME", "value": "/b"}]
     assert folders(env=env) == ["s3://a"]
 

@@ -80,7 +80,7 @@ def test_affinity_selects_pools(terms: list[list[dict[str, Any]]], *, fits: bool
         ([{"key": UNKNOWN}], True),
     ],
 )
-def test_tolerations(tolerations: Any, *, tolerated: bool) -> None:
+def test_a_toleration_of_the_taint_opens_a_pool(tolerations: Any, *, tolerated: bool) -> None:
     pool = LARGE.model_copy(update={"taints": (TAINT,)})
     found = findings(TAINTS, (pool,), tolerations=tolerations)
     assert [each[-50:] for each in found] == (
