@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from textwrap import dedent
 from typing import Any
 
 import psutil
+
+from tests.cli.command import Command
 
 HEAD = """
 import pulumi
@@ -124,19 +125,9 @@ class Stack:
 
     def trainer(self, *arguments: str, ok: bool = True) -> str:
         """Run the `trainer-infra` command in the project."""
-        command = [str(Path(sys.executable).parent / "trainer-infra"), *arguments]
-        done = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=dict(self.env),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        assert (done.returncode == 0) == ok, done.stdout
-        return done.stdout
+        done = Command(self.folder, self.env)(*arguments)
+        assert (done.code == 0) == ok, done.out + done.err
+        return done.out + done.err
 
     def runs(self) -> list[dict[str, Any]]:
         """Every run of this machine's state folder, as the command line sees it."""

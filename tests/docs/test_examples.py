@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.command import PROGRAM as TRAINER_INFRA
+from tests.cli.command import Command
+from tests.conftest import pulumi_environment
 from tests.deploy.project import Stack, until
 from tests.docs import commands, page
 from tests.docs.page import PROGRAM, SHELL, Block
@@ -34,17 +35,27 @@ FIRST = {each.page: each for each in reversed(PROGRAMS)}
 SHOWN = page.of_language(*SHELL)
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what `trainer-infra init` makes and the backend of its stack, to be copied."""
+    folder = tmp_path_factory.mktemp("begun")
+    assert Command(folder, pulumi_environment(folder))("init", "project").code == 0
+    return folder
+
+
 @pytest.fixture
-def project(tmp_path: Path, pulumi_env: dict[str, str]) -> Stack:
+def project(tmp_path: Path, pulumi_env: dict[str, str], begun: Path) -> Stack:
     """What `trainer-infra init` makes; no kubeconfig is there."""
-    folder = tmp_path / "project"
+    for each in ("project", "backend"):
+        shutil.copytree(begun / each, tmp_path / each, symlinks=True, dirs_exist_ok=True)
     home = tmp_path / "reader"
     home.mkdir()
     cache = Path.home() / ".cache" / "trainer-infra"
-    env = {"TRAINER_INFRA_CACHE": str(cache), **pulumi_env, "HOME": str(home)}
+    # `init` selects its stack in a folder of Pulumi's own, which is not copied.
+    own = {"HOME": str(home), "PULUMI_STACK": "dev"}
+    env = {"TRAINER_INFRA_CACHE": str(cache), **pulumi_env, **own}
     env.pop("KUBECONFIG", None)
-    subprocess.run([TRAINER_INFRA, "init", folder], env=env, check=True, capture_output=True)
-    return Stack(folder, env, "dev")
+    return Stack(tmp_path / "project", env, "dev")
 
 
 def prepare(project: Stack, block: Block) -> None:
@@ -132,31 +143,19 @@ def test_a_unit_test_passes(project: Stack, block: Block) -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
-def needs_files_of_its_page(block: Block) -> bool:
-    files = {each.file for each in (*page.before(block), block) if each.file.endswith(".py")}
-    return files != {PROGRAM}
-
-
-def test_the_types_of_programs_that_stand_alone_are_right(tmp_path: Path) -> None:
-    """All at once: the checker takes seconds to start."""
-    alone = [each for each in PYTHON if not needs_files_of_its_page(each)]
-    files = [f"{each.page.stem.replace('-', '_')}_{each.line}.py" for each in alone]
-    for file, block in zip(files, alone, strict=True):
-        (tmp_path / file).write_text(block.text)
+def test_the_types_of_all_programs_are_right(tmp_path: Path) -> None:
+    """All at once: the checker takes seconds to start. What others import has the name by which they do."""
     shutil.copy(init.STARTER / "train.py", tmp_path)
-    assert len(files) > 30
+    for block in PYTHON:
+        own = f"{block.page.stem.replace('-', '_')}_{block.line}.py"
+        file = tmp_path / (own if block.file.endswith(PROGRAM) else Path(block.file).name)
+        assert not file.exists(), f"{block}: another program has a file of this name"
+        # Pulumi's decorator of unit tests has no types.
+        options = "# mypy: allow-untyped-decorators\n" if is_unit_test(block) else ""
+        file.write_text(block.text + options)
+    files = sorted(each.name for each in tmp_path.iterdir())
+    assert len(files) > 40
     assert type_errors(tmp_path, *files) == ""
-
-
-@pytest.mark.parametrize("block", [*filter(needs_files_of_its_page, PYTHON)], ids=str)
-def test_its_types_are_right(block: Block, tmp_path: Path) -> None:
-    for each in (*(one for one in page.before(block) if one.file), block):
-        write(tmp_path, each)
-    file = tmp_path / block.file
-    shutil.copy(init.STARTER / "train.py", file.parent)
-    # Pulumi's decorator of unit tests has no types.
-    decorators = ["--allow-untyped-decorators"] if is_unit_test(block) else []
-    assert type_errors(file.parent, *decorators, file.name) == ""
 
 
 @pytest.mark.parametrize("block", [each for each in SHOWN if list(commands.of(each.text))], ids=str)
