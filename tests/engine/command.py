@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tests.engine import program, state, values
 from tests.engine.backend import StackFiles
@@ -16,7 +16,19 @@ from tests.engine.provider_host import ProviderHost
 from tests.engine.screen import Screen
 from tests.engine.state import Snapshot
 
-PENDING = "Attempting to deploy or update resources with {} pending operations from previous deployment.\n{}"
+PENDING: Final = """\
+Attempting to deploy or update resources with {} pending operations from previous deployment.
+{}
+These resources are in an unknown state because the Pulumi CLI was interrupted while waiting for \
+changes to these resources to complete. You should confirm whether or not the operations listed \
+completed successfully by checking the state of the appropriate provider. For example, if you are \
+using AWS, you can confirm using the AWS Console.
+
+Once you have confirmed the status of the interrupted operations, you can repair your stack using \
+`pulumi refresh` which will refresh the state from the provider you are using and clear the pending \
+operations if there are any.
+
+Note that `pulumi refresh` will need to be run interactively to clear pending CREATE operations."""
 
 
 def main() -> int:
@@ -101,15 +113,19 @@ def _operation(stack: StackFiles, words: argparse.Namespace) -> int:
     sys.path.insert(0, str(stack.program.resolve()))
     screen = Screen(preview=preview)
     snapshot = Snapshot(stack.state, writes=not preview)
-    deployment = Deployment(snapshot, ProviderHost(config, screen), screen, options)
+    deployment = Deployment(
+        snapshot, ProviderHost(config, screen, preview=preview), screen, options
+    )
     if words.command == "refresh":
         deployment.refresh()
     elif words.command == "destroy":
-        deployment.delete(each for each in snapshot.before if options.includes(each.urn))
+        deployment.delete(snapshot.before)
     else:
         _warn(snapshot, screen, preview=preview)
         monitor = Monitor(deployment, stack, config)
         code = program.run(stack, config, monitor, screen, preview=preview)
+        if code not in (0, program.SAID) and not deployment.failed:
+            screen.error(f"an unhandled error occurred: the program ended with exit code {code}")
         deployment.finish(ended_well=code == 0)
     screen.summary()
     return _ended(words, screen, deployment)
@@ -117,18 +133,19 @@ def _operation(stack: StackFiles, words: argparse.Namespace) -> int:
 
 def _warn(snapshot: Snapshot, screen: Screen, *, preview: bool) -> None:
     """Name the operations whose end nobody has seen."""
-    if snapshot.pending and not preview:
+    if snapshot.unfinished and not preview:
         listed = (
             f"  * {each['resource']['urn']}, interrupted while {each['type']}"
-            for each in snapshot.pending
+            for each in snapshot.unfinished
         )
-        screen.warn(PENDING.format(len(snapshot.pending), "\n".join(listed)))
+        screen.warn(PENDING.format(len(snapshot.unfinished), "\n".join(listed)))
 
 
 def _ended(words: argparse.Namespace, screen: Screen, deployment: Deployment) -> int:
     operation = {"up": "update"}.get(words.command, words.command)
+    if deployment.broken:
+        screen.error(f"{operation if words.command == 'preview' else 'update'} failed")
     if deployment.failed:
-        screen.error(f"{operation} failed")
         return 1
     if words.expect_no_changes and screen.changes:
         screen.error(f"no changes were expected for {operation} but changes were proposed")

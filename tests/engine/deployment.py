@@ -1,7 +1,7 @@
 """One operation on a stack: steps are planned one after the other, and done side by side."""
 
 import copy
-import dataclasses
+import itertools
 import threading
 import uuid
 from collections.abc import Callable, Iterable
@@ -44,8 +44,11 @@ class Deployment:
         self._planning = threading.Lock()
         self._made: dict[str, Resource] = {}
         self._unmade: set[str] = set()
-        self._stack_outputs: Properties = {}
+        self._stack_outputs: Properties | None = None
         self.failed = False
+        """Whether anything has failed."""
+        self.broken = False
+        """Whether that was a step, and not what comes before it."""
 
     def register(
         self, request: RegisterResourceRequest, new: Resource
@@ -58,10 +61,10 @@ class Deployment:
         with self._planning:
             if self.failed and not self._options.goes_on:
                 raise Stopped
-            if new.needs & self._unmade:
-                self._unmade.add(new.urn)
-                return new, Result.SKIP
             step = self._planned(request, new)
+        if new.needs & self._unmade:
+            self._unmade.add(new.urn)
+            return new, Result.FAIL
         try:
             self._do(step)
         except ProviderFailed as error:
@@ -98,22 +101,24 @@ class Deployment:
         """
         self.failed |= not ended_well
         if not self.failed:
-            seen, options = self._planner.registered, self._options
-            self.delete(
-                each
-                for each in self._snapshot.resources
-                if (each.delete or each.urn not in seen) and options.includes(each.urn)
-            )
+            seen = self._planner.registered
+            left = (each.delete or each.urn not in seen for each in self._snapshot.resources)
+            self.delete(itertools.compress(self._snapshot.resources, left))
         root = next((each for each in self._made.values() if each.is_stack), None)
-        if root is not None:
+        if root is not None and self._stack_outputs is not None:
             before = next((each.outputs for each in self._snapshot.before if each.is_stack), None)
             root.outputs = (root.outputs if self.failed else {}) | self._stack_outputs
             self._screen.outputs(root, before)
             self._snapshot.end(None)
 
     def delete(self, doomed: Iterable[Resource]) -> None:
-        """Delete resources, each after all that need it."""
+        """Delete resources, each after all that need it; but those that the command is not about."""
         left = list(doomed)
+        for each in left:
+            if not self._options.includes(each.urn):
+                self._screen.step(SAME, each, each)
+                self._screen.count(SAME, each)
+        left = [each for each in left if self._options.includes(each.urn)]
         while left:
             needed = set().union(*(each.needs for each in left))
             last = [each for each in left if each.urn not in needed] or left
@@ -133,15 +138,18 @@ class Deployment:
             each.dependencies = [urn for urn in each.dependencies if urn in there]
             dependencies = each.property_dependencies.items()
             each.property_dependencies = {
-                key: [urn for urn in urns if urn in there] for key, urns in dependencies
+                key: kept for key, urns in dependencies if (kept := [e for e in urns if e in there])
             }
         self._snapshot.rebuild(left)
+        for each in left:
+            if each.is_stack:
+                self._screen.outputs(each, each.outputs)
 
     def _planned(self, request: RegisterResourceRequest, new: Resource) -> Step:
         try:
             return self._planner.step(request, new)
         except (ProviderFailed, Refused) as error:
-            self._fail(str(error))
+            self._fail(str(error), planning=True)
             # Nothing goes on after what cannot be planned, whatever the command was told.
             self._options = Options(preview=self._options.preview)
             raise Stopped from None
@@ -154,15 +162,21 @@ class Deployment:
             self._delete_first(each)
         old, new = step.old, step.new
         # What is made first is shown as it has become.
-        late = step.kind == REPLACE and not step.first
+        gone = step.kind == REPLACE and old is not None and old.pending_replacement
+        late = step.kind == REPLACE and not gone
         if not late:
             self._screen.step(step.kind, old, new, step.found)
+        if gone and old is not None:
+            self._screen.gone(old)
+            self._screen.count(step.kind, new)
         made = self._make(step)
         if late:
             self._screen.step(step.kind, old, new, step.found)
         if made.failure:
-            raise ProviderFailed(made.failure)
-        if not self._options.preview:
+            raise ProviderFailed(f"1 error occurred:\n\t* {made.failure}\n\n")
+        if not gone:
+            self._screen.count(step.kind, new)
+        if not (old and old.init_errors):
             self._screen.outputs(new, old.outputs if old else None)
 
     def _make(self, step: Step) -> Made:
@@ -178,6 +192,8 @@ class Deployment:
             raise
         new.id, new.outputs = made.id, made.outputs
         new.init_errors = [made.failure] * bool(made.failure)
+        if made.failure and updates and old is not None:
+            new.inputs = old.inputs
         _keep_secrets(new)
         stays = step.kind == REPLACE and old is not None and not old.pending_replacement
         if stays and old is not None:
@@ -194,8 +210,8 @@ class Deployment:
     def _take_over(self, step: Step) -> None:
         """Do a step for which no provider is asked."""
         old, new = step.old, step.new
-        if not step.skipped:
-            self._screen.step(step.kind, old, new)
+        self._screen.step(step.kind, old, new)
+        self._screen.count(step.kind, new)
         if step.kind == SAME and old is not None:
             new.id, new.outputs = old.id, old.outputs
             _keep_secrets(new)
@@ -213,7 +229,6 @@ class Deployment:
                 self._take_away(old)
             finally:
                 self._snapshot.end(noted)
-            self._screen.outputs(dataclasses.replace(old, inputs={}, outputs={}), old.outputs)
         old.pending_replacement = True
         self._snapshot.end(None)
 
@@ -234,8 +249,9 @@ class Deployment:
             self._fail(str(error))
             return False
         self._snapshot.end(noted, gone=old)
-        if not self._options.preview and not old.delete:
-            self._screen.outputs(dataclasses.replace(old, inputs={}, outputs={}), old.outputs)
+        if not old.delete and not old.pending_replacement:
+            self._screen.count(DELETE, old)
+            self._screen.gone(old)
         return True
 
     def _take_away(self, old: Resource) -> None:
@@ -245,13 +261,17 @@ class Deployment:
     def _looked_at(self, old: Resource) -> Resource | None:
         """A resource as its provider finds it; None where it is gone."""
         new = copy.copy(old)
-        if not old.custom or old.is_provider or old.external or not self._options.includes(old.urn):
+        if not self._options.includes(old.urn):
+            return new
+        if not old.custom or old.is_provider or old.external:
             self._screen.step(SAME, old, new)
+            self._screen.count(SAME, new)
             return new
         try:
             new.id, new.inputs, new.outputs = self._host.read(old)
             if not new.id:
                 self._screen.step(DELETE, old, None)
+                self._screen.count(DELETE, old)
                 return None
             self._host.diff(new, old.inputs, old.ignore_changes)
         except ProviderFailed as error:
@@ -262,12 +282,14 @@ class Deployment:
         same = (old.inputs, old.outputs) == (new.inputs, new.outputs)
         found = differences.between(old.outputs, new.outputs)
         self._screen.step(SAME if same else UPDATE, old, new, found)
+        self._screen.count(SAME if same else UPDATE, new)
         return new
 
-    def _fail(self, message: str) -> None:
+    def _fail(self, message: str, *, planning: bool = False) -> None:
         self.failed = True
+        self.broken |= not planning
+        self._screen.failures += not planning
         if message:
-            self._screen.failed()
             self._screen.error(message)
 
 

@@ -1,6 +1,7 @@
 """What a program talks to in the place of the engine: its calls, in this process."""
 # ruff: noqa: N802  the methods have the names of the protocol's
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -54,6 +55,7 @@ class Monitor:
         self._stack = stack
         self._config = config
         self._providers: dict[str, str] = {}
+        self._lock = threading.Lock()
 
     def GetDeploymentInfo(self, _request: empty_pb2.Empty) -> resource_pb2.DeploymentInfo:
         """What there is to ask for."""
@@ -110,15 +112,16 @@ class Monitor:
 
     def _default_provider(self, package: str) -> str:
         """The provider of resources that name none, registered for the first of them."""
-        if package not in self._providers:
-            type_ = f"pulumi:providers:{package}"
-            request = resource_pb2.RegisterResourceRequest(
-                type=type_, name="default", custom=True, object=values.to_wire(self._config)
-            )
-            new = from_request(request, urn_of(self._stack.place, "", type_, "default"))
-            done, _ = self._deployment.register(request, new)
-            self._providers[package] = f"{done.urn}::{done.id}"
-        return self._providers[package]
+        with self._lock:
+            if package not in self._providers:
+                type_ = f"pulumi:providers:{package}"
+                request = resource_pb2.RegisterResourceRequest(
+                    type=type_, name="default", custom=True, object=values.to_wire(self._config)
+                )
+                new = from_request(request, urn_of(self._stack.place, "", type_, "default"))
+                done, _ = self._deployment.register(request, new)
+                self._providers[package] = f"{done.urn}::{done.id}"
+            return self._providers[package]
 
 
 def _outputs_of(folder: Path, name: str) -> tuple[Mapping[str, Any], list[str]]:

@@ -183,21 +183,31 @@ class Planner:
 
     def _earlier(self, request: RegisterResourceRequest, new: Resource) -> Iterator[str]:
         """URNs that the resource may have had, by its aliases and those of its parent."""
-        parents = [new.parent, *filter(None, [self._renamed.get(new.parent)])]
-        for parent in parents[1:]:
-            yield urn_of(new.urn, parent, new.type, new.name)
+        before = self._renamed.get(new.parent)
+        above, name = new.parent, new.name
+        if before is not None:
+            # The name of a child often begins with that of its component.
+            inner = name_of(new.parent)
+            moved = name_of(before) + name.removeprefix(inner) if name.startswith(inner) else name
+            yield urn_of(new.urn, before, new.type, moved)
         for alias in request.aliases:
-            if alias.urn:
-                yield alias.urn
-                continue
             spec = alias.spec
-            above = [spec.parentUrn] if spec.parentUrn else [""] if spec.noParent else parents
-            for parent in above:
-                yield urn_of(new.urn, parent, spec.type or new.type, spec.name or new.name)
+            if alias.urn or spec.parentUrn or spec.noParent:
+                yield alias.urn or urn_of(
+                    new.urn, spec.parentUrn, spec.type or new.type, spec.name or name
+                )
+                continue
+            for parent in filter(None, (above, before)):
+                yield urn_of(new.urn, parent, spec.type or new.type, spec.name or name)
 
     def _refuse(self, message: str) -> None:
         self._screen.error(message)
         raise Refused
+
+
+def name_of(urn: str) -> str:
+    """The name of a resource, as its URN has it."""
+    return urn.rpartition("::")[2]
 
 
 def urn_of(place: str, parent: str, type_: str, name: str) -> str:

@@ -18,6 +18,10 @@ from tests.engine.values import Properties
 _SCRIPT: Final = Path(sys.executable).parent / "pulumi-language-python-exec"
 
 
+SAID: Final = 32
+"""Exit code of a program that has said itself why it failed."""
+
+
 def run(
     stack: StackFiles, config: Properties, monitor: Monitor, screen: Screen, *, preview: bool
 ) -> int:

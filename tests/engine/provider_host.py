@@ -54,25 +54,28 @@ class _Call:
 class ProviderHost:
     """Serves the dynamic providers of one operation, in this process."""
 
-    def __init__(self, config: Mapping[str, str], log: Any) -> None:
+    def __init__(self, config: Mapping[str, str], log: Any, *, preview: bool) -> None:
         """Begin to serve.
 
         Args:
             config: of the stack, by full names.
             log: what takes the providers' messages.
+            preview: whether values may be unknown.
         """
         serving = _serving()
         self._servicer = serving.DynamicResourceProviderServicer()
         self._servicer.Configure(
             provider_pb2.ConfigureRequest(args=values.to_wire(dict(config))), None
         )
+        self._preview = preview
         vars(boundary)["_engine"] = lambda: log
 
     def check(
         self, new: Resource, olds: Properties, news: Properties
     ) -> tuple[Properties, list[str]]:
         """The inputs of a resource with what its provider fills in, and what is wrong with them."""
-        request = provider_pb2.CheckRequest(urn=new.urn, olds=_sent(olds), news=_sent(news))
+        known = news if self._preview else values.known(news)
+        request = provider_pb2.CheckRequest(urn=new.urn, olds=_sent(olds), news=_sent(known))
         answer = self._ask("Check", request)
         inputs = values.from_wire(answer.inputs)
         values.mark_like(inputs, news)

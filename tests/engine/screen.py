@@ -1,5 +1,6 @@
 """What the engine prints: steps and their properties, messages, and a summary."""
 
+import dataclasses
 import sys
 import threading
 from collections import Counter
@@ -8,8 +9,8 @@ from typing import Any, Final
 
 from pulumi.runtime.proto import engine_pb2
 
-from tests.engine import differences, printed
-from tests.engine.differences import Difference
+from tests.engine import differences, printed, values
+from tests.engine.differences import ABSENT, Difference
 from tests.engine.state import Resource
 
 CREATE, UPDATE, REPLACE, DELETE, SAME, READ = (
@@ -29,7 +30,8 @@ class Screen:
         self._preview = preview
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
-        self._errors = 0
+        self.failures = 0
+        """How many steps have failed."""
         self._parents: dict[str, str] = {}
 
     @property
@@ -56,9 +58,11 @@ class Screen:
         with self._lock:
             sys.stderr.write(f"{_LEVELS.get(severity, '')}{message}\n")
 
-    def failed(self) -> None:
-        """Count a resource with which something failed."""
-        self._errors += 1
+    def count(self, kind: str, resource: Resource) -> None:
+        """Count a step that is done."""
+        if not _is_hidden(resource):
+            with self._lock:
+                self._counts[kind] += 1
 
     def step(
         self,
@@ -81,8 +85,6 @@ class Screen:
             return
         with self._lock:
             self._parents[shown.urn] = shown.parent
-            if kind != READ:
-                self._counts[kind] += 1
             if kind == SAME and not shown.is_stack:
                 return
             indent = self._indent(shown.urn)
@@ -96,14 +98,15 @@ class Screen:
             resource: as it is now; a stack says all that it put out, but at a preview.
             before: what it had put out; None where it is new.
         """
-        if _is_hidden(resource):
+        if _is_hidden(resource) or (self._preview and not resource.is_stack):
             return
         found = differences.between(before or {}, resource.outputs)
         whole = before is None or (resource.is_stack and not self._preview)
         shown = {
             key: each
             for key, each in (found.inner or _unchanged(resource.outputs)).items()
-            if resource.inputs.get(key) != each.new and (whole or not each.is_same)
+            if resource.inputs.get(key) != each.new
+            and (whole or not (each.is_same or self._is_untold(each)))
         }
         indent = self._indent(resource.urn) + 1
         if before is None:
@@ -113,6 +116,11 @@ class Screen:
         if text:
             with self._lock:
                 sys.stdout.write(f"{printed.margin(indent)}--outputs:--\n{text}")
+
+    def gone(self, resource: Resource) -> None:
+        """Show that there is nothing any more that a resource puts out."""
+        if not self._preview:
+            self.outputs(dataclasses.replace(resource, inputs={}, outputs={}), resource.outputs)
 
     def summary(self) -> None:
         """Show how many resources each kind of step was about."""
@@ -126,8 +134,12 @@ class Screen:
         if same := self._counts[SAME]:
             pieces.append(f"{same} unchanged")
         lines += [f"    {'. '.join(pieces)}"] * bool(pieces)
-        lines += [f"    {self._errors} errored"] * bool(self._errors)
+        lines += [f"    {self.failures} errored"] * bool(self.failures)
         sys.stdout.write("\n".join(["Resources:", *lines, ""]))
+
+    def _is_untold(self, found: Difference) -> bool:
+        """Whether it is an output of which a preview does not know what becomes of it."""
+        return self._preview and found.old is not ABSENT and values.is_unknown(found.new)
 
     def _indent(self, urn: str) -> int:
         parent, depth = self._parents.get(urn), 0

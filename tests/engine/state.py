@@ -122,7 +122,9 @@ class Snapshot:
         found = deployment(file)
         self.before = [imported(each) for each in found.get("resources", ())]
         self.after: list[Resource] = []
-        self.pending: list[dict[str, Any]] = list(found.get("pending_operations", ()))
+        self.unfinished: list[dict[str, Any]] = list(found.get("pending_operations", ()))
+        """Operations whose end nobody has seen."""
+        self._pending = [each for each in self.unfinished if each["type"] == "creating"]
         self._gone: set[int] = set()
 
     @property
@@ -134,7 +136,7 @@ class Snapshot:
         """Note an operation, for the case that its end is not seen."""
         noted = {"resource": exported(resource), "type": operation}
         with self._lock:
-            self.pending.append(noted)
+            self._pending.append(noted)
             self.write()
         return noted
 
@@ -147,8 +149,8 @@ class Snapshot:
     ) -> None:
         """Note what an operation made and took away."""
         with self._lock:
-            if noted in self.pending:
-                self.pending.remove(noted)
+            if noted in self._pending:
+                self._pending.remove(noted)
             if gone is not None:
                 self._gone.add(id(gone))
                 self.after = [each for each in self.after if each is not gone]
@@ -164,7 +166,7 @@ class Snapshot:
     def write(self) -> None:
         """Write all of it down; a preview writes nothing."""
         if self._writes:
-            write_deployment(self._file, map(exported, self.resources), self.pending)
+            write_deployment(self._file, map(exported, self.resources), self._pending)
 
 
 def deployment(file: Path) -> dict[str, Any]:

@@ -69,6 +69,13 @@ def is_unknown(value: Any) -> bool:
     return bool(value == UNKNOWN)
 
 
+def known(value: Any) -> Any:
+    """The value without what in it is not known."""
+    if isinstance(value, dict):
+        return {key: known(each) for key, each in value.items() if each != UNKNOWN}
+    return [known(e) for e in value if e != UNKNOWN] if isinstance(value, list) else value
+
+
 def plain(value: Any, shown: str | None = None) -> Any:
     """The value without marks, with a text in the place of each secret where one is given."""
     if is_secret(value):

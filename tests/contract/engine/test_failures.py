@@ -116,7 +116,7 @@ def test_a_replaced_one_that_cannot_be_deleted(watched: Watched) -> None:
 def test_what_needs_one_that_failed_is_not_made(watched: Watched) -> None:
     watched.things("""
     a = Thing("a", fails="create")
-    b = Thing("b", pulumi.ResourceOptions(depends_on=a))
+    b = Thing("b", pulumi.ResourceOptions(depends_on=a), text="x")
     Thing("c", text=b.text)
     """)
     watched.up(ok=False)
@@ -126,7 +126,7 @@ def test_what_needs_one_that_failed_is_not_made(watched: Watched) -> None:
 def test_what_needs_none_that_failed_is_made_where_it_is_to_go_on(watched: Watched) -> None:
     watched.things("""
     a = Thing("a", fails="create")
-    b = Thing("b", pulumi.ResourceOptions(depends_on=a))
+    b = Thing("b", pulumi.ResourceOptions(depends_on=a), text="x")
     c = Thing("c", text=b.text)
     d = Thing("d", text="one")
     pulumi.export("sizes", [a.size, d.size])
@@ -165,7 +165,7 @@ def test_a_program_that_raises(watched: Watched) -> None:
     watched.things('Thing("gone", text="one")')
     watched.up()
     watched.things('Thing("a", text="one")\nraise ValueError("a mistake")')
-    watched.preview(ok=False)
+    assert "ValueError: a mistake" in watched.preview(ok=False)
     watched.up(ok=False)
     agreed(watched)
 
@@ -183,7 +183,7 @@ def test_a_program_that_raises_later(watched: Watched) -> None:
 
     Thing("b", text=Thing("a", text="one").size.apply(wrong))
     """)
-    watched.up(ok=False)
+    assert "ValueError: a mistake" in watched.up(ok=False)
     agreed(watched)
 
 
@@ -194,7 +194,7 @@ def test_a_program_that_says_something(watched: Watched) -> None:
     """)
     watched.up()
     watched.things('pulumi.log.error("something is wrong")')
-    watched.up(ok=False)
+    watched.up()
     agreed(watched)
 
 

@@ -36,8 +36,8 @@ def test_unknown_values_of_what_will_be_changed(watched: Watched) -> None:
 def test_secret_inputs_and_outputs(watched: Watched) -> None:
     watched.things("""
     secret = pulumi.Output.secret
-    a = Thing("a", text=secret("planted-one"), nested={"x": secret("planted-two"), "y": "seen"})
-    b = Thing("b", text=a.text, many=["seen", secret("planted-three")])
+    a = Thing("a", text=secret("planted-one"), nested={"x": secret("planted-two"), "y": "seen"}, bare=True)
+    b = Thing("b", text=a.text, many=["seen", secret("planted-three")], bare=True)
     pulumi.export("text", a.text)
     pulumi.export("size", b.size)
     """)
@@ -49,7 +49,7 @@ def test_secret_inputs_and_outputs(watched: Watched) -> None:
 
 def test_a_secret_that_changes(watched: Watched) -> None:
     text = """
-    a = Thing("a", text=pulumi.Output.secret("planted-{}"), detailed={})
+    a = Thing("a", text=pulumi.Output.secret("planted-{}"), detailed={}, bare=True)
     pulumi.export("text", a.text)
     """
     watched.things(text.format("one", False))
@@ -79,7 +79,7 @@ def test_outputs_that_the_program_makes_secret(watched: Watched) -> None:
 def test_secrets_of_the_configuration(watched: Watched) -> None:
     watched.things("""
     config = pulumi.Config()
-    Thing("a", text=config.require_secret("fed"), key=config.require("plain"))
+    Thing("a", text=config.require_secret("fed"), key=config.require("plain"), bare=True)
     pulumi.export("plain", config.get("plain"))
     pulumi.export("secret", config.get_secret("fed"))
     pulumi.export("object", config.get_object("list"))

@@ -101,7 +101,7 @@ class Watched:
                 "command": " ".join(words),
                 "ends": "well" if code == 0 else "killed" if ok is None else "badly",
                 "printed": [] if ok is None else _lines(self._plain(out)),
-                "said": [] if ok is None else _lines(self._plain(err)),
+                "said": [] if ok is None else _lines(_told(self._plain(err))),
                 "state": self._state(),
                 "calls": self._calls(),
             }
@@ -168,6 +168,8 @@ class Watched:
 
     def _resource(self, given: dict[str, Any]) -> Any:
         kept = {key: each for key, each in given.items() if each and key not in _NEVER}
+        if "dependencies" in kept:
+            kept["dependencies"] = sorted(kept["dependencies"])
         for room in ("inputs", "outputs"):
             if room in kept:
                 kept[room] = {key: _small(key, each) for key, each in kept[room].items()}
@@ -193,6 +195,13 @@ def _lines(text: str) -> list[str]:
     """The lines, without their margins; in no order, for engines do several things at once."""
     lines = (re.sub(r"\s+", " ", line).strip().replace(" : ", ": ") for line in text.splitlines())
     return sorted({line for line in lines if not _UNTOLD.fullmatch(line)})
+
+
+def _told(text: str) -> str:
+    """What is said, without tracebacks: which of an error's ways is seen first is chance."""
+    if "Traceback" not in text:
+        return text
+    return "\n".join(line for line in text.splitlines() if line.startswith("error: "))
 
 
 def _small(key: str, value: Any) -> Any:
