@@ -5,22 +5,15 @@ it fails with a sentence: `make test` needs no Go but for the Pulumi CLI.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.apiserver.kueue_crds import kueue_crds
-from tests.apiserver.pool_crds import pool_crds
-from tests.kube import real_server
-from tests.kube.real_server import RealServer
-from tests.platform.release_definitions import release_definitions
 from tools.cluster import apiserver, build, helm, kubectl
 from tools.cluster.apiserver import RunningServer
-from tools.cluster.crds import JSON
-from trainer_infra.json_values import JSONObject
 
 NewServer = Callable[..., AbstractContextManager[RunningServer]]
 """Starts a server, which ends with the context; it may be given CRDs that it has besides its own."""
@@ -35,7 +28,8 @@ FIXTURES: Final = frozenset(
         "reference_module",
     )
 )
-"""A test belongs to `make verify` if one of these is among all the fixtures that it needs."""
+"""A test belongs to `make verify` if one of these is among all the fixtures that it needs. Those that are
+not below stand where what they import is at hand: this file is of all tests, also where no extra is installed."""
 ON_A_CLUSTER: Final = ("e2e", "soak", "chaos", "cluster_tool")
 """Folders of tests that have a cluster, with all its programs; they belong to no tier of `make check`."""
 VERIFY: Final = "verify"
@@ -71,39 +65,9 @@ def api_server() -> Iterator[RunningServer]:
 
 
 @pytest.fixture(scope="session")
-def queue_server(queue_kinds: Sequence[JSON]) -> Iterator[RunningServer]:
-    """Another one, which also has the kinds of Kueue, of Volcano's queues and of machine pools.
-
-    What is told of a cluster without Kueue is told of `api_server`.
-    """
-    with apiserver.running(queue_kinds) as found:
-        yield found
-
-
-@pytest.fixture(scope="session")
-def queue_kinds(kueue_definitions: Sequence[JSONObject]) -> Sequence[JSON]:
-    """The CRDs that the second server has besides those of the first."""
-    return (*kueue_crds(kueue_definitions), *pool_crds())
-
-
-@pytest.fixture(scope="session")
-def kueue_definitions(kubectl_program: Path) -> Sequence[JSONObject]:
-    """The CustomResourceDefinitions of Kueue's release."""
-    with pytest.MonkeyPatch.context() as patch:
-        put_on_path(patch, kubectl_program)
-        return release_definitions("Kueue")
-
-
-@pytest.fixture(scope="session")
 def own_api_server() -> NewServer:
     """Starts a server that no other test sees."""
     return apiserver.running
-
-
-@pytest.fixture(scope="session")
-def restartable_api_server() -> Callable[[], AbstractContextManager[RealServer]]:
-    """Starts a server that no other test sees, and that can be stopped and started again."""
-    return real_server.running
 
 
 @pytest.fixture(scope="session")

@@ -16,11 +16,7 @@ from tests.cluster_programs import (
     helm_program,
     kubectl_on_path,
     kubectl_program,
-    kueue_definitions,
     own_api_server,
-    queue_kinds,
-    queue_server,
-    restartable_api_server,
 )
 from tests.deploy.project import Stack, processes_of, pulumi_home
 from tests.slowest_files import pytest_terminal_summary
@@ -31,12 +27,8 @@ __all__ = [
     "helm_program",
     "kubectl_on_path",
     "kubectl_program",
-    "kueue_definitions",
     "own_api_server",
     "pytest_terminal_summary",
-    "queue_kinds",
-    "queue_server",
-    "restartable_api_server",
 ]
 
 # A loaded machine is no failure: how long something takes is measured by `make bench`. Examples are

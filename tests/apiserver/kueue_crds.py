@@ -17,11 +17,10 @@ VOLCANO_QUEUE: Final = Published(
 
 def kueue_crds(released: Sequence[JSONObject]) -> tuple[JSON, ...]:
     """The CRDs of Kueue's release, and Volcano's of queues, as a server without their controllers has them."""
-    return (*map(_with_one_version, released), crds.published(VOLCANO_QUEUE))
+    return (*map(_without_conversion, released), crds.published(VOLCANO_QUEUE))
 
 
-def _with_one_version(definition: JSONObject) -> JSON:
-    """Its controller converts older versions; nothing here asks for one."""
+def _without_conversion(definition: JSONObject) -> JSON:
+    """Its controller would convert what is asked for in another version than it was written in."""
     spec = {key: value for key, value in definition["spec"].items() if key != "conversion"}
-    spec["versions"] = [each for each in spec["versions"] if each["name"] == "v1beta2"]
     return {**definition, "spec": spec}

@@ -85,14 +85,14 @@ def findings(value: JSON) -> Sequence[Told]:
     return [(each.chosen.rule.id, one) for each in verdicts for one in each.findings]
 
 
-def disagreements(client: Client, spec: JSON) -> Iterator[tuple[str, str, object]]:
-    """Kind, and what the server and the rules say otherwise of it."""
-    for value, made in ((job(spec), spec), (jobset(spec), made_by_jobset(spec))):
-        why, found = refusal(client, made), findings(value)
+def disagreements(why: str, of_jobset: str, spec: JSON) -> Iterator[tuple[str, str, object]]:
+    """Kind, and what the rules say otherwise than the server, which has said why it refuses each."""
+    for value, said in ((job(spec), why), (jobset(spec), of_jobset)):
+        found = findings(value)
         wrong = [one.what for rule, one in found if rule in OWN and one.what not in TAKEN]
-        if why and not found:
-            yield value["kind"], "not found", why
-        elif wrong and not why:
+        if said and not found:
+            yield value["kind"], "not found", said
+        elif wrong and not said:
             yield value["kind"], "taken", wrong
 
 
@@ -113,8 +113,9 @@ def agree(client: Client, jobs: Sequence[tuple[Variation, ...]]) -> Counter[str]
     other, seen = [], Counter[str]()
     for each in jobs:
         spec = varied(*each)
-        seen["refused" if refusal(client, spec) else "taken"] += 1
-        other += [(*said, each) for said in disagreements(client, spec)]
+        why, of_jobset = (refusal(client, one) for one in (spec, made_by_jobset(spec)))
+        seen["refused" if why else "taken"] += 1
+        other += [(*said, each) for said in disagreements(why, of_jobset, spec)]
     print(dict(seen), f"of {len(jobs)} Jobs, {len(other)} judged otherwise")  # noqa: T201  how far
     assert other == []
     return seen

@@ -67,7 +67,7 @@ def test_a_workspace_is_made_changed_in_place_and_taken_away(
         output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
     assert stack.resources("") == []
-    assert admin.send(Request("GET", queues)).body["items"] == []
+    assert admin.send(Request("GET", f"{queues}/deployed")).status == 404
     for kind in ("clusterroles", "clusterrolebindings"):
         left = admin.send(Request("GET", f"/apis/rbac.authorization.k8s.io/v1/{kind}")).text
         assert "trainer-infra:deployed" not in left
@@ -96,7 +96,7 @@ def test_what_only_an_output_tells_ends_the_preview_with_a_sentence(stack: Stack
     sentence = (
         "quota: is of a flavor that the platform does not have, got 'default-flavor'; use a10"
     )
-    assert f"Workspace vision: {sentence}" in printed
+    assert f"Workspace deployed: {sentence}" in printed
     assert "Traceback" not in printed
 
 
@@ -121,7 +121,7 @@ Department("West", WEST, providers=others)
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("west", "of_east"),
-    [("sight", "Workspace vision"), ("deployed", "another Workspace vision")],
+    [("sight", "Workspace deployed"), ("deployed", "another Workspace deployed")],
 )
 def test_an_object_is_declared_by_one_component_of_a_program_on_each_cluster(
     stack: Stack, west: str, of_east: str

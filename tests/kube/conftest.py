@@ -8,12 +8,13 @@ from contextlib import AbstractContextManager
 import pytest
 
 from tests.fake_api_server.memory import Memory
-from tests.kube.real_server import RealServer
+from tests.kube.real_server import RealServer, restartable_api_server
 from tests.kube.scripted import Say, Scripted, Speak, config
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.retry import Patience
 
+__all__ = ["restartable_api_server"]
 HISTORY = 20
 
 

@@ -2,10 +2,12 @@
 
 import json
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import pytest
 
 from tests.kube.relay import Relay
 from tools.cluster import crds, kube_apiserver, prepared_store
@@ -80,3 +82,9 @@ def running() -> Iterator[RealServer]:
             yield server
         finally:
             server.close()
+
+
+@pytest.fixture(scope="session")
+def restartable_api_server() -> Callable[[], AbstractContextManager[RealServer]]:
+    """Starts a server that no other test sees, and that can be stopped and started again."""
+    return running

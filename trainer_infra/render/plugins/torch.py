@@ -61,16 +61,15 @@ def enforce_ml_policy(draft: Draft) -> Draft:
     Torchtune gets the address of the first node in its command, not in its environment.
     """
     draft = trainer_env.with_num_nodes(draft)
-    if draft.trainer is None:
-        return draft
+    count = 1 if draft.trainer is None else draft.trainer.count
     own = (
-        trainer_env.variable(names.PET_NNODES, draft.trainer.count),
+        trainer_env.variable(names.PET_NNODES, count),
         trainer_env.variable(names.PET_NPROC_PER_NODE, processes_per_node(draft)),
         trainer_env.node_rank(names.PET_NODE_RANK),
         trainer_env.variable(names.PET_MASTER_ADDR, endpoints.head(draft)),
         trainer_env.variable(names.PET_MASTER_PORT, names.RENDEZVOUS_PORT),
     )
-    if trainer_env.injects(draft):
+    if draft.trainer is not None and trainer_env.injects(draft):
         tuned = torchtune.asked_for(draft) and draft.trainer.container(names.NODE) is not None
         shown = tuple(each for each in own if not tuned or each["name"] not in ADDRESS)
         draft = trainer_env.with_env(draft, shown, port=names.RENDEZVOUS_PORT)
