@@ -1,6 +1,6 @@
 """Builds what `make verify` runs, in one pass: `python -m tests.verify_programs`.
 
-Called by make before the tests: pytest shows nothing of what a fixture prints, and minutes are long.
+make runs it before the tests: pytest shows nothing of what a fixture prints, and minutes are long.
 """
 
 import sys

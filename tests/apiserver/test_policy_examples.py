@@ -4,14 +4,14 @@ The server takes what we call good, and `check --cluster` judges a file by the q
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cluster_programs import NewServer
 from tests.review import checked
-from tools.cluster.apiserver import RunningServer
 from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra import names
 from trainer_infra.review import documents, live
@@ -19,17 +19,19 @@ from trainer_infra.rules import RULES, fixture
 
 JSON = dict[str, Any]
 QUEUED = next(each for each in fixture.shipped_cases("quota-fits") if "queue may ever" in each.name)
-NAMESPACE = "examples"
+NAMESPACE = "vision"
 NOT_SERVED = {(names.VOLCANO_API_VERSION, "Queue")}
 """No Go module of Volcano's has its CRD."""
 
 
 @pytest.fixture(scope="module")
-def cluster(queue_server: RunningServer) -> Iterator[tuple[Client, Path]]:
-    """A server with Kueue's CRDs too, and its administrator's kubeconfig."""
-    with Client(queue_server.address) as client:
+def cluster(
+    own_api_server: NewServer, queue_kinds: Sequence[JSON]
+) -> Iterator[tuple[Client, Path]]:
+    """A server whose queues are those of the examples, and its administrator's kubeconfig."""
+    with own_api_server(queue_kinds) as (address, kubeconfig), Client(address) as client:
         client.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-        yield client, queue_server.kubeconfig
+        yield client, kubeconfig
 
 
 def served(client: Client, api_version: str) -> Mapping[str, JSON]:
