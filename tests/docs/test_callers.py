@@ -46,8 +46,13 @@ def _imported(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{each.name}" for each in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and _called(node).endswith("import_module"):
             yield re.sub(r"\{.*", "*", ast.unparse(node.args[0]).strip("f'\""))
+
+
+def _called(node: ast.Call) -> str:
+    """The last word of what is called."""
+    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
 
 
 def importers_of(module: str) -> set[str]:
@@ -95,7 +100,7 @@ def test_every_caller_that_a_docstring_names_imports_the_module() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{text.line}: {each}"
         for module, path in MODULES.items()
-        if path != Path(__file__)
+        if path != Path(__file__) and "alled" in path.read_text()
         for text in prose.of_file(path)
         for each in problems(text.text, module)
     ]

@@ -9,6 +9,8 @@ from textwrap import dedent
 
 import pytest
 
+from tests.conftest import pulumi_environment
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOST = ROOT / ".venv" / "bin" / "pulumi-language-python"
 
@@ -49,18 +51,32 @@ def language_host() -> Path:
     return HOST
 
 
-@pytest.fixture
-def project(tmp_path: Path, pulumi_env: dict[str, str], language_host: Path) -> Project:
-    """The virtual environment is named relative to the project, as stacks/quickstart does."""
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (tmp_path / "venv").symlink_to(ROOT / ".venv")
-    (folder / "Pulumi.yaml").write_text(
+@pytest.fixture(scope="session")
+def new_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a project, its stack and their backend as the CLI makes them, to be copied.
+
+    The virtual environment is named relative to the project, as stacks/quickstart does.
+    """
+    folder = tmp_path_factory.mktemp("new-project")
+    project = folder / "project"
+    project.mkdir()
+    (folder / "venv").symlink_to(ROOT / ".venv")
+    (project / "Pulumi.yaml").write_text(
         "name: tiny\nruntime: {name: python, options: {virtualenv: ../venv}}\n"
     )
-    assert shutil.which("pulumi-language-python", path=pulumi_env["PATH"]) == str(language_host)
-    made = Project(folder, pulumi_env)
+    env = pulumi_environment(folder)
     subprocess.run(
-        ["pulumi", "stack", "init", "test"], cwd=folder, env=pulumi_env, check=True, timeout=600
+        ["pulumi", "stack", "init", "test"], cwd=project, env=env, check=True, timeout=600
     )
-    return made
+    return folder
+
+
+@pytest.fixture
+def project(
+    tmp_path: Path, pulumi_env: dict[str, str], language_host: Path, new_project: Path
+) -> Project:
+    for each in ("project", "backend"):
+        shutil.copytree(new_project / each, tmp_path / each, dirs_exist_ok=True)
+    (tmp_path / "venv").symlink_to(ROOT / ".venv")
+    assert shutil.which("pulumi-language-python", path=pulumi_env["PATH"]) == str(language_host)
+    return Project(tmp_path / "project", pulumi_env)

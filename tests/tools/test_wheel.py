@@ -72,7 +72,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def environment(folder: Path, requirement: str) -> Path:
     """A virtual environment of the wheel and what it needs, in the versions of the lock."""
-    run(sys.executable, "-m", "venv", folder, folder=folder.parent, env=os.environ)
+    command = (sys.executable, "-m", "venv", "--without-pip", folder)
+    run(*command, folder=folder.parent, env=os.environ)
     lock = ("--constraint", ROOT / "requirements.lock", "--only-binary", ":all:")
     uv = (Path(sys.executable).parent / "uv", "pip", "install", "--python", folder / "bin/python")
     run(*uv, *lock, requirement, folder=folder.parent, env=os.environ)
