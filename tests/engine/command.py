@@ -82,6 +82,7 @@ def _config(stack: StackFiles, words: argparse.Namespace) -> int:
 def _stack(stack: StackFiles, words: argparse.Namespace) -> int:
     if words.action == "init":
         stack.make()
+        sys.stderr.write(f"Created stack '{stack.name}'\n")
     elif words.action == "import":
         given = json.loads((stack.folder / words.file).read_text())["deployment"]
         state.write_deployment(

@@ -1,6 +1,7 @@
 """One operation on a stack: steps are planned one after the other, and done side by side."""
 
 import copy
+import dataclasses
 import itertools
 import threading
 import uuid
@@ -13,7 +14,7 @@ from pulumi.runtime.proto.resource_pb2 import RegisterResourceRequest, Result
 from tests.engine import differences, values
 from tests.engine.planner import Options, Planner, Refused, Step
 from tests.engine.provider_host import Made, ProviderFailed, ProviderHost
-from tests.engine.screen import DELETE, READ, REPLACE, SAME, UPDATE, Screen
+from tests.engine.screen import DELETE, DISCARD, READ, REPLACE, SAME, UPDATE, Screen
 from tests.engine.state import Resource, Snapshot
 from tests.engine.values import Properties
 
@@ -91,6 +92,7 @@ class Deployment:
         self._planner.registered.add(new.urn)
         self._made[new.urn] = new
         self._screen.step(READ, old, new)
+        self._screen.outputs(dataclasses.replace(new, inputs={}), old.outputs if old else None)
         self._snapshot.end(None, gone=old, new=new)
 
     def finish(self, *, ended_well: bool) -> None:
@@ -100,6 +102,7 @@ class Deployment:
             ended_well: whether the program did.
         """
         self.failed |= not ended_well
+        self.broken |= self._planner.erred
         if not self.failed:
             seen = self._planner.registered
             left = (each.delete or each.urn not in seen for each in self._snapshot.resources)
@@ -110,6 +113,7 @@ class Deployment:
             root.outputs = (root.outputs if self.failed else {}) | self._stack_outputs
             self._screen.outputs(root, before)
             self._snapshot.end(None)
+        self.failed |= self.broken
 
     def delete(self, doomed: Iterable[Resource]) -> None:
         """Delete resources, each after all that need it; but those that the command is not about."""
@@ -155,29 +159,32 @@ class Deployment:
             raise Stopped from None
 
     def _do(self, step: Step) -> None:
-        if step.kind == SAME or not step.new.custom or step.new.is_provider:
+        old, new = step.old, step.new
+        if step.kind == SAME or not new.custom or new.is_provider:
             self._take_over(step)
             return
         for each in step.first:
             self._delete_first(each)
-        old, new = step.old, step.new
-        # What is made first is shown as it has become.
-        gone = step.kind == REPLACE and old is not None and old.pending_replacement
-        late = step.kind == REPLACE and not gone
-        if not late:
+        if step.kind == REPLACE and old is not None and not old.pending_replacement:
+            # What is made first is shown as it has become.
+            made = self._make(step)
             self._screen.step(step.kind, old, new, step.found)
-        if gone and old is not None:
-            self._screen.gone(old)
-            self._screen.count(step.kind, new)
-        made = self._make(step)
-        if late:
+        else:
             self._screen.step(step.kind, old, new, step.found)
+            made = self._made_later(step)
         if made.failure:
             raise ProviderFailed(f"1 error occurred:\n\t* {made.failure}\n\n")
-        if not gone:
-            self._screen.count(step.kind, new)
-        if not (old and old.init_errors):
+        if old is None or not (old.pending_replacement or old.init_errors):
             self._screen.outputs(new, old.outputs if old else None)
+        if old is None or not old.pending_replacement:
+            self._screen.count(step.kind, new)
+
+    def _made_later(self, step: Step) -> Made:
+        """Make a resource; of one that takes the place of another, that is gone already."""
+        if step.kind == REPLACE and step.old is not None:
+            self._screen.gone(step.old)
+            self._screen.count(step.kind, step.new)
+        return self._make(step)
 
     def _make(self, step: Step) -> Made:
         """Have a provider create or update a resource, and note what came of it."""
@@ -234,11 +241,12 @@ class Deployment:
 
     def _deleted(self, old: Resource) -> bool:
         """Delete a resource; whether it is gone."""
+        kind = DISCARD if old.external else DELETE
+        if not old.delete and not old.pending_replacement:
+            self._screen.step(kind, old, None)
         if old.protect and not old.delete:
             self._fail(PROTECTED.format(urn=old.urn))
             return False
-        if not old.delete and not old.pending_replacement:
-            self._screen.step(DELETE, old, None)
         noted = None
         try:
             if not self._options.preview and not old.pending_replacement:
@@ -250,7 +258,7 @@ class Deployment:
             return False
         self._snapshot.end(noted, gone=old)
         if not old.delete and not old.pending_replacement:
-            self._screen.count(DELETE, old)
+            self._screen.count(kind, old)
             self._screen.gone(old)
         return True
 
@@ -270,8 +278,9 @@ class Deployment:
         try:
             new.id, new.inputs, new.outputs = self._host.read(old)
             if not new.id:
-                self._screen.step(DELETE, old, None)
+                self._screen.step(DELETE, dataclasses.replace(old, inputs={}), None)
                 self._screen.count(DELETE, old)
+                self._screen.gone(old)
                 return None
             self._host.diff(new, old.inputs, old.ignore_changes)
         except ProviderFailed as error:

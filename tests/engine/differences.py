@@ -30,8 +30,9 @@ class Difference:
 
 def between(old: Any, new: Any) -> Difference:
     """The difference of two values."""
-    if old == new:
-        return Difference(old, new)
+    if old == new or (values.is_secret(old) and values.is_secret(new)):
+        # Whether a secret is another one is nobody's business.
+        return Difference(new, new)
     if isinstance(old, Mapping) and isinstance(new, Mapping) and not _marked(old, new):
         keys = sorted(key for key in old.keys() | new.keys() if not key.startswith("__"))
         pairs = ((key, _present(old, key), _present(new, key)) for key in keys)
@@ -70,7 +71,8 @@ def named(paths: Mapping[str, tuple[str, bool]], old: Mapping[bool, Any], new: A
             place = place.inner.setdefault(key, Difference({}, {}))
         before = ABSENT if kind.startswith("ADD") else found(old[is_input], keys)
         after = ABSENT if kind.startswith("DELETE") else found(new, keys)
-        place.inner[keys[-1]] = between(before, after)
+        secret = values.is_secret(before) and values.is_secret(after)
+        place.inner[keys[-1]] = Difference(before, after) if secret else between(before, after)
     return root
 
 

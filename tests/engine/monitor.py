@@ -99,6 +99,7 @@ class Monitor:
             inputs={"name": request.id},
             outputs={"name": request.id, "outputs": outputs, "secretOutputNames": secret},
             parent=request.parent,
+            provider=self._default_provider("pulumi"),
             external=True,
         )
         self._deployment.read(new)
@@ -115,8 +116,10 @@ class Monitor:
         with self._lock:
             if package not in self._providers:
                 type_ = f"pulumi:providers:{package}"
+                # The one that reads stacks is the engine itself.
+                config = {} if package == "pulumi" else self._config
                 request = resource_pb2.RegisterResourceRequest(
-                    type=type_, name="default", custom=True, object=values.to_wire(self._config)
+                    type=type_, name="default", custom=True, object=values.to_wire(config)
                 )
                 new = from_request(request, urn_of(self._stack.place, "", type_, "default"))
                 done, _ = self._deployment.register(request, new)

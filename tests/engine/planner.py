@@ -66,6 +66,8 @@ class Planner:
         self._options = options
         self._renamed: dict[str, str] = {}
         self._condemned: set[str] = set()
+        self.erred = False
+        """Whether a preview went on where a deployment could not."""
         self.registered: set[str] = set()
         """URNs, those that the resources had before among them."""
 
@@ -127,7 +129,9 @@ class Planner:
                 " To unprotect the resource, remove the `protect` flag from the resource in your "
                 "Pulumi program and run `pulumi up`"
             )
-            raise Refused
+            if not self._options.preview:
+                raise Refused
+            self.erred = True
         if goal is not None:
             new.inputs = self._checked(new, {}, goal)
         first = answer.deleteBeforeReplace

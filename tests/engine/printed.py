@@ -7,8 +7,11 @@ from typing import Any, Final
 
 from tests.engine import differences, values
 from tests.engine.differences import ABSENT, Difference
+from trainer_infra.json_values import as_integer
 
 SAME, ADDED, GONE, CHANGED = "  ", "+ ", "- ", "~ "
+EMPTY: Final = (None, "", [], {})
+"""What the CLI shows only where it comes or goes."""
 _LINES: Final = 3
 _WIDTH: Final = 150
 _CONTEXT: Final = 2
@@ -44,7 +47,7 @@ def value(given: Any, indent: int, mark: str = SAME) -> str:
             for index, each in enumerate(given)
         )
         return f"[\n{lines}{margin(indent)}]" if given else "[]"
-    return "<null>" if given is None else json.dumps(given)
+    return "<null>" if given is None else json.dumps(as_integer(given))
 
 
 def text(given: str, indent: int, mark: str) -> str:
@@ -69,7 +72,7 @@ def _property(key: str, width: int, found: Difference, indent: int) -> str:
     if found.is_same:
         return (
             f"{margin(indent)}{key:<{width}}: {value(found.new, indent)}\n"
-            if found.new not in (None, "", [], {})
+            if found.new not in EMPTY
             else ""
         )
     return _change(found, indent, lambda mark: f"{margin(indent, mark)}{key:<{width}}: ")
@@ -88,7 +91,7 @@ def _change(found: Difference, indent: int, title: Callable[[str], str]) -> str:
     return "".join(
         f"{title(mark)}{value(each, indent, mark)}\n"
         for mark, each in sides
-        if each is not ABSENT and each not in ("", [], {})
+        if each is not ABSENT and (ABSENT in (found.old, found.new) or each not in EMPTY)
     )
 
 

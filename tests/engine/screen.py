@@ -13,10 +13,17 @@ from tests.engine import differences, printed, values
 from tests.engine.differences import ABSENT, Difference
 from tests.engine.state import Resource
 
-CREATE, UPDATE, REPLACE, DELETE, SAME, READ = (
-    "create", "update", "replace", "delete", "same", "read"
-)  # fmt: skip
-_MARKS: Final = {CREATE: "+ ", UPDATE: "~ ", REPLACE: "+-", DELETE: "- ", SAME: "  ", READ: "> "}
+CREATE, UPDATE, REPLACE, DELETE = "create", "update", "replace", "delete"
+SAME, READ, DISCARD = "same", "read", "discard"
+_MARKS: Final = {
+    CREATE: "+ ",
+    UPDATE: "~ ",
+    REPLACE: "+-",
+    DELETE: "- ",
+    SAME: "  ",
+    READ: "> ",
+    DISCARD: "< ",
+}
 _PAST: Final = {CREATE: "created", UPDATE: "updated", REPLACE: "replaced", DELETE: "deleted"}
 _LEVELS: Final = {engine_pb2.WARNING: "warning: ", engine_pb2.ERROR: "error: "}
 SHUTTING_DOWN: Final = "Resource monitor has terminated, shutting down"
@@ -60,7 +67,7 @@ class Screen:
 
     def count(self, kind: str, resource: Resource) -> None:
         """Count a step that is done."""
-        if not _is_hidden(resource):
+        if not _is_hidden(resource) and kind not in (READ, DISCARD):
             with self._lock:
                 self._counts[kind] += 1
 
@@ -85,7 +92,7 @@ class Screen:
             return
         with self._lock:
             self._parents[shown.urn] = shown.parent
-            if kind == SAME and not shown.is_stack:
+            if kind == SAME and not shown.is_stack and not _is_freed(old, new):
                 return
             indent = self._indent(shown.urn)
             details = _details(kind, old, new, found, indent)
@@ -98,7 +105,8 @@ class Screen:
             resource: as it is now; a stack says all that it put out, but at a preview.
             before: what it had put out; None where it is new.
         """
-        if _is_hidden(resource) or (self._preview and not resource.is_stack):
+        told = resource.is_stack or resource.external
+        if _is_hidden(resource) or (self._preview and not told):
             return
         found = differences.between(before or {}, resource.outputs)
         whole = before is None or (resource.is_stack and not self._preview)
@@ -110,7 +118,10 @@ class Screen:
         }
         indent = self._indent(resource.urn) + 1
         if before is None:
-            text = printed.properties({key: each.new for key, each in shown.items()}, indent)
+            text = printed.properties(
+                {key: each.new for key, each in shown.items() if each.new not in printed.EMPTY},
+                indent,
+            )
         else:
             text = printed.changes(Difference(before, resource.outputs, shown), indent)
         if text:
@@ -149,12 +160,14 @@ class Screen:
 
 
 def _header(kind: str, old: Resource | None, shown: Resource, indent: int) -> str:
-    protected = " 🔒" if shown.protect else ""
+    protected = " 🔒" if shown.protect else " 🔓" if old and old.protect else ""
     retained = "[retain]" if old and old.retain_on_delete and kind in (DELETE, REPLACE) else ""
     margin = "    " * indent
     lines = [f"{margin}{_MARKS[kind]}{shown.type}: ({kind}{retained}){protected}"]
     lines += [f"{margin}    [id={old.id}]"] if old and old.id else []
     lines += [f"{margin}    [urn={shown.urn}]"]
+    of_program = shown.provider and "::default::" not in shown.provider
+    lines += [f"{margin}    [provider={shown.provider}]"] * bool(of_program)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -171,6 +184,10 @@ def _details(
     was, now = (old.outputs, new.outputs) if new.outputs else (old.inputs, new.inputs)
     whole = found or differences.between(was, now)
     return printed.changes(whole, indent - 1) or printed.properties(now, indent - 1)
+
+
+def _is_freed(old: Resource | None, new: Resource | None) -> bool:
+    return bool(old and new and old.protect and not new.protect)
 
 
 def _is_hidden(resource: Resource) -> bool:

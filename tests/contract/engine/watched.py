@@ -33,9 +33,11 @@ _PATTERNS: Final = (
 )
 """What is another each time, and the colours of the CLI."""
 _UNTOLD: Final = re.compile(
-    r"(Previewing|Updating|Refreshing|Destroying|Duration|@|If you want|The resources)\b.*|[@\s]*"
+    r"(Previewing|Updating|Refreshing|Destroying|Duration|If you want|The resources)\b.*|@.*|\s*"
 )
 """Lines that are about no resource."""
+_PASSING: Final = re.compile(r"running|created|\d+ of \d+ (submitted|done).*|\d+%.*")
+"""What a gate says for a moment, if it has to wait at all."""
 _LARGE: Final = ("rendered", "code", "spec", "runtime", "jobs", "digests")
 """Properties of our resources that have more in them than engines make of them."""
 _NEVER: Final = (
@@ -47,7 +49,8 @@ _NEVER: Final = (
     "replaceOnChanges",
 )
 """What the CLI keeps of a resource, and no test asks for."""
-_TIMES: Final = ("startedAt", "finishedAt", "durationSeconds")
+_TIMES: Final = ("startedAt", "finishedAt", "durationSeconds", "lastSeen", "host")
+"""What of a run depends on when it is looked at."""
 
 
 @dataclass
@@ -59,6 +62,8 @@ class Watched:
     """Whether it is on the real CLI."""
     golden: Path
     """What the real CLI did."""
+    of_runs: bool = False
+    """Whether its program has runs, which go on while commands look at them."""
     kept: list[dict[str, Any]] = field(default_factory=list)
     _last: list[dict[str, Any]] = field(default_factory=list)
 
@@ -69,6 +74,7 @@ class Watched:
 
     def jobs(self, text: str) -> None:
         """Write a program of TrainJobs, as tests of stacks do."""
+        self.of_runs = True
         (self.stack.folder / "__main__.py").write_text(HEAD + dedent(text))
 
     def up(self, *words: str, ok: bool = True) -> str:
@@ -100,8 +106,8 @@ class Watched:
             {
                 "command": " ".join(words),
                 "ends": "well" if code == 0 else "killed" if ok is None else "badly",
-                "printed": [] if ok is None else _lines(self._plain(out)),
-                "said": [] if ok is None else _lines(_told(self._plain(err))),
+                "printed": [] if ok is None else self._printed(out, words[0]),
+                "said": [] if ok is None else self._said(err),
                 "state": self._state(),
                 "calls": self._calls(),
             }
@@ -145,6 +151,17 @@ class Watched:
     def _backend(self) -> Path:
         return Path(self.stack.env["PULUMI_BACKEND_URL"].removeprefix("file://")) / ".pulumi"
 
+    def _printed(self, out: str, command: str) -> list[str]:
+        lines = _lines(self._plain(out))
+        if not self.of_runs:
+            return lines
+        # Steps, and what changes that is not a matter of when it is seen.
+        return [] if command == "refresh" else [line for line in lines if _is_lasting(line)]
+
+    def _said(self, err: str) -> list[str]:
+        lines = _lines(_told(self._plain(err)))
+        return [line for line in lines if not self.of_runs or not _PASSING.fullmatch(line)]
+
     def _plain(self, text: str) -> str:
         for place, name in ((str(self.stack.folder.parent), "<folder>"), (str(ROOT), "<root>")):
             text = text.replace(place, name)
@@ -172,7 +189,7 @@ class Watched:
             kept["dependencies"] = sorted(kept["dependencies"])
         for room in ("inputs", "outputs"):
             if room in kept:
-                kept[room] = {key: _small(key, each) for key, each in kept[room].items()}
+                kept[room] = _small(kept[room])
         return json.loads(self._plain(json.dumps(_sealed(kept))))
 
     def _calls(self) -> dict[str, list[Any]]:
@@ -197,6 +214,11 @@ def _lines(text: str) -> list[str]:
     return sorted({line for line in lines if not _UNTOLD.fullmatch(line)})
 
 
+def _is_lasting(line: str) -> bool:
+    changed = " => " in line and not any(f" {each}:" in line for each in _TIMES)
+    return changed or re.fullmatch(r".*: \(\w+\)", line) is not None
+
+
 def _told(text: str) -> str:
     """What is said, without tracebacks: which of an error's ways is seen first is chance."""
     if "Traceback" not in text:
@@ -204,10 +226,12 @@ def _told(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if line.startswith("error: "))
 
 
-def _small(key: str, value: Any) -> Any:
-    if key in _TIMES:
-        return "..."
-    return "..." if key in _LARGE else value
+def _small(value: Any) -> Any:
+    """The value without what is large in it, or depends on when a run is looked at."""
+    if isinstance(value, dict):
+        hidden = (*_LARGE, *_TIMES)
+        return {key: "..." if key in hidden else _small(each) for key, each in value.items()}
+    return [*map(_small, value)] if isinstance(value, list) else value
 
 
 def _sealed(value: Any) -> Any:
