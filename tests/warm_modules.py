@@ -7,12 +7,10 @@ import pkgutil
 
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-import tests.engine.command
-import trainer_infra.cli
-import trainer_infra.deploy.operations
-
-for package in (trainer_infra.cli, trainer_infra.deploy, trainer_infra.deploy.operations):
-    for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+importlib.import_module("tests.engine.command")
+for name in ("trainer_infra.cli", "trainer_infra.deploy", "trainer_infra.deploy.operations"):
+    package = importlib.import_module(name)
+    for each in pkgutil.iter_modules(package.__path__, f"{name}."):
         importlib.import_module(each.name)
 
 # What is here stays: a child would copy each page that it is counted in.

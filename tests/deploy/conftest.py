@@ -7,7 +7,6 @@ import pytest
 from pulumi.runtime import mocks, settings
 
 from tests.deploy.mock_engine import MockEngine
-from tests.deploy.project import Stack
 
 
 @pytest.fixture
