@@ -7,7 +7,7 @@ import pkgutil
 
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-import tests.engine.command
+import tests.engine.command  # noqa: F401  for those that fork
 import trainer_infra.cli
 import trainer_infra.deploy.operations
 
