@@ -93,11 +93,18 @@ def new_stack_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def stack(
+def cli_stack(
     tmp_path: Path, pulumi_env: dict[str, str], new_stack_of_this_machine: Path
 ) -> Iterator[Stack]:
+    """A stack on the real CLI: two seconds for each command."""
     for each in ("project", "backend"):
         shutil.copytree(new_stack_of_this_machine / each, tmp_path / each, dirs_exist_ok=True)
     yield Stack(tmp_path / "project", pulumi_env)
     for process in processes_of(tmp_path):
         process.kill()
+
+
+@pytest.fixture
+def stack(cli_stack: Stack) -> Stack:
+    """A stack on what its room of the tests has chosen: here the real CLI."""
+    return cli_stack

@@ -132,24 +132,24 @@ JOB = 'TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train), 
 
 
 def test_the_pulumi_command_does_not_mind_the_id_of_its_folder(
-    stack: Stack, tmp_path: Path
+    cli_stack: Stack, tmp_path: Path
 ) -> None:
-    stack.program(JOB)
-    stack.preview()
+    cli_stack.program(JOB)
+    cli_stack.preview()
     (file,) = (tmp_path / "backend").rglob(backend.ID_FILE)
     known = file.read_text()
     assert file.parent == tmp_path / "backend" / ".pulumi"
-    stack.up()
-    assert stack.job()["owner"]["backend"] == f"file:{known.strip()}"
-    listed = json.loads(stack.pulumi("stack", "ls", "--all", "--json"))
+    cli_stack.up()
+    assert cli_stack.job()["owner"]["backend"] == f"file:{known.strip()}"
+    listed = json.loads(cli_stack.pulumi("stack", "ls", "--all", "--json"))
     assert [each["name"] for each in listed] == ["test"]
-    stack.pulumi("state", "upgrade", "--yes")
-    stack.run("stack", "history")
-    stack.run("stack", "rename", "other")
-    stack.pulumi("stack", "rename", "test", "--stack", "other")
-    stack.unchanged()
-    stack.run("destroy", "--yes")
-    stack.run("stack", "rm", "--yes")
+    cli_stack.pulumi("state", "upgrade", "--yes")
+    cli_stack.run("stack", "history")
+    cli_stack.run("stack", "rename", "other")
+    cli_stack.pulumi("stack", "rename", "test", "--stack", "other")
+    cli_stack.unchanged()
+    cli_stack.run("destroy", "--yes")
+    cli_stack.run("stack", "rm", "--yes")
     assert file.read_text() == known
     shutil.rmtree(tmp_path / "backend")
 

@@ -1,6 +1,7 @@
 """Many TrainJobs as one resource, by the real Pulumi CLI on this machine."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def test_a_member_is_suspended_in_place(stack: Stack) -> None:
 def test_a_member_that_cannot_be_submitted_fails_the_gate_and_alone_is_tried_again(
     stack: Stack, tmp_path: Path
 ) -> None:
-    other = Stack(tmp_path / "other", stack.env)
+    other = replace(stack, folder=tmp_path / "other")
     other.folder.mkdir()
     (other.folder / "Pulumi.yaml").write_text("name: other\nruntime: python\n")
     other.run("stack", "init")
@@ -179,59 +180,59 @@ def test_an_argument_that_no_member_has_is_named(stack: Stack) -> None:
     assert "Traceback" not in shown
 
 
-def test_killed_while_it_submits_the_next_up_finds_what_was_made(stack: Stack) -> None:
-    runs = Path(stack.env["TRAINER_INFRA_HOME"]) / "runs" / "default"
+def test_killed_while_it_submits_the_next_up_finds_what_was_made(cli_stack: Stack) -> None:
+    runs = Path(cli_stack.env["TRAINER_INFRA_HOME"]) / "runs" / "default"
     members = "{f'm{i}': job(seconds=30.0, text=str(i)) for i in range(8)}"
-    stack.program(sweep(members))
-    with stack.start("up", "--yes", "--skip-preview") as process:
+    cli_stack.program(sweep(members))
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         until(lambda: len(list(runs.glob("*/run.json"))) >= 2)
         process.kill()
-    stack.run("cancel", "--yes")
+    cli_stack.run("cancel", "--yes")
 
-    stack.up()
+    cli_stack.up()
 
-    assert len(stack.runs()) == 8
-    assert sorted(uids(stack).values()) == sorted(run["uid"] for run in stack.runs())
-    stack.run("destroy", "--yes")
-    assert stack.runs() == []
+    assert len(cli_stack.runs()) == 8
+    assert sorted(uids(cli_stack).values()) == sorted(run["uid"] for run in cli_stack.runs())
+    cli_stack.run("destroy", "--yes")
+    assert cli_stack.runs() == []
 
 
 @pytest.mark.soak
-def test_killed_while_it_updates_the_next_up_converges(stack: Stack) -> None:
-    runs = Path(stack.env["TRAINER_INFRA_HOME"]) / "runs" / "default"
+def test_killed_while_it_updates_the_next_up_converges(cli_stack: Stack) -> None:
+    runs = Path(cli_stack.env["TRAINER_INFRA_HOME"]) / "runs" / "default"
     text = "{{f'm{{i}}': job(seconds=30.0, text=f'{word}-{{i}}') for i in range(6)}}"
-    stack.program(sweep(text.format(word="first")))
-    stack.up()
-    old = set(uids(stack).values())
-    stack.program(sweep(text.format(word="second")))
+    cli_stack.program(sweep(text.format(word="first")))
+    cli_stack.up()
+    old = set(uids(cli_stack).values())
+    cli_stack.program(sweep(text.format(word="second")))
     before = {each.name for each in runs.iterdir()}
-    with stack.start("up", "--yes", "--skip-preview") as process:
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         until(lambda: {each.name for each in runs.iterdir()} - before)
         process.kill()
-    stack.run("cancel", "--yes")
+    cli_stack.run("cancel", "--yes")
 
-    stack.up()
+    cli_stack.up()
 
-    assert sorted(uids(stack).values()) == sorted(run["uid"] for run in stack.runs())
-    assert not old & set(uids(stack).values())
+    assert sorted(uids(cli_stack).values()) == sorted(run["uid"] for run in cli_stack.runs())
+    assert not old & set(uids(cli_stack).values())
 
 
 @pytest.mark.soak
-def test_interrupted_while_it_submits_the_rest_is_left_to_the_next_up(stack: Stack) -> None:
-    runs = Path(stack.env["TRAINER_INFRA_HOME"]) / "runs" / "default"
-    stack.program(sweep("{f'm{i}': job(seconds=30.0, text=str(i)) for i in range(24)}"))
-    with stack.start("up", "--yes", "--skip-preview") as process:
+def test_interrupted_while_it_submits_the_rest_is_left_to_the_next_up(cli_stack: Stack) -> None:
+    runs = Path(cli_stack.env["TRAINER_INFRA_HOME"]) / "runs" / "default"
+    cli_stack.program(sweep("{f'm{i}': job(seconds=30.0, text=str(i)) for i in range(24)}"))
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         until(lambda: len(list(runs.glob("*/run.json"))) >= 2)
         interrupt(process)
         shown, _ = process.communicate(timeout=600)
     assert "was interrupted before it was tried" in shown
-    known = batch(stack)["members"]
+    known = batch(cli_stack)["members"]
     made = {each["uid"] for each in known.values() if "uid" in each}
-    assert made == {run["uid"] for run in stack.runs()}
+    assert made == {run["uid"] for run in cli_stack.runs()}
     assert len(made) < len(known) == 24
-    stack.up()
-    assert made <= set(uids(stack).values())
-    assert len(stack.runs()) == 24
+    cli_stack.up()
+    assert made <= set(uids(cli_stack).values())
+    assert len(cli_stack.runs()) == 24
 
 
 @pytest.mark.soak
@@ -305,15 +306,17 @@ def test_secrets_of_members_are_encrypted_in_the_state_and_their_change_starts_n
 
 
 @pytest.mark.soak
-def test_an_interrupt_ends_the_gate_and_the_next_up_waits_again(stack: Stack) -> None:
-    stack.program(sweep("{'a': job(seconds=10.0), 'b': job(seconds=10.0, text='b')}", "complete"))
-    with stack.start("up", "--yes", "--skip-preview") as process:
+def test_an_interrupt_ends_the_gate_and_the_next_up_waits_again(cli_stack: Stack) -> None:
+    cli_stack.program(
+        sweep("{'a': job(seconds=10.0), 'b': job(seconds=10.0, text='b')}", "complete")
+    )
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         read_until("2 running", process)
         interrupt(process)
         said, _ = process.communicate(timeout=600)
     assert "the wait was interrupted; what runs on" in said
-    before = {run["uid"] for run in stack.runs()}
-    stack.up()
-    assert {(run["uid"], run["phase"]) for run in stack.runs()} == {
+    before = {run["uid"] for run in cli_stack.runs()}
+    cli_stack.up()
+    assert {(run["uid"], run["phase"]) for run in cli_stack.runs()} == {
         (uid, "Complete") for uid in before
     }

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -45,9 +46,11 @@ def test_a_failed_run_fails_the_up_with_pod_code_and_last_lines(stack: Stack) ->
     assert stack.runs() == []
 
 
-def test_a_job_whose_second_node_is_killed_fails_and_says_so(stack: Stack, tmp_path: Path) -> None:
-    stack.program(WAITING.format(seconds=60.0, code=0))
-    with stack.start("up", "--yes", "--skip-preview") as process:
+def test_a_job_whose_second_node_is_killed_fails_and_says_so(
+    cli_stack: Stack, tmp_path: Path
+) -> None:
+    cli_stack.program(WAITING.format(seconds=60.0, code=0))
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         (victim,) = until(lambda: training(tmp_path, "JAX_PROCESS_ID=1"), pause=0.1)
         victim.kill()
         shown, _ = process.communicate(timeout=600)
@@ -58,67 +61,67 @@ def test_a_job_whose_second_node_is_killed_fails_and_says_so(stack: Stack, tmp_p
 
 
 def test_an_interrupt_ends_the_gate_and_leaves_nothing_half_made(
-    stack: Stack, tmp_path: Path
+    cli_stack: Stack, tmp_path: Path
 ) -> None:
-    stack.program(WAITING.format(seconds=12.0, code=0))
-    with stack.start("up", "--yes", "--skip-preview") as process:
+    cli_stack.program(WAITING.format(seconds=12.0, code=0))
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         read_until("trainer:Result", process)
         until(lambda: training(tmp_path), pause=0.1)
         interrupt(process)
         said, _ = process.communicate(timeout=600)
     assert "the wait was interrupted; what runs on" in said
     assert training(tmp_path), "the job ended with the command"
-    (run,) = stack.runs()
-    assert "pending_operations" not in stack.export()
+    (run,) = cli_stack.runs()
+    assert "pending_operations" not in cli_stack.export()
 
     # No `pulumi cancel` in between: the first command gave its lock back.
-    shown = stack.up()
+    shown = cli_stack.up()
 
     assert "pending" not in shown
-    assert [(each["uid"], each["phase"]) for each in stack.runs()] == [(run["uid"], "Complete")]
+    assert [(each["uid"], each["phase"]) for each in cli_stack.runs()] == [(run["uid"], "Complete")]
 
 
-def test_killed_during_the_gate_the_next_up_waits_again(stack: Stack, tmp_path: Path) -> None:
-    stack.program(WAITING.format(seconds=8.0, code=0))
-    with stack.start("up", "--yes", "--skip-preview") as process:
+def test_killed_during_the_gate_the_next_up_waits_again(cli_stack: Stack, tmp_path: Path) -> None:
+    cli_stack.program(WAITING.format(seconds=8.0, code=0))
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         # Only from here on the CLI writes nothing: killed while it writes, it loses its own state.
         read_until(" running", process)
         until(lambda: len(training(tmp_path)) == 2, pause=0.1)
         process.kill()
-    (run,) = stack.runs()
+    (run,) = cli_stack.runs()
 
-    stack.run("cancel", "--yes")
-    stack.up()
+    cli_stack.run("cancel", "--yes")
+    cli_stack.up()
 
-    assert [(each["uid"], each["phase"]) for each in stack.runs()] == [(run["uid"], "Complete")]
+    assert [(each["uid"], each["phase"]) for each in cli_stack.runs()] == [(run["uid"], "Complete")]
 
 
-def test_killed_during_create_the_next_up_finds_the_run(stack: Stack, tmp_path: Path) -> None:
-    stack.program(SUBMITTED)
-    killed_during_create(stack)
+def test_killed_during_create_the_next_up_finds_the_run(cli_stack: Stack, tmp_path: Path) -> None:
+    cli_stack.program(SUBMITTED)
+    killed_during_create(cli_stack)
 
-    stack.run("cancel", "--yes")
-    stack.up()
+    cli_stack.run("cancel", "--yes")
+    cli_stack.up()
 
-    (run,) = stack.runs()
-    assert run["uid"] == stack.job()["uid"]
+    (run,) = cli_stack.runs()
+    assert run["uid"] == cli_stack.job()["uid"]
     until(lambda: len(training(tmp_path)) == 2, pause=0.1)
 
 
 @pytest.mark.soak
 def test_killed_during_create_and_destroyed_gc_removes_what_is_left(
-    stack: Stack, tmp_path: Path
+    cli_stack: Stack, tmp_path: Path
 ) -> None:
-    stack.program(SUBMITTED)
-    killed_during_create(stack)
-    stack.run("cancel", "--yes")
-    stack.run("destroy", "--yes")
-    (run,) = until(stack.runs)
+    cli_stack.program(SUBMITTED)
+    killed_during_create(cli_stack)
+    cli_stack.run("cancel", "--yes")
+    cli_stack.run("destroy", "--yes")
+    (run,) = until(cli_stack.runs)
 
-    shown = stack.trainer("gc", "--stack", "test", "--yes")
+    shown = cli_stack.trainer("gc", "--stack", "test", "--yes")
 
     assert run["name"] in shown
-    assert stack.runs() == []
+    assert cli_stack.runs() == []
     until(lambda: processes_of(tmp_path) == [], pause=0.1)
 
 
@@ -130,11 +133,11 @@ def killed_during_create(stack: Stack) -> None:
         process.kill()
 
 
-def test_gc_leaves_what_the_state_owns(stack: Stack) -> None:
-    stack.program(SUBMITTED)
-    stack.up()
-    stack.trainer("gc", "--stack", "test", "--yes")
-    assert [each["uid"] for each in stack.runs()] == [stack.job()["uid"]]
+def test_gc_leaves_what_the_state_owns(cli_stack: Stack) -> None:
+    cli_stack.program(SUBMITTED)
+    cli_stack.up()
+    cli_stack.trainer("gc", "--stack", "test", "--yes")
+    assert [each["uid"] for each in cli_stack.runs()] == [cli_stack.job()["uid"]]
 
 
 def test_a_killed_supervisor_is_a_failure_at_the_next_refresh(stack: Stack, tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_a_run_of_another_stack_is_refused_until_it_is_adopted(
     stack.program(text.format(name="first", adopt=False))
     stack.up()
     (run,) = stack.runs()
-    other = Stack(tmp_path / "other", stack.env)
+    other = replace(stack, folder=tmp_path / "other")
     other.folder.mkdir()
     (other.folder / "Pulumi.yaml").write_text("name: other\nruntime: python\n")
     other.run("stack", "init")

@@ -1,5 +1,6 @@
 """A commit of a repository as a job's code, by `pulumi up` on this machine."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def repository(tmp_path: Path) -> Repository:
 def test_a_branch_trains_again_when_its_files_change_and_says_its_commit(
     stack: Stack, repository: Repository, tmp_path: Path
 ) -> None:
-    stack = Stack(stack.folder, {**stack.env, "TRAINER_INFRA_CACHE": str(tmp_path / "cache")})
+    stack = replace(stack, env={**stack.env, "TRAINER_INFRA_CACHE": str(tmp_path / "cache")})
     first = repository.git("rev-parse", "HEAD")
     stack.program(PROGRAM.format(train=f'"{repository.url}@main#app:main.py"'))
     assert f"@{first}#app:main.py" in stack.preview()

@@ -157,8 +157,8 @@ def test_a_mistake_is_said_once_with_the_resource_and_what_to_do(case: str, stac
     assert "".join(errors).count(expected.rpartition(": ")[2]) == 1
 
 
-def test_pulumi_import_says_how_to_adopt(stack: Stack) -> None:
-    shown = stack.run("import", f"{KIND}TrainJob", "job", "default/job", "--yes", ok=False)
+def test_pulumi_import_says_how_to_adopt(cli_stack: Stack) -> None:
+    shown = cli_stack.run("import", f"{KIND}TrainJob", "job", "default/job", "--yes", ok=False)
     assert ADOPT in shown
     assert "__provider" not in shown
 

@@ -98,8 +98,8 @@ def test_an_output_that_the_run_does_not_have_is_said(stack: Stack) -> None:
 
 
 @pytest.mark.soak
-def test_a_mounted_path_is_at_hand(stack: Stack) -> None:
-    stack.program(
+def test_a_mounted_path_is_at_hand(cli_stack: Stack) -> None:
+    cli_stack.program(
         """
         def read():
             import os
@@ -116,9 +116,9 @@ def test_a_mounted_path_is_at_hand(stack: Stack) -> None:
                  wait_for="complete")
         """
     )
-    stack.up()
-    (run,) = stack.runs()
-    assert "it is here True /else/y" in stack.trainer("logs", run["name"])
+    cli_stack.up()
+    (run,) = cli_stack.runs()
+    assert "it is here True /else/y" in cli_stack.trainer("logs", run["name"])
 
 
 def test_members_keep_their_outputs_each(stack: Stack) -> None:

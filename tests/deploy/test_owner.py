@@ -1,6 +1,7 @@
 """Whose a run is: stacks that take one over, stacks of two backends, and stacks that are renamed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -38,7 +39,8 @@ class Colleague:
         folder.mkdir()
         backend.mkdir()
         (folder / "Pulumi.yaml").write_text(f"name: {project}\nruntime: python\n")
-        made = Stack(folder, {**self._stack.env, "PULUMI_BACKEND_URL": f"file://{backend}"})
+        env = {**self._stack.env, "PULUMI_BACKEND_URL": f"file://{backend}"}
+        made = replace(self._stack, folder=folder, env=env)
         made.run("stack", "init")
         made.run("config", "set", "trainer:target", "local")
         return made
@@ -131,9 +133,11 @@ def test_a_new_gate_on_a_run_that_was_adopted_fails_at_once(
 
 
 @pytest.mark.soak
-def test_two_backends_with_equal_stacks_share_nothing(stack: Stack, colleague: Colleague) -> None:
+def test_two_backends_with_equal_stacks_share_nothing(
+    cli_stack: Stack, colleague: Colleague
+) -> None:
     other = colleague("other")
-    for first, second in ((stack, other), (other, stack)):
+    for first, second in ((cli_stack, other), (other, cli_stack)):
         for each in (first, second):
             each.program(held())
         first.up()
@@ -143,7 +147,8 @@ def test_two_backends_with_equal_stacks_share_nothing(stack: Stack, colleague: C
         second.run("destroy", "--yes")
         listed = second.trainer("gc", "--stack", "test", "--yes")
         assert (
-            "runs of stack test of project project on this machine that are left alone:" in listed
+            "runs of cli_stack test of project project on this machine that are left alone:"
+            in listed
         )
         assert f"made in backend {first.job()['owner']['backend']}, this is file:" in listed
         assert uids(first) == kept
@@ -192,17 +197,17 @@ def test_a_refresh_of_a_batch_drops_members_that_were_adopted(
 
 
 @pytest.mark.soak
-def test_a_stack_that_is_renamed_keeps_its_runs(stack: Stack) -> None:
-    stack.program(held() + dedent(MEMBERS.format(b="", more="")))
-    stack.up()
-    before = uids(stack)
-    stack.run("stack", "rename", "renamed")
-    renamed = Stack(stack.folder, stack.env, "renamed")
+def test_a_stack_that_is_renamed_keeps_its_runs(cli_stack: Stack) -> None:
+    cli_stack.program(held() + dedent(MEMBERS.format(b="", more="")))
+    cli_stack.up()
+    before = uids(cli_stack)
+    cli_stack.run("stack", "rename", "renamed")
+    renamed = Stack(cli_stack.folder, cli_stack.env, "renamed")
     renamed.run("refresh", "--yes", "--expect-no-changes")
     renamed.unchanged()
     assert owner_of(renamed, "moved")["stack"] == "test"
 
-    # An update in place makes the run the stack's under its new name, and no other one.
+    # An update in place makes the run the cli_stack's under its new name, and no other one.
     changed = held('labels={"x": "y"}') + dedent(MEMBERS.format(b=', labels={"x": "y"}', more=""))
     renamed.program(changed)
     renamed.up()
@@ -273,31 +278,32 @@ def test_a_state_that_is_imported_into_another_backend_has_its_runs_there(
 
 @pytest.mark.soak
 def test_a_state_of_an_earlier_release_shows_no_change_and_can_be_destroyed(
-    stack: Stack, tmp_path: Path
+    cli_stack: Stack, tmp_path: Path
 ) -> None:
-    stack.program(held() + dedent(MEMBERS.format(b="", more="")))
-    stack.up()
-    state = json.loads(stack.export())
-    earlier = stack.folder / "state.json"
+    cli_stack.program(held() + dedent(MEMBERS.format(b="", more="")))
+    cli_stack.up()
+    state = json.loads(cli_stack.export())
+    earlier = cli_stack.folder / "state.json"
     earlier.write_text(json.dumps(_without_backend(state)))
-    stack.run("stack", "import", "--file", str(earlier))
+    cli_stack.run("stack", "import", "--file", str(earlier))
     for file in (tmp_path / "home").rglob("run.json"):
         file.write_text(json.dumps(_without_backend(json.loads(file.read_text()))))
-    before = uids(stack)
-    stack.unchanged()
-    stack.run("refresh", "--yes", "--expect-no-changes")
-    stack.up()
-    assert uids(stack) == before
-    assert owner_of(stack, "moved")["backend"] == ""
-    listed = stack.trainer("gc", "--stack", "test", "--yes")
+    before = uids(cli_stack)
+    cli_stack.unchanged()
+    cli_stack.run("refresh", "--yes", "--expect-no-changes")
+    cli_stack.up()
+    assert uids(cli_stack) == before
+    assert owner_of(cli_stack, "moved")["backend"] == ""
+    listed = cli_stack.trainer("gc", "--stack", "test", "--yes")
     assert (
-        listed == "no run of stack test of project project is without a resource on this machine\n"
+        listed
+        == "no run of cli_stack test of project project is without a resource on this machine\n"
     )
-    stack.program(held('labels={"x": "y"}') + dedent(MEMBERS.format(b="", more="")))
-    stack.up()
-    assert owner_of(stack, "moved")["backend"] == stack.job()["owner"]["backend"] != ""
-    stack.run("destroy", "--yes")
-    assert uids(stack) == {}
+    cli_stack.program(held('labels={"x": "y"}') + dedent(MEMBERS.format(b="", more="")))
+    cli_stack.up()
+    assert owner_of(cli_stack, "moved")["backend"] == cli_stack.job()["owner"]["backend"] != ""
+    cli_stack.run("destroy", "--yes")
+    assert uids(cli_stack) == {}
 
 
 def _without_backend(value: Any) -> Any:
@@ -308,17 +314,17 @@ def _without_backend(value: Any) -> Any:
 
 
 @pytest.mark.soak
-def test_gc_leaves_alone_what_another_stack_of_the_backend_has_by_now(stack: Stack) -> None:
-    stack.program(held())
-    stack.up()
-    before = uids(stack)
-    stack.run("stack", "rename", "renamed")
-    again = Stack(stack.folder, stack.env)
+def test_gc_leaves_alone_what_another_stack_of_the_backend_has_by_now(cli_stack: Stack) -> None:
+    cli_stack.program(held())
+    cli_stack.up()
+    before = uids(cli_stack)
+    cli_stack.run("stack", "rename", "renamed")
+    again = Stack(cli_stack.folder, cli_stack.env)
     again.run("stack", "init")
     again.run("config", "set", "trainer:target", "local")
     said = again.trainer("gc", "--stack", "test", "--yes")
-    assert "default/moved (Suspended, in the state of stack renamed)" in said
-    assert uids(stack) == before
+    assert "default/moved (Suspended, in the state of cli_stack renamed)" in said
+    assert uids(cli_stack) == before
 
 
 def test_the_folder_of_a_run_that_is_damaged_stops_nobody(stack: Stack, tmp_path: Path) -> None:

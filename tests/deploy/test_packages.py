@@ -1,5 +1,6 @@
 """Packages of a job in a Pulumi program: a lock file, wheels of a folder or a claim, and what they change."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def last_lines(stack: Stack) -> str:
 def test_a_changed_lock_is_another_run_and_a_comment_in_it_is_not(
     stack: Stack, wheels: Path, installer: str
 ) -> None:
-    stack = Stack(stack.folder, {**stack.env, "TRAINER_INFRA_INSTALLER": installer})
+    stack = replace(stack, env={**stack.env, "TRAINER_INFRA_INSTALLER": installer})
     program(stack, packages=locked(stack, AMBER[0]), wheel_house=str(wheels))
     stack.up()
     assert "amber 1.0" in last_lines(stack)

@@ -38,31 +38,31 @@ def older(text: str) -> str:
 
 
 @pytest.mark.soak
-def test_what_an_older_release_made_is_kept(stack: Stack) -> None:
-    stack.program(program())
-    stack.up()
-    before = sorted(run["uid"] for run in stack.runs())
-    state = stack.folder / "state.json"
-    state.write_text(older(stack.export()))
+def test_what_an_older_release_made_is_kept(cli_stack: Stack) -> None:
+    cli_stack.program(program())
+    cli_stack.up()
+    before = sorted(run["uid"] for run in cli_stack.runs())
+    state = cli_stack.folder / "state.json"
+    state.write_text(older(cli_stack.export()))
     assert "dynamic/trainer:TrainJobsResult" in state.read_text()
-    stack.run("stack", "import", "--file", str(state))
-    for file in Path(stack.env["TRAINER_INFRA_HOME"]).glob("runs/*/*/run.json"):
+    cli_stack.run("stack", "import", "--file", str(state))
+    for file in Path(cli_stack.env["TRAINER_INFRA_HOME"]).glob("runs/*/*/run.json"):
         file.write_text(older(file.read_text()))
 
-    stack.unchanged()
-    stack.run("refresh", "--yes")
-    stack.up()
+    cli_stack.unchanged()
+    cli_stack.run("refresh", "--yes")
+    cli_stack.up()
 
-    assert sorted(run["uid"] for run in stack.runs()) == before
-    kinds = {each["type"] for each in stack.resources("") if "trainer:" in each["type"]}
+    assert sorted(run["uid"] for run in cli_stack.runs()) == before
+    kinds = {each["type"] for each in cli_stack.resources("") if "trainer:" in each["type"]}
     assert kinds == {f"pulumi-python:{kind}" for kind in OLDER}
-    stack.unchanged()
-    stack.run("refresh", "--yes")
-    stack.unchanged()
-    stack.trainer("gc", "--stack", "test", "--yes")
-    assert sorted(run["uid"] for run in stack.runs()) == before
-    stack.run("destroy", "--yes")
-    assert stack.runs() == []
+    cli_stack.unchanged()
+    cli_stack.run("refresh", "--yes")
+    cli_stack.unchanged()
+    cli_stack.trainer("gc", "--stack", "test", "--yes")
+    assert sorted(run["uid"] for run in cli_stack.runs()) == before
+    cli_stack.run("destroy", "--yes")
+    assert cli_stack.runs() == []
 
 
 @pytest.mark.soak

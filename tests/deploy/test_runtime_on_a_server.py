@@ -1,6 +1,7 @@
 """Runtimes and batches on a real API server without nodes, by the real Pulumi CLI."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,8 @@ def test_a_runtime_that_another_backends_stack_took_over_is_left_alone(
     folder.mkdir()
     backend.mkdir()
     (folder / "Pulumi.yaml").write_text((cluster.folder / "Pulumi.yaml").read_text())
-    other = Stack(folder, {**cluster.env, "PULUMI_BACKEND_URL": f"file://{backend}"})
+    env = {**cluster.env, "PULUMI_BACKEND_URL": f"file://{backend}"}
+    other = replace(cluster, folder=folder, env=env)
     other.run("stack", "init")
     for key, value in (
         ("target", "kubernetes"),

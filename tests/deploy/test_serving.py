@@ -13,9 +13,9 @@ for index in range(meeting.TOGETHER):
 """
 
 
-def test_it_serves_as_many_operations_at_once_as_the_engine_asks_for(stack: Stack) -> None:
-    shutil.copy(Path(meeting.__file__), stack.folder)
-    stack.program(PROGRAM)
-    shown = stack.up("--parallel", str(meeting.TOGETHER))
+def test_it_serves_as_many_operations_at_once_as_the_engine_asks_for(cli_stack: Stack) -> None:
+    shutil.copy(Path(meeting.__file__), cli_stack.folder)
+    cli_stack.program(PROGRAM)
+    shown = cli_stack.up("--parallel", str(meeting.TOGETHER))
     assert "BrokenBarrierError" not in shown
-    assert len(stack.resources("dynamic/tests:Meeting")) == meeting.TOGETHER
+    assert len(cli_stack.resources("dynamic/tests:Meeting")) == meeting.TOGETHER

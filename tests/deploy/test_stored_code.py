@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def large(stack: Stack, tmp_path: Path) -> Stack:
     write(stack, "main.py", MAIN.encode())
     write(stack, "weights.bin", WEIGHTS)
     stack.run("config", "set", "trainer:code", (tmp_path / "store").as_uri())
-    return Stack(stack.folder, {**stack.env, "TRAINER_INFRA_CACHE": str(tmp_path / "cache")})
+    return replace(stack, env={**stack.env, "TRAINER_INFRA_CACHE": str(tmp_path / "cache")})
 
 
 def write(stack: Stack, name: str, content: bytes) -> None:

@@ -123,35 +123,37 @@ def test_no_more_members_run_at_once_than_may(stack: Stack) -> None:
 
 
 @pytest.mark.soak
-def test_interrupted_between_members_the_next_up_starts_those_that_are_left(stack: Stack) -> None:
-    stack.program(sweep(FIVE, ", max_parallel=1"))
-    with stack.start("up", "--yes", "--skip-preview") as process:
+def test_interrupted_between_members_the_next_up_starts_those_that_are_left(
+    cli_stack: Stack,
+) -> None:
+    cli_stack.program(sweep(FIVE, ", max_parallel=1"))
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         read_until("1 of 5 complete", process)
         interrupt(process)
         said, _ = process.communicate(timeout=600)
     assert "the wait was interrupted; what runs on" in said
-    assert "Suspended" in {run["phase"] for run in stack.runs()}
-    before = uids(stack)
+    assert "Suspended" in {run["phase"] for run in cli_stack.runs()}
+    before = uids(cli_stack)
 
-    shown = stack.up()
+    shown = cli_stack.up()
 
     assert "pending" not in shown
-    assert uids(stack) == before
-    assert {run["phase"] for run in stack.runs()} == {"Complete"}
+    assert uids(cli_stack) == before
+    assert {run["phase"] for run in cli_stack.runs()} == {"Complete"}
 
 
 @pytest.mark.soak
-def test_without_the_limit_the_next_up_starts_all_that_are_left(stack: Stack) -> None:
-    stack.program(sweep(FIVE, ", max_parallel=1"))
-    with stack.start("up", "--yes", "--skip-preview") as process:
+def test_without_the_limit_the_next_up_starts_all_that_are_left(cli_stack: Stack) -> None:
+    cli_stack.program(sweep(FIVE, ", max_parallel=1"))
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         read_until("1 of 5 complete", process)
         interrupt(process)
         process.communicate(timeout=600)
 
-    stack.program(sweep(FIVE))
-    stack.up()
+    cli_stack.program(sweep(FIVE))
+    cli_stack.up()
 
-    assert {run["phase"] for run in stack.runs()} == {"Complete"}
+    assert {run["phase"] for run in cli_stack.runs()} == {"Complete"}
 
 
 @pytest.mark.soak

@@ -46,13 +46,15 @@ OTHER_PLACES = (
 
 
 @pytest.mark.parametrize("place", ["component", *OTHER_PLACES])
-def test_a_transform_changes_jobs_that_wait_and_jobs_that_are_fed(stack: Stack, place: str) -> None:
-    stack.program(dedent(PROGRAM).format(opts=PLACES[place], of_stack=place == "stack"))
+def test_a_transform_changes_jobs_that_wait_and_jobs_that_are_fed(
+    cli_stack: Stack, place: str
+) -> None:
+    cli_stack.program(dedent(PROGRAM).format(opts=PLACES[place], of_stack=place == "stack"))
 
-    shown = stack.preview()
+    shown = cli_stack.preview()
     assert "panic" not in shown
     assert "to create" in shown
-    stack.up()
+    cli_stack.up()
 
-    assert {stack.job(name)["labels"]["cost"] for name in ("job", "fed")} == {"team"}
-    stack.unchanged()
+    assert {cli_stack.job(name)["labels"]["cost"] for name in ("job", "fed")} == {"team"}
+    cli_stack.unchanged()

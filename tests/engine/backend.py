@@ -82,6 +82,11 @@ class StackFiles:
         return yaml.safe_load(self.settings.read_text()) or {} if self.settings.exists() else {}
 
 
+def backend_of(env: Mapping[str, str]) -> Path:
+    """The folder of the backend that an environment names."""
+    return Path(env["PULUMI_BACKEND_URL"].removeprefix("file://"))
+
+
 def resources(backend: Path, project: str, stack: str) -> list[Resource]:
     """The resources of any stack of a backend."""
     found = state.deployment(_state(backend, project, stack)).get("resources", ())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.engine import program, state, values
-from tests.engine.backend import StackFiles
+from tests.engine.backend import StackFiles, backend_of
 from tests.engine.deployment import Deployment
 from tests.engine.monitor import Monitor
 from tests.engine.planner import Options
@@ -35,8 +35,7 @@ def main() -> int:
     """Do what the arguments say."""
     words = _arguments().parse_args()
     folder = _project(Path.cwd())
-    backend = Path(os.environ["PULUMI_BACKEND_URL"].removeprefix("file://"))
-    stack = StackFiles(folder, words.stack, backend)
+    stack = StackFiles(folder, words.stack, backend_of(os.environ))
     does = {"config": _config, "stack": _stack}.get(words.command, _operation)
     return does(stack, words)
 

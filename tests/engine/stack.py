@@ -2,7 +2,9 @@
 
 import json
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from typing_extensions import override
@@ -10,6 +12,23 @@ from typing_extensions import override
 from tests import warm_start
 from tests.deploy.project import Stack, errors
 from tests.engine import command
+from tests.engine.backend import StackFiles, backend_of
+
+
+def new_stack(folder: Path, env: Mapping[str, str]) -> "EngineStack":
+    """A stack of this machine in a new project.
+
+    Args:
+        folder: for the project.
+        env: of its commands.
+    """
+    folder.mkdir(exist_ok=True)
+    (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
+    made = EngineStack(folder, env)
+    files = StackFiles(folder, made.name, backend_of(env))
+    files.make()
+    files.set("trainer:target", "local")
+    return made
 
 
 @dataclass
