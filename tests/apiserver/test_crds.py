@@ -50,6 +50,7 @@ def described(node: JSON, path: str = "") -> Iterator[str]:
         yield from described(node["items"], f"{path}[]")
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("kind", crd.KINDS)
 def test_a_crd_is_the_published_one_except_for_words(kind: str) -> None:
     (ours,) = crd.crd_definitions((kind,))
