@@ -1,4 +1,4 @@
-"""A cluster of these tests' own: they stop its API server, and count all that is in it."""
+"""A cluster beside the one of `make cluster`: these tests stop its API server."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -14,7 +14,8 @@ from tools.cluster.components import port
 from tools.cluster.kube_apiserver import outside
 from trainer_infra.api import crd
 
-NAME = "chaos"
+NAME = "check"
+"""That of tests/cluster_tool, which run before these in `make e2e` and make it anew once."""
 _NODES = 20
 _CAPACITY = {"cpu": "96", "memory": "1Ti", "pods": "1000"}
 

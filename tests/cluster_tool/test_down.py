@@ -63,9 +63,28 @@ def lives(pid: int) -> bool:
         return False
 
 
-def test_nothing_of_it_stays_behind() -> None:
+def interrupt(seconds: float) -> None:
+    """Kill who makes a cluster, or repairs it, after so many seconds."""
+    making = subprocess.Popen([sys.executable, "-m", "tools.cluster.up"], cwd=ROOT)
+    time.sleep(seconds)
+    making.kill()
+    making.wait()
+
+
+def test_one_that_was_hardly_begun_is_taken_down() -> None:
     before = machine()
+    interrupt(0.7)
+    down.remove()
+    assert machine() == before
+    assert cgroup.members() == set()
+
+
+def test_one_made_by_half_is_repaired_and_nothing_of_it_stays_behind() -> None:
+    before = machine()
+    for seconds in (2.5, 7):
+        interrupt(seconds)
     namespace = Namespace("default", up.ensure(), kubectl.program())
+    assert up.is_whole()
     namespace.wait("serviceaccount/default", "create")
     namespace.apply(pod("one", ["sleep", "600"]))
     namespace.wait("pod/one", "condition=Ready")
@@ -84,21 +103,6 @@ def test_nothing_of_it_stays_behind() -> None:
     assert in_network(number) == set()
     assert {pid for pid in members if lives(pid)} == set()
     assert not folder.exists()
-
-
-@pytest.mark.parametrize("seconds", [0.7, 2.5, 7])
-def test_one_made_by_half_is_repaired_and_taken_down(seconds: float) -> None:
-    before = machine()
-    making = subprocess.Popen([sys.executable, "-m", "tools.cluster.up"], cwd=ROOT)
-    time.sleep(seconds)
-    making.kill()
-    making.wait()
-    if seconds > 1:
-        up.ensure()
-        assert up.is_whole()
-    down.remove()
-    assert machine() == before
-    assert cgroup.members() == set()
 
 
 def test_taking_down_what_is_not_there_is_nothing() -> None:

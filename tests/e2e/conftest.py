@@ -1,8 +1,8 @@
 """What the tests on a real cluster share: the cluster, a namespace of one's own, and stacks on it."""
 
-import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,8 @@ import pytest
 from tests.deploy.project import Stack, processes_of
 from tests.e2e.cluster import Namespace
 from tests.e2e.control_plane import ControlPlanes
+from tests.e2e.stack_maker import StackMaker
+from tests.engine.stack import EngineStack
 from tools.cluster import base_image, kubectl, up
 
 
@@ -38,40 +40,40 @@ def control_planes(kubeconfig: Path) -> Iterator[ControlPlanes]:
 def namespace(kubeconfig: Path) -> Iterator[Namespace]:
     """A namespace for one test, deleted afterwards with all that is in it."""
     made = Namespace(f"e2e-{secrets.token_hex(4)}", kubeconfig, kubectl.program())
-    made.kubectl("create", "namespace", made.name)
+    made.make()
     yield made
-    made.kubectl("delete", "namespace", made.name, "--wait=false")
+    made.remove()
 
 
 @pytest.fixture
-def new_stack(
+def stack_maker(
     tmp_path: Path, pulumi_env: dict[str, str], namespace: Namespace, image: str
-) -> Iterator[Callable[[str], Stack]]:
-    """Makes a Pulumi project whose runs go to the namespace, with a stack named `test`.
-
-    It takes the folder's name, and may take the project's where that is another, and variables.
-    """
-
-    def make(name: str, project: str = "", env: Mapping[str, str] | None = None) -> Stack:
-        folder = tmp_path / name
-        folder.mkdir()
-        # `gc` finds runs by project and stack, whoever's they are: tests run side by side.
-        named = f"name: {project or name}-{namespace.name}\nruntime: python\n"
-        (folder / "Pulumi.yaml").write_text(named)
-        stack = Stack(folder, {**pulumi_env, **(env or {})})
-        stack.run("stack", "init")
-        place = {"target": "kubernetes", "kubeconfig": str(namespace.kubeconfig)}
-        for key, value in place.items():
-            stack.run("config", "set", f"trainer:{key}", value)
-        (folder / "place.json").write_text(json.dumps({"ns": namespace.name, "image": image}))
-        return stack
-
-    yield make
+) -> Iterator[StackMaker]:
+    """Makes Pulumi projects whose runs go to the namespace; nothing of theirs runs on after the test."""
+    yield StackMaker(tmp_path, pulumi_env, namespace, image)
     for process in processes_of(tmp_path):
         process.kill()
 
 
 @pytest.fixture
-def cluster_stack(new_stack: Callable[[str], Stack]) -> Stack:
+def new_stack(stack_maker: StackMaker) -> Callable[..., Stack]:
+    """Makes a project with a stack named `test` on the engine for tests: see `StackMaker.make`."""
+    return partial(stack_maker.make, EngineStack)
+
+
+@pytest.fixture
+def new_cli_stack(stack_maker: StackMaker) -> Callable[..., Stack]:
+    """The same on the real CLI, for what is started to be watched or struck, and for whole journeys."""
+    return partial(stack_maker.make, Stack)
+
+
+@pytest.fixture
+def cluster_stack(new_stack: Callable[..., Stack]) -> Stack:
     """One such project."""
     return new_stack("project")
+
+
+@pytest.fixture
+def cli_cluster_stack(new_cli_stack: Callable[..., Stack]) -> Stack:
+    """One of the real CLI."""
+    return new_cli_stack("project")

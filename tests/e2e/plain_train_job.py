@@ -73,6 +73,5 @@ def end(namespace: Namespace, pod: str) -> None:
 
 def conditions(namespace: Namespace, name: str) -> set[str]:
     """The conditions of a TrainJob that are true."""
-    job = json.loads(namespace.kubectl("get", "trainjob", name, "-o", "json"))
-    found = job.get("status", {}).get("conditions", ())
+    found = namespace.one("trainjobs", name).get("status", {}).get("conditions", ())
     return {each["type"] for each in found if each["status"] == "True"}

@@ -136,4 +136,6 @@ def _volumes(folders: dict[str, Path]) -> Iterator[JSON]:
 
 def _mounts(folders: dict[str, Path]) -> Iterator[JSON]:
     for index, place in enumerate(folders):
-        yield {"name": f"host-{index}", "mountPath": place, "readOnly": True}
+        # Packages are compiled by the first pod that imports them, for all that come after it.
+        fixed = not place.startswith(PACKAGES)
+        yield {"name": f"host-{index}", "mountPath": place, "readOnly": fixed}

@@ -2,8 +2,9 @@
 
 from textwrap import dedent
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 
 BATCH = """
 from trainer_infra import TrainJobs
@@ -20,26 +21,26 @@ pulumi.export("accuracies", sweep.results.apply(
 
 
 def test_a_member_that_fails_is_named_alone_and_repaired_alone(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    cluster_stack.program(PROGRAM + dedent(BATCH.format(code=42)))
-    shown = cluster_stack.up(ok=False)
+    cli_cluster_stack.program(PROGRAM + dedent(BATCH.format(code=42)))
+    shown = cli_cluster_stack.up(ok=False)
     assert "1 of 5 TrainJobs failed or cannot go on" in shown
     assert "exit code 42" in shown
     assert "Traceback" not in shown
     before = uids(namespace)
     assert len(before) == 5
 
-    cluster_stack.program(PROGRAM + dedent(BATCH.format(code=0)))
-    cluster_stack.up()
+    cli_cluster_stack.program(PROGRAM + dedent(BATCH.format(code=0)))
+    cli_cluster_stack.up()
 
-    assert cluster_stack.outputs() == {"accuracies": [0.97] * 5}
+    assert cli_cluster_stack.outputs() == {"accuracies": [0.97] * 5}
     after = uids(namespace)
     assert len(after) == 5
     assert len(before & after) == 4, "the good ones ran once"
-    cluster_stack.unchanged()
-    cluster_stack.run("destroy", "--yes")
-    until(lambda: namespace.names("configmaps") == ["kube-root-ca.crt"])
+    cli_cluster_stack.unchanged()
+    cli_cluster_stack.run("destroy", "--yes")
+    eventually(lambda: namespace.names("configmaps") == ["kube-root-ca.crt"])
 
 
 def uids(namespace: Namespace) -> set[str]:

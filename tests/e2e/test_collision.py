@@ -1,4 +1,4 @@
-"""Objects of other people under a run's names, by the real CLI on a cluster where JobSet runs."""
+"""Objects of other people under a run's names, on a cluster where JobSet runs."""
 
 import json
 from collections.abc import Callable

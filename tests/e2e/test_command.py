@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 
 HELD = """
 TrainJob("job", runtime="jax-distributed", namespace=NS, name="job", trainer=on(seconds=20.0),
@@ -43,7 +44,7 @@ def test_a_run_is_held_back_resumed_followed_and_deleted(
     here = ("-n", namespace.name)
     cluster_stack.program(PROGRAM + dedent(HELD))
     cluster_stack.up()
-    until(lambda: rows(cluster_stack.trainer("get", *here))[1][1:3] == ["job", "Suspended"])
+    eventually(lambda: rows(cluster_stack.trainer("get", *here))[1][1:3] == ["job", "Suspended"])
 
     following = start(cluster_stack, "logs", "-f", "job", *here)
     assert following.stderr is not None
@@ -53,7 +54,7 @@ def test_a_run_is_held_back_resumed_followed_and_deleted(
     def running() -> bool:
         return rows(cluster_stack.trainer("get", *here))[1][2:5:2] == ["Running", "2/2"]
 
-    until(running)
+    eventually(running)
     head, *nodes = rows(cluster_stack.trainer("get", "job", *here).split("\n\n")[2])
     assert head[:6] == ["STEP", "POD", "HOST", "PHASE", "RESTARTS", "PROGRESS"]
     hosts = {each["spec"]["nodeName"] for each in namespace.all("pods")}
@@ -75,7 +76,7 @@ def test_a_run_is_held_back_resumed_followed_and_deleted(
         return cluster_stack.trainer("describe", "job", *here).split("\n\n")[-1]
 
     # JobSet's controller writes its event after the status.
-    until(lambda: "AllJobsCompleted" in history())
+    eventually(lambda: "AllJobsCompleted" in history())
 
     assert cluster_stack.trainer("delete", "job", *here).splitlines()[-1] == "job deleted"
     assert namespace.names("jobsets") == []
@@ -84,23 +85,23 @@ def test_a_run_is_held_back_resumed_followed_and_deleted(
 
 
 def test_a_log_that_is_followed_says_why_no_pod_starts_and_gc_removes_the_run(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
     here = ("-n", namespace.name)
-    cluster_stack.program(PROGRAM + dedent(NO_IMAGE))
-    cluster_stack.up()
-    following = start(cluster_stack, "logs", "-f", "job", *here)
+    cli_cluster_stack.program(PROGRAM + dedent(NO_IMAGE))
+    cli_cluster_stack.up()
+    following = start(cli_cluster_stack, "logs", "-f", "job", *here)
     assert following.stderr is not None
     said = next(line for line in following.stderr if line.startswith("job cannot start: "))
     assert "trainer-infra.local/nothing:1" in said
     following.send_signal(signal.SIGINT)
     following.communicate(timeout=30)
     assert following.returncode == 130
-    run = json.loads(cluster_stack.trainer("get", "job", "-o", "json", *here))
+    run = json.loads(cli_cluster_stack.trainer("get", "job", "-o", "json", *here))
     assert "trainer-infra.local/nothing:1" in run["stuck"]
 
-    (urn,) = [each["urn"] for each in cluster_stack.resources("trainer:TrainJob")]
-    cluster_stack.run("state", "delete", urn, "--yes")
-    lines = cluster_stack.trainer("gc", "--stack", "test", "--yes").splitlines()
+    (urn,) = [each["urn"] for each in cli_cluster_stack.resources("trainer:TrainJob")]
+    cli_cluster_stack.run("state", "delete", urn, "--yes")
+    lines = cli_cluster_stack.trainer("gc", "--stack", "test", "--yes").splitlines()
     assert lines[-1] == f"{namespace.name}/job deleted"
     assert namespace.names("jobsets") == []

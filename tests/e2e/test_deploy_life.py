@@ -1,4 +1,4 @@
-"""One TrainJob on a real cluster through its whole life, by the real Pulumi CLI."""
+"""One TrainJob on a real cluster through its whole life, first by the real Pulumi CLI."""
 
 import json
 import re
@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,33 +42,33 @@ def rendering(stack: Stack) -> dict[str, Any]:
 
 
 def test_up_runs_pods_and_a_second_up_a_refresh_and_a_destroy_do_what_they_say(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    cluster_stack.program(program())
-    shown = cluster_stack.preview()
+    cli_cluster_stack.program(program())
+    shown = cli_cluster_stack.preview()
     assert "JAX_COORDINATOR_ADDRESS" in shown
     assert "trainer-infra.dev/stack" in shown
 
-    cluster_stack.up()
+    cli_cluster_stack.up()
 
-    assert cluster_stack.outputs() == {"accuracy": 0.97}
-    job = cluster_stack.job()
+    assert cli_cluster_stack.outputs() == {"accuracy": 0.97}
+    job = cli_cluster_stack.job()
     assert re.fullmatch(r"job-[0-9a-f]{8}", job["name"])
     (jobset,) = namespace.all("jobsets")
-    rendered = rendering(cluster_stack)["JobSet"]
+    rendered = rendering(cli_cluster_stack)["JobSet"]
     assert jobset["metadata"]["name"] == job["name"]
     assert rendered["metadata"]["labels"].items() <= jobset["metadata"]["labels"].items()
     (owner,) = jobset["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"]) == ("ConfigMap", job["uid"])
     assert len(namespace.all("pods")) == 2
-    cluster_stack.unchanged()
-    cluster_stack.run("refresh", "--yes")
-    cluster_stack.unchanged()
+    cli_cluster_stack.unchanged()
+    cli_cluster_stack.run("refresh", "--yes")
+    cli_cluster_stack.unchanged()
 
-    cluster_stack.run("destroy", "--yes")
+    cli_cluster_stack.run("destroy", "--yes")
     assert namespace.names("jobsets") == []
-    until(lambda: namespace.names("pods") == [])
-    until(lambda: namespace.names("configmaps") == ["kube-root-ca.crt"])
+    eventually(lambda: namespace.names("pods") == [])
+    eventually(lambda: namespace.names("configmaps") == ["kube-root-ca.crt"])
 
 
 def test_the_gate_says_in_progress_lines_why_pods_wait_and_how_far_they_are(
@@ -127,11 +128,11 @@ def test_of_two_stacks_with_the_same_job_name_the_second_is_refused(
 
 @pytest.mark.soak
 def test_a_release_with_another_image_in_its_catalog_replaces_no_finished_job(
-    cluster_stack: Stack, namespace: Namespace, tmp_path: Path
+    cli_cluster_stack: Stack, namespace: Namespace, tmp_path: Path
 ) -> None:
-    cluster_stack.program(program())
-    cluster_stack.up()
-    job, born = cluster_stack.job(), rendering(cluster_stack)
+    cli_cluster_stack.program(program())
+    cli_cluster_stack.up()
+    job, born = cli_cluster_stack.job(), rendering(cli_cluster_stack)
     release = tmp_path / "release"
     shutil.copytree(ROOT / "trainer_infra", release / "trainer_infra")
     changed = 0
@@ -140,7 +141,7 @@ def test_a_release_with_another_image_in_its_catalog_replaces_no_finished_job(
         changed += text.count("nvcr.io/nvidia/jax:25.10-py3")
         file.write_text(text.replace("nvcr.io/nvidia/jax:25.10-py3", "nvcr.io/nvidia/jax:99"))
     assert changed == 1
-    newer = Stack(cluster_stack.folder, {**cluster_stack.env, "PYTHONPATH": str(release)})
+    newer = Stack(cli_cluster_stack.folder, {**cli_cluster_stack.env, "PYTHONPATH": str(release)})
 
     newer.unchanged()
     assert "keeps the runtime it was born with" in newer.up()
@@ -150,11 +151,11 @@ def test_a_release_with_another_image_in_its_catalog_replaces_no_finished_job(
 
 
 def test_the_state_of_a_job_with_secrets_holds_no_key_token_or_kubeconfig(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    cluster_stack.program(PROGRAM + dedent(SECRETS))
-    cluster_stack.up()
-    state = cluster_stack.export()
+    cli_cluster_stack.program(PROGRAM + dedent(SECRETS))
+    cli_cluster_stack.up()
+    state = cli_cluster_stack.export()
     keys = next(
         each for each in namespace.all("secrets") if each["type"] == "kubernetes.io/ssh-auth"
     )

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 
 JOB = """
 def hungry():
@@ -22,7 +23,7 @@ def told(stack: Stack, trainer: str, known: Callable[[], Any]) -> str:
     """What a failing `up` prints, which must end within 10 s after the cluster knows why."""
     stack.program(PROGRAM + dedent(JOB.format(trainer=trainer)))
     with stack.start("up", "--yes", "--skip-preview") as process:
-        until(known, 90)
+        eventually(known, 90)
         since = time.monotonic()
         shown, _ = process.communicate(timeout=60)
         took = time.monotonic() - since
@@ -40,28 +41,28 @@ def has_failed(namespace: Namespace) -> bool:
 
 
 def test_a_failing_program_is_named_with_pod_code_and_last_lines(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    shown = told(cluster_stack, "on(code=42)", lambda: has_failed(namespace))
+    shown = told(cli_cluster_stack, "on(code=42)", lambda: has_failed(namespace))
     assert re.search(r"TrainJob job-[0-9a-f]{8} failed: .*pod job-[0-9a-f]{8}-node-0-[01]", shown)
     assert "exit code 42" in shown
     assert re.search(r"rank [01] of 2", shown)
 
 
 def test_an_image_that_cannot_be_pulled_is_named(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
     image = "trainer-infra.invalid/nobody/has:1"
     trainer = f"CustomTrainer(train, num_nodes=1, image={image!r})"
-    shown = told(cluster_stack, trainer, lambda: "ErrImagePull" in str(namespace.all("pods")))
+    shown = told(cli_cluster_stack, trainer, lambda: "ErrImagePull" in str(namespace.all("pods")))
     assert "the image of container node cannot be pulled" in shown
     assert image in shown
 
 
 def test_a_container_that_needs_more_memory_than_its_limit_is_named(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
     trainer = """CustomTrainer(hungry, num_nodes=1, image=place["image"],
                                resources_per_node={"cpu": "50m", "memory": "64Mi"})"""
-    shown = told(cluster_stack, trainer, lambda: has_failed(namespace))
+    shown = told(cli_cluster_stack, trainer, lambda: has_failed(namespace))
     assert re.search(r"pod job-[0-9a-f]{8}-node-0-0-\w+: container node ran out of memory", shown)

@@ -88,7 +88,7 @@ class Colleague:
 
 @pytest.fixture
 def colleagues(
-    new_stack: Callable[..., Stack], tmp_path: Path
+    new_cli_stack: Callable[..., Stack], tmp_path: Path
 ) -> Iterator[tuple[Colleague, Colleague]]:
     """Two of them, with everything deployed."""
     made = []
@@ -99,7 +99,7 @@ def colleagues(
             "PULUMI_BACKEND_URL": f"file://{home / 'backend'}",
             "PULUMI_HOME": str(home / "pulumi-home"),
         }
-        one = Colleague(new_stack(whose, "shared", own), whose, home)
+        one = Colleague(new_cli_stack(whose, "shared", own), whose, home)
         one.takes = {}
         for action in (ACTIONS[2], ACTIONS[0], ACTIONS[1]):
             one.change()

@@ -13,6 +13,7 @@ import pytest
 
 from tests.deploy.project import Stack, providers_of, read_until, until
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 from tests.e2e.slow_link import SlowLink, slow_link
 
 RECORD = "runtime-snapshot"
@@ -27,11 +28,11 @@ def program(seconds: float, more: str = "") -> str:
 
 
 @pytest.fixture
-def link(cluster_stack: Stack, namespace: Namespace, tmp_path: Path) -> Iterator[SlowLink]:
+def link(cli_cluster_stack: Stack, namespace: Namespace, tmp_path: Path) -> Iterator[SlowLink]:
     """The link through which the stack reaches the cluster; the tests' own kubectl does not."""
     copy = tmp_path / "slow-kubeconfig"
     with slow_link(namespace.kubeconfig, copy) as made:
-        cluster_stack.run("config", "set", "trainer:kubeconfig", str(copy))
+        cli_cluster_stack.run("config", "set", "trainer:kubeconfig", str(copy))
         yield made
 
 
@@ -51,33 +52,33 @@ def end_providers(folder: Path) -> None:
 
 
 def test_killed_during_create_the_next_up_ends_with_exactly_one_jobset(
-    cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
+    cli_cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
 ) -> None:
-    cluster_stack.program(program(0.0))
-    killed_during_create(cluster_stack, namespace, link)
+    cli_cluster_stack.program(program(0.0))
+    killed_during_create(cli_cluster_stack, namespace, link)
     end_providers(tmp_path)
     link.delay = 0.0
 
-    cluster_stack.run("cancel", "--yes")
-    cluster_stack.up()
+    cli_cluster_stack.run("cancel", "--yes")
+    cli_cluster_stack.up()
 
-    assert namespace.names("jobsets") == [cluster_stack.job()["name"]]
-    cluster_stack.unchanged()
+    assert namespace.names("jobsets") == [cli_cluster_stack.job()["name"]]
+    cli_cluster_stack.unchanged()
 
 
 @pytest.mark.soak
 def test_also_while_the_provider_process_of_the_killed_up_is_still_alive(
-    cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
+    cli_cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
 ) -> None:
-    cluster_stack.program(program(0.0))
-    killed_during_create(cluster_stack, namespace, link)
+    cli_cluster_stack.program(program(0.0))
+    killed_during_create(cli_cluster_stack, namespace, link)
     alive = providers_of(tmp_path)
     for process in alive:
         process.send_signal(signal.SIGSTOP)
     link.delay = 0.0
-    cluster_stack.run("cancel", "--yes")
+    cli_cluster_stack.run("cancel", "--yes")
     try:
-        cluster_stack.up()
+        cli_cluster_stack.up()
         uids = [each["metadata"]["uid"] for each in namespace.all("jobsets")]
         assert len(uids) == 1
     finally:
@@ -87,41 +88,41 @@ def test_also_while_the_provider_process_of_the_killed_up_is_still_alive(
     end = time.monotonic() + 5
     while time.monotonic() < end:
         assert [each["metadata"]["uid"] for each in namespace.all("jobsets")] == uids
-    cluster_stack.run("refresh", "--yes")
-    cluster_stack.unchanged()
+    cli_cluster_stack.run("refresh", "--yes")
+    cli_cluster_stack.unchanged()
 
 
 @pytest.mark.soak
 def test_killed_during_create_and_destroyed_gc_removes_what_is_left_and_the_next_up_names_it(
-    cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
+    cli_cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
 ) -> None:
-    cluster_stack.program(program(0.0, 'name="digits"'))
-    killed_during_create(cluster_stack, namespace, link)
+    cli_cluster_stack.program(program(0.0, 'name="digits"'))
+    killed_during_create(cli_cluster_stack, namespace, link)
     end_providers(tmp_path)
     link.delay = 0.0
-    cluster_stack.run("cancel", "--yes")
-    cluster_stack.run("destroy", "--yes")
+    cli_cluster_stack.run("cancel", "--yes")
+    cli_cluster_stack.run("destroy", "--yes")
     assert RECORD in str(namespace.names("configmaps"))
 
-    cluster_stack.program(program(1.0, 'name="digits"'))
-    named = cluster_stack.up(ok=False)
+    cli_cluster_stack.program(program(1.0, 'name="digits"'))
+    named = cli_cluster_stack.up(ok=False)
     assert f"{namespace.name}/digits exists with other content" in named
 
-    shown = cluster_stack.trainer("gc", "--stack", "test", "--yes")
+    shown = cli_cluster_stack.trainer("gc", "--stack", "test", "--yes")
     assert f"{namespace.name}/digits" in shown
-    until(lambda: RECORD not in str(namespace.names("configmaps")))
-    cluster_stack.up()
+    eventually(lambda: RECORD not in str(namespace.names("configmaps")))
+    cli_cluster_stack.up()
     assert namespace.names("jobsets") == ["digits"]
 
 
 @pytest.mark.soak
 def test_killed_during_delete_the_next_destroy_ends_it(
-    cluster_stack: Stack, namespace: Namespace, tmp_path: Path
+    cli_cluster_stack: Stack, namespace: Namespace, tmp_path: Path
 ) -> None:
-    cluster_stack.program(program(60.0, 'wait_for="running"'))
-    cluster_stack.up()
+    cli_cluster_stack.program(program(60.0, 'wait_for="running"'))
+    cli_cluster_stack.up()
     (jobset,) = namespace.all("jobsets")
-    with cluster_stack.start("destroy", "--yes") as process:
+    with cli_cluster_stack.start("destroy", "--yes") as process:
         until(
             lambda: all(
                 each["metadata"].get("deletionTimestamp") for each in namespace.all("jobsets")
@@ -130,26 +131,26 @@ def test_killed_during_delete_the_next_destroy_ends_it(
         process.kill()
     end_providers(tmp_path)
 
-    cluster_stack.run("cancel", "--yes")
-    cluster_stack.run("destroy", "--yes")
+    cli_cluster_stack.run("cancel", "--yes")
+    cli_cluster_stack.run("destroy", "--yes")
 
     assert namespace.names("jobsets") == []
-    until(lambda: namespace.names("configmaps") == ["kube-root-ca.crt"])
-    assert jobset["metadata"]["name"] not in cluster_stack.trainer("get", "-n", namespace.name)
+    eventually(lambda: namespace.names("configmaps") == ["kube-root-ca.crt"])
+    assert jobset["metadata"]["name"] not in cli_cluster_stack.trainer("get", "-n", namespace.name)
 
 
 def test_killed_during_the_gate_the_next_up_waits_for_the_same_run(
-    cluster_stack: Stack, namespace: Namespace, tmp_path: Path
+    cli_cluster_stack: Stack, namespace: Namespace, tmp_path: Path
 ) -> None:
-    cluster_stack.program(program(8.0, 'wait_for="complete"'))
-    with cluster_stack.start("up", "--yes", "--skip-preview") as process:
+    cli_cluster_stack.program(program(8.0, 'wait_for="complete"'))
+    with cli_cluster_stack.start("up", "--yes", "--skip-preview") as process:
         read_until("running", process)
         process.kill()
     end_providers(tmp_path)
     (jobset,) = namespace.all("jobsets")
 
-    cluster_stack.run("cancel", "--yes")
-    cluster_stack.up()
+    cli_cluster_stack.run("cancel", "--yes")
+    cli_cluster_stack.up()
 
     (after,) = namespace.all("jobsets")
     assert after["metadata"]["uid"] == jobset["metadata"]["uid"]

@@ -5,8 +5,9 @@ from textwrap import dedent
 
 import pytest
 
-from tests.deploy.project import Stack, most_at_once, until
+from tests.deploy.project import Stack, most_at_once
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 
 CLAIM = """
 apiVersion: v1
@@ -97,7 +98,7 @@ def test_a_model_stays_in_its_claim_when_the_run_is_replaced_and_destroyed(
     assert "kept: ['one', 'two']" in said
 
     assert f"are kept: model={where}" in cluster_stack.run("destroy", "--yes", "--skip-preview")
-    until(lambda: namespace.all("jobsets") == [])
+    eventually(lambda: namespace.all("jobsets") == [])
     assert namespace.names("persistentvolumeclaims") == ["models"]
 
 

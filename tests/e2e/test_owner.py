@@ -10,6 +10,7 @@ import pytest
 
 from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.engine.stack import EngineStack
 
 RECORD = "digits-runtime-snapshot"
 JOB = """
@@ -36,15 +37,10 @@ def pair(new_stack: Callable[[str], Stack], tmp_path: Path) -> tuple[Stack, Stac
     backend.mkdir()
     for name in ("Pulumi.yaml", "place.json"):
         (folder / name).write_text((first.folder / name).read_text())
-    second = Stack(folder, {**first.env, "PULUMI_BACKEND_URL": f"file://{backend}"})
+    second = EngineStack(folder, {**first.env, "PULUMI_BACKEND_URL": f"file://{backend}"})
     second.run("stack", "init")
     (folder / "Pulumi.test.yaml").write_text((first.folder / "Pulumi.test.yaml").read_text())
-    for key, value in (
-        ("target", "kubernetes"),
-        ("engine", "provider"),
-        ("kubeconfig", first.run("config", "get", "trainer:kubeconfig").strip()),
-    ):
-        second.run("config", "set", f"trainer:{key}", value)
+    second.run("config", "set", "trainer:engine", "provider")
     return first, second
 
 
@@ -126,9 +122,9 @@ def test_a_refresh_says_whose_a_run_is_now_and_adopt_takes_it_back(
 
 @pytest.mark.soak
 def test_a_stack_that_is_renamed_keeps_its_runs(
-    pair: tuple[Stack, Stack], namespace: Namespace
+    new_cli_stack: Callable[..., Stack], namespace: Namespace
 ) -> None:
-    stack, _ = pair
+    stack = new_cli_stack("team")
     stack.program(program())
     stack.up()
     kept = uids(namespace)

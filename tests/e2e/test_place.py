@@ -1,4 +1,4 @@
-"""One cluster is one place, whoever asks and however; by the real CLI on a real cluster."""
+"""One cluster is one place, whoever asks and however; on a real cluster, where it matters by the real CLI."""
 
 import json
 import os
@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack
 from tests.e2e import accounts
 from tests.e2e.accounts import Account
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 from tests.e2e.slow_link import slow_link
 from tests.soak_sample import sampled
 from tools.cluster import apiserver
@@ -56,6 +57,14 @@ def elsewhere() -> Iterator[Path]:
 @pytest.fixture
 def stack(new_stack: Callable[[str], Stack]) -> Stack:
     made = new_stack("place")
+    made.program(program())
+    return made
+
+
+@pytest.fixture
+def cli_stack(new_cli_stack: Callable[[str], Stack]) -> Stack:
+    """One of the real CLI, which opens secrets, and hands its own options to what it starts."""
+    made = new_cli_stack("place")
     made.program(program())
     return made
 
@@ -128,26 +137,26 @@ UNKNOWN = (
 
 @pytest.mark.soak
 def test_a_token_that_was_revoked_is_not_another_cluster(
-    stack: Stack, account: Account, namespace: Namespace
+    cli_stack: Stack, account: Account, namespace: Namespace
 ) -> None:
-    use(stack, account.kubeconfig)
-    stack.up()
-    before = job(stack)
+    use(cli_stack, account.kubeconfig)
+    cli_stack.up()
+    before = job(cli_stack)
     account.revoke()
     # The API server knows a token for ten seconds more.
-    said = until(lambda: _refused(stack), 60)
-    refused = destroy(stack, ok=False)
-    stack.program(program().replace("digits", "another"))
-    for shown in (said, refused, stack.preview(), stack.up(ok=False)):
+    said = eventually(lambda: _refused(cli_stack), 60)
+    refused = destroy(cli_stack, ok=False)
+    cli_stack.program(program().replace("digits", "another"))
+    for shown in (said, refused, cli_stack.preview(), cli_stack.up(ok=False)):
         assert account.token not in shown
         assert any(each in shown for each in UNKNOWN)
         assert "Traceback" not in shown
-    assert job(stack) == before
+    assert job(cli_stack) == before
 
-    use(stack, namespace.kubeconfig)
-    refresh(stack)
-    assert job(stack) == before
-    destroy(stack)
+    use(cli_stack, namespace.kubeconfig)
+    refresh(cli_stack)
+    assert job(cli_stack) == before
+    destroy(cli_stack)
     assert namespace.names("jobsets") == []
 
 
@@ -269,21 +278,21 @@ NOWHERE = "/does/not/exist"
 
 
 def test_refresh_and_destroy_use_the_kubeconfig_that_is_configured_now(
-    stack: Stack, namespace: Namespace
+    cli_stack: Stack, namespace: Namespace
 ) -> None:
-    stack.up()
-    before = job(stack)
-    use(stack, NOWHERE)
-    for shown in (refresh(stack, ok=False), destroy(stack, ok=False)):
+    cli_stack.up()
+    before = job(cli_stack)
+    use(cli_stack, NOWHERE)
+    for shown in (refresh(cli_stack, ok=False), destroy(cli_stack, ok=False)):
         assert f"the kubeconfig {NOWHERE} does not exist" in shown
         assert "Traceback" not in shown
-    assert job(stack) == before
-    stack.program(program().replace("digits", "another"))
-    assert NOWHERE in stack.preview()
-    assert NOWHERE in stack.up(ok=False)
+    assert job(cli_stack) == before
+    cli_stack.program(program().replace("digits", "another"))
+    assert NOWHERE in cli_stack.preview()
+    assert NOWHERE in cli_stack.up(ok=False)
 
-    use(stack, namespace.kubeconfig)
-    destroy(stack)
+    use(cli_stack, namespace.kubeconfig)
+    destroy(cli_stack)
     assert namespace.names("jobsets") == []
 
 
@@ -320,36 +329,38 @@ def test_a_context_that_is_configured_now_is_used(
 
 @pytest.mark.soak
 def test_a_kubeconfig_that_is_a_secret_is_opened_as_it_is_now(
-    stack: Stack, account: Account, namespace: Namespace
+    cli_stack: Stack, account: Account, namespace: Namespace
 ) -> None:
-    use(stack, account.kubeconfig.read_text(), "--secret")
-    stack.up()
-    before = job(stack)
+    use(cli_stack, account.kubeconfig.read_text(), "--secret")
+    cli_stack.up()
+    before = job(cli_stack)
     account.revoke()
-    until(lambda: _refused(stack), 60)
+    eventually(lambda: _refused(cli_stack), 60)
     renewed = accounts.made(namespace, "renewed", account.kubeconfig.parent)
-    use(stack, renewed.kubeconfig.read_text(), "--secret")
-    shown = refresh(stack)
-    assert job(stack) == before
-    assert renewed.token not in shown + destroy(stack)
+    use(cli_stack, renewed.kubeconfig.read_text(), "--secret")
+    shown = refresh(cli_stack)
+    assert job(cli_stack) == before
+    assert renewed.token not in shown + destroy(cli_stack)
     assert namespace.names("jobsets") == []
 
 
 def test_where_the_configured_kubeconfig_cannot_be_opened_that_is_said_with_what_helps(
-    stack: Stack, account: Account, namespace: Namespace, tmp_path: Path
+    cli_stack: Stack, account: Account, namespace: Namespace, tmp_path: Path
 ) -> None:
-    stack.up()
-    use(stack, account.kubeconfig.read_text(), "--secret")
+    cli_stack.up()
+    use(cli_stack, account.kubeconfig.read_text(), "--secret")
     # As where the passphrase was typed at the terminal, which the serving process does not have.
     command = tmp_path / "bin" / "pulumi"
     command.parent.mkdir()
-    real = shutil.which("pulumi", path=stack.env["PATH"])
+    real = shutil.which("pulumi", path=cli_stack.env["PATH"])
     refusal = '[ "$1" = config ] && { echo "error: incorrect passphrase" >&2; exit 255; }'
     command.write_text(f'#!/bin/sh\n{refusal}\nexec {real} "$@"\n')
     command.chmod(0o755)
-    path = f"{command.parent}{os.pathsep}{stack.env['PATH']}"
-    shown = Stack(stack.folder, {**stack.env, "PATH": path}).run("refresh", "--yes")
-    assert "trainer:kubeconfig of stack test cannot be read: error: incorrect passphrase" in shown
+    path = f"{command.parent}{os.pathsep}{cli_stack.env['PATH']}"
+    shown = Stack(cli_stack.folder, {**cli_stack.env, "PATH": path}).run("refresh", "--yes")
+    assert (
+        "trainer:kubeconfig of cli_stack test cannot be read: error: incorrect passphrase" in shown
+    )
     assert f"the kubeconfig {namespace.kubeconfig} of the last `pulumi up` is used" in shown
     assert "--run-program" in shown
     assert account.token not in shown
@@ -357,16 +368,16 @@ def test_where_the_configured_kubeconfig_cannot_be_opened_that_is_said_with_what
 
 @pytest.mark.soak
 def test_a_configuration_file_that_the_command_names_is_the_one_that_counts(
-    stack: Stack, tmp_path: Path
+    cli_stack: Stack, tmp_path: Path
 ) -> None:
     file = tmp_path / "other.yaml"
-    own = stack.folder / "Pulumi.test.yaml"
+    own = cli_stack.folder / "Pulumi.test.yaml"
     shutil.copy(own, file)
-    stack.run("up", "--yes", "--skip-preview", "--config-file", str(file))
-    before = job(stack)
-    use(stack, NOWHERE)
-    stack.run("refresh", "--yes", "--config-file", str(file))
-    stack.run("refresh", "--yes", f"--config-file={os.path.relpath(file, stack.folder)}")
-    assert job(stack) == before
-    assert NOWHERE in refresh(stack, ok=False)
-    stack.run("destroy", "--yes", "--config-file", str(file))
+    cli_stack.run("up", "--yes", "--skip-preview", "--config-file", str(file))
+    before = job(cli_stack)
+    use(cli_stack, NOWHERE)
+    cli_stack.run("refresh", "--yes", "--config-file", str(file))
+    cli_stack.run("refresh", "--yes", f"--config-file={os.path.relpath(file, cli_stack.folder)}")
+    assert job(cli_stack) == before
+    assert NOWHERE in refresh(cli_stack, ok=False)
+    cli_stack.run("destroy", "--yes", "--config-file", str(file))

@@ -4,14 +4,17 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tests.deploy import secret_places
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
+from tests.engine.stack import EngineStack
 from tests.soak_sample import sampled
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,7 +123,8 @@ def kept(stack: Stack, namespace: Namespace, shown: str) -> Iterator[tuple[str, 
     yield "printed", shown
     yield from files(stack.folder.parent / "backend")
     yield "export", stack.export()
-    yield "history", stack.run("stack", "history", "--json", "--full-dates")
+    if not isinstance(stack, EngineStack):  # which has no history
+        yield "history", stack.run("stack", "history", "--json", "--full-dates")
     for kind in ("configmaps", "jobsets", "jobs", "pods", "events", "services"):
         yield kind, namespace.kubectl("get", kind, "-o", "json")
 
@@ -130,12 +134,12 @@ def leaks(found: Iterator[tuple[str, str]], planted: tuple[str, ...]) -> list[tu
 
 
 def test_no_secret_in_a_wrong_place_gets_anywhere(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    cluster_stack.program(ALL_AT_ONCE.format(root=str(ROOT)))
-    shown = cluster_stack.preview() + cluster_stack.up()
+    cli_cluster_stack.program(ALL_AT_ONCE.format(root=str(ROOT)))
+    shown = cli_cluster_stack.preview() + cli_cluster_stack.up()
     assert shown.count("cannot hold a secret") >= 2 * 40
-    assert leaks(kept(cluster_stack, namespace, shown), ("planted-",)) == []
+    assert leaks(kept(cli_cluster_stack, namespace, shown), ("planted-",)) == []
     assert namespace.names("jobsets") == []
 
 
@@ -147,7 +151,7 @@ def test_no_secret_output_in_a_wrong_place_gets_anywhere(
     cluster_stack: Stack, namespace: Namespace, place: str
 ) -> None:
     env = {**cluster_stack.env, "PLACE": place, "KIND": "Output"}
-    stack = Stack(cluster_stack.folder, env)
+    stack = replace(cluster_stack, env=env)
     stack.program(WRONG.format(root=str(ROOT)))
     shown = stack.preview(ok=False) + stack.up(ok=False)
     assert f": {secret_places.PLACES[place][1]}: cannot hold a secret" in shown
@@ -169,25 +173,27 @@ def test_no_secret_of_a_transform_gets_anywhere(
 
 
 def test_what_a_program_prints_of_its_secrets_is_hidden_wherever_it_is_shown_or_kept(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
     here = ("-n", namespace.name)
-    cluster_stack.run("config", "set", "--secret", "fed", "planted-fed")
-    cluster_stack.program(PROGRAM + dedent(DOORS.format(n=1)))
-    shown = cluster_stack.preview()
-    shown += cluster_stack.up(ok=False)
+    cli_cluster_stack.run("config", "set", "--secret", "fed", "planted-fed")
+    cli_cluster_stack.program(PROGRAM + dedent(DOORS.format(n=1)))
+    shown = cli_cluster_stack.preview()
+    shown += cli_cluster_stack.up(ok=False)
     names = namespace.names("jobsets")
     assert len(names) == 2
-    shown += cluster_stack.run("refresh", "--yes", "--diff")
-    shown += cluster_stack.trainer("get", *here) + cluster_stack.trainer("get", "-A", "-o", "json")
+    shown += cli_cluster_stack.run("refresh", "--yes", "--diff")
+    shown += cli_cluster_stack.trainer("get", *here) + cli_cluster_stack.trainer(
+        "get", "-A", "-o", "json"
+    )
     for name in names:
-        logs = cluster_stack.trainer("logs", name, *here)
+        logs = cli_cluster_stack.trainer("logs", name, *here)
         assert "using <secret> <secret> <secret> <secret>" in logs
         shown += logs
         for verb in (("describe", name), ("get", name, "-o", "yaml"), ("logs", "-f", name)):
-            shown += cluster_stack.trainer(*verb, *here)
+            shown += cli_cluster_stack.trainer(*verb, *here)
     assert "the last lines of" in shown
-    assert leaks(kept(cluster_stack, namespace, shown), SPELLED) == [
+    assert leaks(kept(cli_cluster_stack, namespace, shown), SPELLED) == [
         ("pods", each) for each in leaked_by_kubernetes(namespace)
     ]
 
@@ -235,4 +241,4 @@ def test_a_secret_that_was_harmed_is_mended_from_the_state(
     assert "planted-token" not in shown
     assert "evil" not in shown
     assert re.search("planted-token", json.dumps(namespace.all("configmaps"))) is None
-    until(lambda: namespace.names("jobsets"))
+    eventually(lambda: namespace.names("jobsets"))

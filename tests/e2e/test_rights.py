@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from tests.cluster.roles import on_the_page
-from tests.deploy.project import Stack, read_until, until
+from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 from tests.e2e.test_command import start
 from tests.kube.front import Front
 from tests.kube.scripted import config
@@ -165,14 +166,14 @@ def repaired_and_changed(stack: Stack, namespace: Namespace) -> None:
     stack.run("config", "set", "word", "two")
     stack.program((PROGRAM + dedent(RUNS)).replace("suspend=True, delete", "suspend=False, delete"))
     stack.up()
-    stored = json.loads(namespace.kubectl("get", "secret", "held-secret", "-o", "json"))["data"]
+    stored = namespace.one("secrets", "held-secret")["data"]
     assert base64.b64encode(b"two").decode() in stored.values()
 
 
 def looked_after(stack: Stack, namespace: Namespace) -> None:
     """Every verb of the command."""
     here = ("-n", namespace.name)
-    until(lambda: phase(stack, "held", here) == "Running", 120)
+    eventually(lambda: phase(stack, "held", here) == "Running", 120)
     stack.run("refresh", "--yes")
     assert "held" in stack.trainer("get", *here)
     assert "lacks the right" not in stack.trainer("describe", "held", *here)

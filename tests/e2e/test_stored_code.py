@@ -1,5 +1,6 @@
 """A folder that no ConfigMap holds, on a cluster: `up` keeps it in a shared folder, and each pod fetches it."""
 
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -52,7 +53,7 @@ def test_pods_fetch_a_large_folder_with_a_binary_file(
 def test_a_pod_says_why_it_has_no_code(cluster_stack: Stack, tmp_path: Path) -> None:
     store, cache = tmp_path / "store", tmp_path / "cache"
     env = {**cluster_stack.env, "TRAINER_INFRA_CACHE": str(cache)}
-    cluster_stack = Stack(cluster_stack.folder, env)
+    cluster_stack = replace(cluster_stack, env=env)
     image = package_image.loaded(initializer_image.IMAGE)
     for key, value in {"code": store.as_uri(), "codeImage": image}.items():
         cluster_stack.run("config", "set", f"trainer:{key}", value)

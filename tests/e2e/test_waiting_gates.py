@@ -5,8 +5,9 @@ from textwrap import dedent
 
 import pytest
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 from tests.e2e.standstills import FAILS, NEVER, quota
 from tests.e2e.test_command import start
 from tools.cluster import base_image
@@ -54,7 +55,7 @@ def no_jobs(namespace: Namespace) -> None:
     """A quota of zero Jobs, in force."""
     text = json.dumps(quota(count__jobs_batch="0"))
     namespace.kubectl("apply", "-f", "-", given=text)
-    until(lambda: namespace.all("resourcequotas")[0].get("status", {}).get("hard"))
+    eventually(lambda: namespace.all("resourcequotas")[0].get("status", {}).get("hard"))
 
 
 @pytest.mark.soak

@@ -10,8 +10,8 @@ from tools.cluster.build import Program
 from tools.cluster.daemon import Component
 from tools.cluster.namespaces import ADDRESS
 
-COREDNS: Final = Program("coredns", "coredns", "github.com/coredns/coredns")
-"""What is built."""
+COREDNS: Final = Program("coredns", "coredns", ".")
+"""What is built: its main program is ours, with the plugins that the configuration below names."""
 
 
 def component() -> Component:

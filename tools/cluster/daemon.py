@@ -28,6 +28,9 @@ _STOPS_WITHIN: Final = 15.0
 HOLDER: Final = "namespaces"
 """The component whose namespaces the others run in."""
 
+_OURS: Final = ("PATH", "HOME")
+_COLLECTING: Final = {"GOGC": "200"}
+
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 _SCRIPT: Final = f"""
@@ -93,7 +96,8 @@ def runs(name: str) -> bool:
 def start(component: Component) -> None:
     """Start a component in the background; its output goes to its log.
 
-    Of our variables it gets PATH and HOME: a proxy, or a debugging switch, is not the cluster's.
+    Of our variables it gets PATH and HOME: a proxy, or a debugging switch, is not the cluster's, and
+    most are programs of Go, which collect garbage half as often as they would, for some more memory.
 
     Raises:
         NotAvailable: It cannot be started.
@@ -108,7 +112,7 @@ def start(component: Component) -> None:
         subprocess.run(
             command,
             cwd=live.folder(),
-            env={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+            env=_COLLECTING | {each: os.environ[each] for each in _OURS if each in os.environ},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

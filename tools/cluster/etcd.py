@@ -41,8 +41,7 @@ def start(folder: Path) -> tuple[Process, str]:
         NotAvailable: It cannot be built or does not come up.
     """
     socket = folder / _SOCKET
-    # What a test or a person tries is lost with the machine in any case.
-    process = Process([*_command(folder), "--unsafe-no-fsync"], folder)
+    process = Process(_command(folder), folder)
     process.wait_until_ready(socket.exists)
     return process, f"unix://{socket}"
 
@@ -64,4 +63,5 @@ def _command(folder: Path) -> list[str]:
         "initial-advertise-peer-urls": _UNUSED,
         "initial-cluster": f"default={_UNUSED}",
     }
-    return [program(), *(f"--{key}={flags[key]}" for key in flags)]
+    # What a test or a person tries is lost with the machine in any case, but not with the process.
+    return [program(), *(f"--{key}={flags[key]}" for key in flags), "--unsafe-no-fsync"]

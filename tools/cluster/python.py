@@ -1,7 +1,7 @@
 """Python packages of the frameworks, for pods of the tests: a folder each, mounted from the host.
 
-Called by tests/e2e. They would make images of gigabytes; a folder below the cache, mounted
-read-only and put on PYTHONPATH, serves every pod at once. What is installed is for the Python of
+Called by tests/e2e. They would make images of gigabytes; a folder below the cache, mounted and put
+on PYTHONPATH, serves every pod at once. What is installed is for the Python of
 base_image.py unless a test asks for another. A folder appears whole or not at all.
 """
 
@@ -12,12 +12,14 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from tools.cluster import build
 from trainer_infra.errors import NotAvailable
+from trainer_infra.local import pip_settings, uv_installer
 
 PYTHON: Final = "3.11"
 """Of the image."""
@@ -34,7 +36,7 @@ class Packages:
     """What one folder holds."""
 
     requirements: tuple[str, ...]
-    """Pinned, as pip takes them; perhaps options of pip too."""
+    """Pinned, as pip and uv take them; perhaps options of both too."""
     removed: tuple[str, ...] = ()
     """Patterns of paths that a machine without GPUs never reads."""
 
@@ -104,7 +106,7 @@ def environment(name: str, version: str = PYTHON) -> Path:
         version: of the Python that imports them.
 
     Raises:
-        NotAvailable: pip failed; the message ends with its output.
+        NotAvailable: It cannot be installed; the message ends with its output.
     """
     packages = ENVIRONMENTS[name]
     folder = build.cache() / "python" / _key(packages, version)
@@ -143,7 +145,7 @@ def _install(name: str, version: str, folder: Path) -> None:
     partial.mkdir(parents=True)
     print(f"cluster: installing Python packages of {name} (once) ...", flush=True)
     started = time.monotonic()
-    _pip(packages, version, partial, log)
+    _fill(packages, version, partial, log)
     for pattern in packages.removed:
         for path in partial.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -156,13 +158,13 @@ def _install(name: str, version: str, folder: Path) -> None:
     print(f"cluster: ... packages of {name} are installed after {took:.0f} s", flush=True)
 
 
-def _pip(packages: Packages, version: str, folder: Path, log: Path) -> None:
+def _fill(packages: Packages, version: str, folder: Path, log: Path) -> None:
+    command, told = _installer()
     binary = ("--python-version", version, "--only-binary=:all:")
-    command = (sys.executable, "-m", "pip", "install", *QUIET, *binary, "--target", str(folder))
     with log.open("w") as output:
         code = subprocess.run(
-            (*command, *packages.requirements),
-            env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore"},
+            (*command, *binary, "--target", str(folder), *packages.requirements),
+            env=os.environ | told,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -172,6 +174,20 @@ def _pip(packages: Packages, version: str, folder: Path, log: Path) -> None:
         last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-5:])
         needed = ", ".join(packages.requirements)
         raise NotAvailable(f"installing {needed} failed (exit code {code}, log {log}):\n{last}")
+
+
+def _installer() -> tuple[Sequence[str], Mapping[str, str]]:
+    """What installs, and variables for it: uv where it can be told what pip of this machine is set to.
+
+    It takes a twentieth of pip's time. Nothing is compiled ahead: whoever imports a module first writes what it compiled beside it, and most
+    modules of these packages are never imported.
+    """
+    pip, uv = (sys.executable, "-m", "pip"), uv_installer.uv_command()
+    listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=True)
+    settings = pip_settings.pip_settings(listed.stdout.splitlines())
+    if uv is None or pip_settings.not_passed_on(settings):
+        return (*pip, "install", "--no-compile", *QUIET), {"PIP_ROOT_USER_ACTION": "ignore"}
+    return (*uv, "pip", "install"), pip_settings.for_uv(settings, os.environ)
 
 
 def _run_by_the_image(script: Path) -> None:

@@ -14,12 +14,12 @@ from tools.cluster import build, busybox, images, kubectl
 from tools.cluster.build import Program
 
 PROVISIONER: Final = Program(
-    "local-path-provisioner", "localpath", "github.com/rancher/local-path-provisioner"
+    "local-path-provisioner", "coredns", "github.com/rancher/local-path-provisioner"
 )
-"""What is built."""
+"""What is built: in one module with CoreDNS, so that Kubernetes' libraries are compiled once for both."""
 
 VERSION: Final = "v0.0.30"
-"""Of the module; go/localpath/go.mod names the same."""
+"""Of the module; go/coredns/go.mod names the same."""
 
 DEPLOYMENT: Final = "/apis/apps/v1/namespaces/local-path-storage/deployments/local-path-provisioner"
 """Where its state is read."""

@@ -1,4 +1,4 @@
-"""TrainJobs of engine `controller` through their whole life: the real CLI, the real controller."""
+"""TrainJobs of engine `controller` through their whole life: the real controller, first by the real CLI."""
 
 import json
 from collections.abc import Callable
@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 
 ONE = """
 job = TrainJob("job", runtime="jax-distributed", namespace=NS, trainer=on({arguments}),
@@ -51,9 +52,9 @@ def variable_of(each: dict[str, Any]) -> tuple[str, str]:
 
 
 def test_up_runs_a_trainjob_whose_jobset_is_what_the_preview_showed(
-    controller_stack: Make, namespace: Namespace
+    cli_controller_stack: Make, namespace: Namespace
 ) -> None:
-    stack = controller_stack()
+    stack = cli_controller_stack()
     stack.program(program())
     shown = stack.preview()
     assert "JAX_COORDINATOR_ADDRESS" in shown
@@ -90,8 +91,8 @@ def test_the_command_knows_a_trainjob_and_destroy_leaves_nothing(
 
     stack.run("destroy", "--yes")
     assert (namespace.names("trainjobs"), namespace.names("jobsets")) == ([], [])
-    until(lambda: namespace.names("pods") == [])
-    until(lambda: namespace.names("configmaps") == ["kube-root-ca.crt"])
+    eventually(lambda: namespace.names("pods") == [])
+    eventually(lambda: namespace.names("configmaps") == ["kube-root-ca.crt"])
 
 
 def test_a_failure_ends_the_up_with_its_reason_and_retry_runs_the_same_run_again(
@@ -127,7 +128,7 @@ def test_secrets_are_in_the_pods_and_in_nothing_that_is_shown_or_kept_in_the_ope
     (secret,) = [each for each in namespace.all("secrets") if each["type"] == "Opaque"]
     assert secret["metadata"]["ownerReferences"][0]["kind"] == "TrainJob"
     stack.run("destroy", "--yes")
-    until(lambda: namespace.names("secrets") == [])
+    eventually(lambda: namespace.names("secrets") == [])
 
 
 @pytest.mark.soak
@@ -161,9 +162,9 @@ def test_suspend_drift_and_repair_are_those_of_the_trainjob(
     stack.run("refresh", "--yes")
     stack.unchanged()
     stack.trainer("suspend", name, "-n", namespace.name)
-    until(lambda: namespace.names("pods") == [])
+    eventually(lambda: namespace.names("pods") == [])
     stack.trainer("resume", name, "-n", namespace.name)
-    until(lambda: len(namespace.names("pods")) == 2)
+    eventually(lambda: len(namespace.names("pods")) == 2)
     stack.run("destroy", "--yes")
 
 

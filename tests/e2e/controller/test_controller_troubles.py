@@ -32,11 +32,17 @@ def stack(controller_stack: Make) -> Stack:
 
 
 @pytest.fixture
-def link(stack: Stack, namespace: Namespace, tmp_path: Path) -> Iterator[SlowLink]:
+def cli_stack(cli_controller_stack: Make) -> Stack:
+    """One of the real CLI, to be struck."""
+    return cli_controller_stack()
+
+
+@pytest.fixture
+def link(cli_stack: Stack, namespace: Namespace, tmp_path: Path) -> Iterator[SlowLink]:
     """The link through which the stack reaches the cluster; the tests' own kubectl does not."""
     copy = tmp_path / "slow-kubeconfig"
     with slow_link(namespace.kubeconfig, copy) as made:
-        stack.run("config", "set", "trainer:kubeconfig", str(copy))
+        cli_stack.run("config", "set", "trainer:kubeconfig", str(copy))
         yield made
 
 
@@ -58,42 +64,42 @@ def end_providers(stack: Stack) -> None:
 
 @pytest.mark.parametrize("step", sampled(STEPS, every=2))
 def test_killed_after_each_step_of_a_create_the_next_up_ends_with_exactly_one_run(
-    stack: Stack, namespace: Namespace, link: SlowLink, step: str
+    cli_stack: Stack, namespace: Namespace, link: SlowLink, step: str
 ) -> None:
-    stack.program(program(0.0))
+    cli_stack.program(program(0.0))
     link.delay = 0.5
-    with stack.start("up", "--yes", "--skip-preview") as process:
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         until(partial(STEPS[step], namespace))
         process.kill()
-    end_providers(stack)
+    end_providers(cli_stack)
     link.delay = 0.0
-    stack.run("cancel", "--yes")
-    stack.up()
-    state = stack.job()
+    cli_stack.run("cancel", "--yes")
+    cli_stack.up()
+    state = cli_stack.job()
     (stored,) = namespace.all("trainjobs")
     assert (stored["metadata"]["name"], stored["metadata"]["uid"]) == (state["name"], state["uid"])
     (code,) = code_of(namespace)
     assert [each["uid"] for each in code["metadata"]["ownerReferences"]] == [state["uid"]]
     eventually(lambda: namespace.names("jobsets") == [state["name"]])
-    stack.unchanged()
-    stack.run("destroy", "--yes")
+    cli_stack.unchanged()
+    cli_stack.run("destroy", "--yes")
 
 
 @pytest.mark.soak
 def test_killed_during_the_gate_the_next_up_waits_for_the_same_run(
-    stack: Stack, namespace: Namespace
+    cli_stack: Stack, namespace: Namespace
 ) -> None:
-    stack.program(program(8.0, 'wait_for="complete"'))
-    with stack.start("up", "--yes", "--skip-preview") as process:
+    cli_stack.program(program(8.0, 'wait_for="complete"'))
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
         read_until("running", process)
         process.kill()
-    end_providers(stack)
+    end_providers(cli_stack)
     (before,) = namespace.all("jobsets")
-    stack.run("cancel", "--yes")
-    stack.up()
+    cli_stack.run("cancel", "--yes")
+    cli_stack.up()
     (after,) = namespace.all("jobsets")
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    stack.run("destroy", "--yes")
+    cli_stack.run("destroy", "--yes")
     assert namespace.names("jobsets") == []
 
 

@@ -3,7 +3,6 @@
 That they wait, are admitted and complete while the platform changes: disruptive/test_platform.py.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,7 +97,7 @@ def test_the_place_that_kueue_chose_reaches_the_pods(queues: Queues) -> None:
     post_train_job(namespace, "placed", UNTIL_TOLD, "team", annotations=annotations)
     pod_name = name_of_pod(namespace, "placed")
 
-    pod = json.loads(namespace.kubectl("get", "pod", pod_name, "-o", "json"))
+    pod = namespace.one("pods", pod_name)
     assert pod["spec"]["nodeSelector"] == {
         HOST: pod["spec"]["nodeName"],
         "kubernetes.io/os": "linux",
@@ -122,9 +121,7 @@ def test_what_kueue_does_not_count_is_an_event(queues: Queues, installed: str) -
     post_train_job(namespace, "counted", UNTIL_TOLD, "team", resources=resources)
     pod_name = name_of_pod(namespace, "counted")
 
-    (container,) = json.loads(namespace.kubectl("get", "pod", pod_name, "-o", "json"))["spec"][
-        "containers"
-    ]
+    (container,) = namespace.one("pods", pod_name)["spec"]["containers"]
     assert container["resources"]["requests"] == {"cpu": "100m", "memory": "32Mi"}
     (pods,) = queues.workload("counted")["spec"]["podSets"]
     (seen,) = pods["template"]["spec"]["containers"]

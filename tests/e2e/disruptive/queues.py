@@ -150,8 +150,7 @@ class Queues:
 
     def runs(self, owner: str) -> bool:
         """Whether a JobSet is not suspended."""
-        jobset = json.loads(self.namespace.kubectl("get", "jobset", owner, "-o", "json"))
-        return not jobset["spec"].get("suspend")
+        return not self.namespace.one("jobsets", owner)["spec"].get("suspend")
 
 
 def queued(namespace: Namespace, queue: str, **labels: str) -> Jobs:

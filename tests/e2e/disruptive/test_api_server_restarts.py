@@ -13,11 +13,11 @@ TrainJob("job", runtime="jax-distributed", namespace=NS, trainer=on(seconds=12.0
 
 
 def test_a_gate_goes_on_after_the_api_server_restarted(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    cluster_stack.program(PROGRAM + dedent(JOB))
+    cli_cluster_stack.program(PROGRAM + dedent(JOB))
     server = up.component("kube-apiserver")
-    with cluster_stack.start("up", "--yes", "--skip-preview") as process:
+    with cli_cluster_stack.start("up", "--yes", "--skip-preview") as process:
         said = read_until("running", process)
         server.stop()
         server.start()

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import Jobs, eventually
 from tests.e2e.standstills import CASES
@@ -46,7 +46,7 @@ def test_a_job_controller_that_is_down_is_named_and_the_run_goes_on_with_it(
     assert image
     jobs = Jobs(namespace)
     # The namespace's ServiceAccount is made by the controller manager too.
-    until(lambda: namespace.names("serviceaccounts") == ["default"])
+    eventually(lambda: namespace.names("serviceaccounts") == ["default"])
     with without_controller_manager():
         jobs.start(PLAIN.runtime(namespace), {"numNodes": 1})
         said = "the Job controller has done nothing with Job tj-node-0 since"
@@ -56,19 +56,19 @@ def test_a_job_controller_that_is_down_is_named_and_the_run_goes_on_with_it(
 
 @pytest.mark.soak
 def test_a_jobset_controller_that_stops_acting_is_named_and_ends_the_gate(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
     """With the controller gone altogether its own webhook refuses the JobSet at submit."""
-    cluster_stack.program(PROGRAM + dedent(JOB))
+    cli_cluster_stack.program(PROGRAM + dedent(JOB))
     with (
         without_jobset_controller(namespace),
-        cluster_stack.start("up", "--yes", "--skip-preview") as process,
+        cli_cluster_stack.start("up", "--yes", "--skip-preview") as process,
     ):
         # The gate bears with a controller that restarts for two minutes.
         shown, _ = process.communicate(timeout=300)
     assert process.returncode != 0
     assert "is stuck: JobSet's controller has done nothing with its JobSet since" in shown
-    cluster_stack.up()
+    cli_cluster_stack.up()
     (jobset,) = namespace.all("jobsets")
     assert jobset["status"]["terminalState"] == "Completed"
 
@@ -85,7 +85,7 @@ def without_jobset_controller(namespace: Namespace) -> Iterator[None]:
     namespace.kubectl(*CONTROLLER, "patch", "lease", name, *patch)
     try:
         # Who loses it ends, and comes back without it.
-        until(lambda: restarts(namespace) > before, 120)
+        eventually(lambda: restarts(namespace) > before, 120)
         namespace.kubectl(*CONTROLLER, "rollout", "status", DEPLOYMENT, "--timeout=100s")
         yield
     finally:

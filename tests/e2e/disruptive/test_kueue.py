@@ -351,11 +351,11 @@ def test_a_queued_run_completes_without_drift(cluster_stack: Stack, queues: Queu
 
 
 def test_a_gate_says_what_kueue_says_and_goes_on_when_there_is_room(
-    cluster_stack: Stack, queues: Queues
+    cli_cluster_stack: Stack, queues: Queues
 ) -> None:
     used_quota(queues)
-    cluster_stack.program(PROGRAM + dedent(JOB))
-    with cluster_stack.start("up", "--yes", "--skip-preview") as process:
+    cli_cluster_stack.program(PROGRAM + dedent(JOB))
+    with cli_cluster_stack.start("up", "--yes", "--skip-preview") as process:
         shown = read_until("insufficient unused quota for cpu in flavor", process)
         queues.namespace.kubectl("delete", "jobset", "occupant")
         rest, _ = process.communicate(timeout=120)

@@ -3,8 +3,9 @@
 import time
 from textwrap import dedent
 
-from tests.deploy.project import Stack, read_until, until
+from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
 from tools.cluster import up
 
 JOB = """
@@ -20,15 +21,15 @@ def ready(namespace: Namespace) -> bool:
 
 
 def test_a_node_that_goes_not_ready_is_named_within_ten_seconds(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    cluster_stack.program(PROGRAM + dedent(JOB.format(seconds=30.0)))
+    cli_cluster_stack.program(PROGRAM + dedent(JOB.format(seconds=30.0)))
     kubelet = up.component("kubelet")
-    with cluster_stack.start("up", "--yes", "--skip-preview") as process:
+    with cli_cluster_stack.start("up", "--yes", "--skip-preview") as process:
         read_until("running", process)
         kubelet.pause()
         try:
-            until(lambda: not ready(namespace), 120)
+            eventually(lambda: not ready(namespace), 120)
             known = time.monotonic()
             rest, _ = process.communicate(timeout=60)
             took = time.monotonic() - known
@@ -39,5 +40,5 @@ def test_a_node_that_goes_not_ready_is_named_within_ten_seconds(
     assert node in rest
     assert "does not answer" in rest
     assert took < 10, f"named after {took:.0f} s"
-    until(lambda: ready(namespace), 120)
-    cluster_stack.up()
+    eventually(lambda: ready(namespace), 120)
+    cli_cluster_stack.up()

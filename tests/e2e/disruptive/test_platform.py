@@ -15,11 +15,12 @@ import pytest
 
 from tests.deploy.project import Stack
 from tests.e2e.cluster import Namespace
+from tests.e2e.control_plane import IMAGES
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import UNTIL_TOLD, conditions, end, post_train_job
 from tests.soak_sample import sampled
-from tools.cluster import base_image, controller_image, images, kueue, package_image, trainer
+from tools.cluster import base_image, images, kueue
 
 PROGRAM = """
 import pulumi
@@ -66,13 +67,8 @@ def stack(
     tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path, namespace: Namespace
 ) -> Iterator[Stack]:
     """A stack of the platform whose CLI finds the cluster as a user's does; all of it goes in the end."""
-    assert namespace.names("serviceaccount") is not None
-    for name, archive in (
-        (kueue.IMAGE, kueue.archive()),
-        (trainer.IMAGE, trainer.archive()),
-    ):
-        images.loaded(name, archive)
-    package_image.loaded(controller_image.IMAGE)
+    assert namespace.name, "it goes after the stack"
+    images.loaded(kueue.IMAGE, kueue.archive())
     folder = tmp_path / "platform"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")
@@ -84,7 +80,8 @@ def stack(
 
 
 def write(stack: Stack, implementation: str, plane: Mapping[str, Any]) -> None:
-    """The program with an implementation of Trainer and its configuration."""
+    """The program with an implementation of Trainer, whose image is there, and its configuration."""
+    IMAGES[implementation]()
     text = f"IMPLEMENTATION, PLANE = {implementation!r}, {dict(plane)!r}\n{PROGRAM}"
     (stack.folder / "__main__.py").write_text(text)
 
@@ -114,8 +111,9 @@ def judge_report_and_metrics(namespace: Namespace) -> None:
     assert len(asked) >= 8
     post_train_job(namespace, "reports", REPORT, "team", base_image.loaded())
     eventually(partial(is_complete, namespace, "reports"))
-    job = json.loads(namespace.kubectl("get", "trainjob", "reports", "-o", "json"))
-    assert job["status"]["trainerStatus"]["progressPercentage"] == 42
+    assert (
+        namespace.one("trainjobs", "reports")["status"]["trainerStatus"]["progressPercentage"] == 42
+    )
     chosen = "jobset.sigs.k8s.io/jobset-name=reports"
     metrics = namespace.kubectl("logs", "-l", chosen, "--tail=-1")
     assert [each for each in asked if f"\n{each}" not in metrics] == []

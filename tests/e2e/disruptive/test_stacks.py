@@ -68,7 +68,7 @@ def packages_patch() -> dict[str, Any]:
     """What mounts the packages of the framework, which a team's image would have."""
     container = {
         "name": "node",
-        "volumeMounts": [{"name": "packages", "mountPath": runtimes.PACKAGES, "readOnly": True}],
+        "volumeMounts": [{"name": "packages", "mountPath": runtimes.PACKAGES}],
     }
     folder = {"path": str(python.environment("jax"))}
     pods = {"containers": [container], "volumes": [{"name": "packages", "hostPath": folder}]}

@@ -1,4 +1,4 @@
-"""Runs with a queue label in a real cluster without Kueue, by the real Pulumi CLI."""
+"""Runs with a queue label in a real cluster without Kueue."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,10 +47,10 @@ def test_a_run_that_is_held_back_says_so_and_suspend_false_resumes_it(
 
 @pytest.mark.soak
 def test_a_gate_ends_on_a_run_that_kueue_suspended_before_it_was_taken_away(
-    cluster_stack: Stack, namespace: Namespace
+    cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    cluster_stack.program(program(GATE, seconds=600.0))
-    with cluster_stack.start("up", "--yes", "--skip-preview") as process:
+    cli_cluster_stack.program(program(GATE, seconds=600.0))
+    with cli_cluster_stack.start("up", "--yes", "--skip-preview") as process:
         shown = read_until("running", process)
         namespace.kubectl(
             "patch", "jobset", "job", "--type=merge", "-p", '{"spec":{"suspend":true}}'
@@ -61,7 +61,7 @@ def test_a_gate_ends_on_a_run_that_kueue_suspended_before_it_was_taken_away(
         "TrainJob job is stuck: admission by Kueue to queue team, but this cluster has no" in rest
     )
     assert causes.ABSENT.help in rest
-    assert "job resumed" in cluster_stack.trainer("resume", "job", "-n", namespace.name)
+    assert "job resumed" in cli_cluster_stack.trainer("resume", "job", "-n", namespace.name)
     assert Queues(namespace).runs("job")
 
 

@@ -75,7 +75,7 @@ def test_one_runtime_with_a_limit_of_memory_alone_ends_every_list(
 ) -> None:
     """sdk#516, a defect of the SDK that no control plane can mend."""
     user = new_user()
-    runtime = user.stored("plain", "trainingruntime")
+    runtime = user.stored("plain", "trainingruntimes")
     (job,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
     (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
     container["resources"] = {"limits": {"memory": "1Gi"}}

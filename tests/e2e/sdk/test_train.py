@@ -83,7 +83,7 @@ def test_a_builtin_trainer_gets_the_command_that_we_render(user: User) -> None:
     stored = TrainJob.from_wire(user.stored("tuned"))
     *_, ours = pipeline.render(stored, catalog.get("torchtune-llama3.2-1b"))
 
-    theirs = user.stored("tuned", "jobset")
+    theirs = user.stored("tuned", "jobsets")
 
     assert command_of(theirs) == command_of(ours)
     assert "lora_finetune_distributed" in command_of(theirs)
@@ -102,7 +102,7 @@ def test_a_runtime_patch_reaches_the_jobset_and_its_pods(user: User) -> None:
     assert user.run("return client.get_job_logs('patched')") == ["/scratch"]
     (patch,) = user.stored("patched")["spec"]["runtimePatches"]
     assert patch["manager"] == "trainer.kubeflow.org/kubeflow-sdk"
-    assert user.stored("patched", "jobset")["metadata"]["labels"]["team"] == "vision"
+    assert user.stored("patched", "jobsets")["metadata"]["labels"]["team"] == "vision"
     (pod,) = pods_of(user, "patched")
     assert pod["metadata"]["labels"]["team"] == "vision"
     assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}

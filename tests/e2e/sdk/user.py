@@ -124,10 +124,9 @@ class User:
         whole = {"apiVersion": "v1", "kind": "List", "items": objects}
         self.namespace.kubectl("apply", "--server-side", "-f", "-", given=json.dumps(whole))
 
-    def stored(self, name: str, kind: str = "trainjob") -> JSON:
+    def stored(self, name: str, kind: str = "trainjobs") -> JSON:
         """An object of the namespace, as an administrator sees it."""
-        found: JSON = json.loads(self.namespace.kubectl("get", kind, name, "-o", "json"))
-        return found
+        return self.namespace.one(kind, name)
 
     def ended(self, name: str) -> str:
         """The status of a TrainJob once it has ended."""
@@ -149,7 +148,7 @@ def signed_in(sdk: Sdk, kubeconfig: Path, folder: Path) -> Iterator[User]:
         folder: gets the user's kubeconfig.
     """
     namespace = Namespace(f"sdk-{secrets.token_hex(4)}", kubeconfig, kubectl.program())
-    namespace.kubectl("create", "namespace", namespace.name)
+    namespace.make()
     user = User(namespace, sdk, folder / f"{namespace.name}.yaml")
     user.apply(*_account(namespace.name))
     token = namespace.kubectl("create", "token", "user").strip()

@@ -3,3 +3,4 @@
 package tools
 
 import _ "github.com/coredns/coredns"
+import _ "github.com/rancher/local-path-provisioner"
