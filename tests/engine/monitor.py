@@ -9,6 +9,7 @@ from typing import Any, Final
 import grpc
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import resource_pb2
+from typing_extensions import override
 
 from tests.engine import backend, values
 from tests.engine.backend import StackFiles
@@ -31,10 +32,12 @@ REFERENCE: Final = "pulumi:pulumi:StackReference"
 class MonitorGone(grpc.RpcError):
     """The answer to a call once the deployment has failed."""
 
+    @override
     def code(self) -> grpc.StatusCode:
         """As of a server that has ended."""
         return grpc.StatusCode.UNAVAILABLE
 
+    @override
     def details(self) -> str:
         """For people."""
         return "the deployment has failed"

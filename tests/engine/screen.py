@@ -25,7 +25,7 @@ _MARKS: Final = {
     DISCARD: "< ",
 }
 _PAST: Final = {CREATE: "created", UPDATE: "updated", REPLACE: "replaced", DELETE: "deleted"}
-_LEVELS: Final = {engine_pb2.WARNING: "warning: ", engine_pb2.ERROR: "error: "}
+_LEVELS: Final[dict[int, str]] = {engine_pb2.WARNING: "warning: ", engine_pb2.ERROR: "error: "}
 SHUTTING_DOWN: Final = "Resource monitor has terminated, shutting down"
 """What the SDK logs once the engine has ended, which nobody hears."""
 
