@@ -183,21 +183,21 @@ if __name__ == "__main__":
 
 
 @pytest.mark.soak
-def test_a_remote_component_wraps_a_job(stack: Stack) -> None:
+def test_a_remote_component_wraps_a_job(cli_stack: Stack) -> None:
     """Another process constructs it: a component package, as `pulumi package add` takes it."""
-    stack.program("")
-    training = (stack.folder / "__main__.py").read_text().partition("def train")[2]
-    package = stack.folder / "acme"
+    cli_stack.program("")
+    training = (cli_stack.folder / "__main__.py").read_text().partition("def train")[2]
+    package = cli_stack.folder / "acme"
     package.mkdir()
     (package / "train.py").write_text(f"def train{training}")
     (package / "PulumiPlugin.yaml").write_text("runtime: python\nname: acme\n")
     place = repr(f"{package}/train.py:train")
     (package / "__main__.py").write_text(REMOTE.replace("FILE", place))
-    project = stack.folder / "Pulumi.yaml"
+    project = cli_stack.folder / "Pulumi.yaml"
     project.write_text(
         f"{project.read_text()}\nplugins:\n  providers:\n    - name: acme\n      path: ./acme\n"
     )
-    stack.program(
+    cli_stack.program(
         """
         class Digits(pulumi.ComponentResource):
             accuracy: pulumi.Output[float]
@@ -207,11 +207,11 @@ def test_a_remote_component_wraps_a_job(stack: Stack) -> None:
         """
     )
 
-    stack.up()
+    cli_stack.up()
 
-    assert stack.outputs() == {"accuracy": 0.97}
-    (run,) = stack.runs()
-    assert "far" in stack.trainer("logs", run["name"])
-    stack.unchanged()
-    stack.run("destroy", "--yes")
-    assert stack.runs() == []
+    assert cli_stack.outputs() == {"accuracy": 0.97}
+    (run,) = cli_stack.runs()
+    assert "far" in cli_stack.trainer("logs", run["name"])
+    cli_stack.unchanged()
+    cli_stack.run("destroy", "--yes")
+    assert cli_stack.runs() == []

@@ -133,9 +133,8 @@ def test_a_new_gate_on_a_run_that_was_adopted_fails_at_once(
 
 
 @pytest.mark.soak
-def test_two_backends_with_equal_stacks_share_nothing(
-    cli_stack: Stack, colleague: Colleague
-) -> None:
+def test_two_backends_with_equal_stacks_share_nothing(cli_stack: Stack, tmp_path: Path) -> None:
+    colleague = Colleague(cli_stack, tmp_path)
     other = colleague("other")
     for first, second in ((cli_stack, other), (other, cli_stack)):
         for each in (first, second):
@@ -147,8 +146,7 @@ def test_two_backends_with_equal_stacks_share_nothing(
         second.run("destroy", "--yes")
         listed = second.trainer("gc", "--stack", "test", "--yes")
         assert (
-            "runs of cli_stack test of project project on this machine that are left alone:"
-            in listed
+            "runs of stack test of project project on this machine that are left alone:" in listed
         )
         assert f"made in backend {first.job()['owner']['backend']}, this is file:" in listed
         assert uids(first) == kept
@@ -207,7 +205,7 @@ def test_a_stack_that_is_renamed_keeps_its_runs(cli_stack: Stack) -> None:
     renamed.unchanged()
     assert owner_of(renamed, "moved")["stack"] == "test"
 
-    # An update in place makes the run the cli_stack's under its new name, and no other one.
+    # An update in place makes the run the stack's under its new name, and no other one.
     changed = held('labels={"x": "y"}') + dedent(MEMBERS.format(b=', labels={"x": "y"}', more=""))
     renamed.program(changed)
     renamed.up()
@@ -296,8 +294,7 @@ def test_a_state_of_an_earlier_release_shows_no_change_and_can_be_destroyed(
     assert owner_of(cli_stack, "moved")["backend"] == ""
     listed = cli_stack.trainer("gc", "--stack", "test", "--yes")
     assert (
-        listed
-        == "no run of cli_stack test of project project is without a resource on this machine\n"
+        listed == "no run of stack test of project project is without a resource on this machine\n"
     )
     cli_stack.program(held('labels={"x": "y"}') + dedent(MEMBERS.format(b="", more="")))
     cli_stack.up()
@@ -323,7 +320,7 @@ def test_gc_leaves_alone_what_another_stack_of_the_backend_has_by_now(cli_stack:
     again.run("stack", "init")
     again.run("config", "set", "trainer:target", "local")
     said = again.trainer("gc", "--stack", "test", "--yes")
-    assert "default/moved (Suspended, in the state of cli_stack renamed)" in said
+    assert "default/moved (Suspended, in the state of stack renamed)" in said
     assert uids(cli_stack) == before
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from pulumi.runtime.proto.provider_pb2 import DiffResponse
 from pulumi.runtime.proto.resource_pb2 import RegisterResourceRequest, Result
 
 from tests.engine import differences, values
@@ -282,16 +283,15 @@ class Deployment:
                 self._screen.count(DELETE, old)
                 self._screen.gone(old)
                 return None
-            self._host.diff(new, old.inputs, old.ignore_changes)
+            answer = self._host.diff(new, old.inputs, old.ignore_changes)
         except ProviderFailed as error:
             self._fail(str(error))
             return old
         new.init_errors = []
         _keep_secrets(new)
-        same = (old.inputs, old.outputs) == (new.inputs, new.outputs)
-        found = differences.between(old.outputs, new.outputs)
-        self._screen.step(SAME if same else UPDATE, old, new, found)
-        self._screen.count(SAME if same else UPDATE, new)
+        kind = UPDATE if answer.changes == DiffResponse.DIFF_SOME else SAME
+        self._screen.step(kind, old, new, differences.between(old.outputs, new.outputs))
+        self._screen.count(kind, new)
         return new
 
     def _fail(self, message: str, *, planning: bool = False) -> None:

@@ -10,7 +10,7 @@ from tests.engine.differences import ABSENT, Difference
 from trainer_infra.json_values import as_integer
 
 SAME, ADDED, GONE, CHANGED = "  ", "+ ", "- ", "~ "
-EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 """What the CLI shows only where it comes or goes."""
 _LINES: Final = 3
 _WIDTH: Final = 150

@@ -161,7 +161,7 @@ def _serving() -> ModuleType:
     """The SDK's script, as the process has it that serves providers, but for its server."""
     module = ModuleType("__main__")
     exec(_script(), module.__dict__)
-    inner, cached = module.get_provider, module._PROVIDER_CACHE  # noqa: SLF001
+    inner, cached = module.get_provider, module._PROVIDER_CACHE  # noqa: SLF001  it has no other name
 
     def get_provider(properties: Properties, config: Properties) -> Any:
         if properties["__provider"] in cached:

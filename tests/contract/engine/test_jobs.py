@@ -42,6 +42,15 @@ def test_another_attempt(watched: Watched) -> None:
     agreed(watched)
 
 
+def test_another_attempt_of_one_that_has_a_name(watched: Watched) -> None:
+    watched.jobs(JOB.format(args={}, more=f'name="digits", {HELD}, attempt=1'))
+    watched.up()
+    watched.jobs(JOB.format(args={}, more=f'name="digits", {HELD}, attempt=2'))
+    watched.preview()
+    watched.up()
+    agreed(watched)
+
+
 def test_suspended_and_resumed(watched: Watched) -> None:
     watched.jobs(JOB.format(args={"seconds": 60.0}, more="suspend=False"))
     watched.up()
