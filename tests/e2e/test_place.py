@@ -358,9 +358,7 @@ def test_where_the_configured_kubeconfig_cannot_be_opened_that_is_said_with_what
     command.chmod(0o755)
     path = f"{command.parent}{os.pathsep}{cli_stack.env['PATH']}"
     shown = Stack(cli_stack.folder, {**cli_stack.env, "PATH": path}).run("refresh", "--yes")
-    assert (
-        "trainer:kubeconfig of cli_stack test cannot be read: error: incorrect passphrase" in shown
-    )
+    assert "trainer:kubeconfig of stack test cannot be read: error: incorrect passphrase" in shown
     assert f"the kubeconfig {namespace.kubeconfig} of the last `pulumi up` is used" in shown
     assert "--run-program" in shown
     assert account.token not in shown

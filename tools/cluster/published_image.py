@@ -52,7 +52,7 @@ def archive() -> Path:
         NotAvailable: pip fails, or the base cannot be made here.
     """
     base = base_image.archive()
-    parts = [base.parent.name, _SETTINGS, python.PYTHON, *(each.requirements for each in WHEELS)]
+    parts = [base.parent.name, _SETTINGS, python.PYTHON, _requirements()]
     key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
     file = build.cache() / "published" / f"image-{key}.tar"
     if not file.exists():
@@ -67,10 +67,14 @@ def _make(file: Path) -> None:
         layer = Path(scratch)
         (layer / "etc").mkdir()
         (layer / "etc" / "pip.conf").write_text(_SETTINGS, "utf-8")
-        for packages in WHEELS:
-            _download(packages.requirements, layer / _FOLDER)
+        _download(_requirements(), layer / _FOLDER)
         shutil.rmtree(file.parent, ignore_errors=True)
         images.archive(file, NAME, base_image.layer(), layer, config=base_image.CONFIG)
+
+
+def _requirements() -> tuple[str, ...]:
+    """Of all of them, for pip to find at once."""
+    return tuple(dict.fromkeys(each for packages in WHEELS for each in packages.requirements))
 
 
 def _download(requirements: tuple[str, ...], folder: Path) -> None:
