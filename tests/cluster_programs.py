@@ -26,6 +26,8 @@ FIXTURES: Final = frozenset(
         "kubectl_program",
         "helm_program",
         "reference_module",
+        "s3",
+        "registry",
     )
 )
 """A test belongs to `make verify` if one of these is among all the fixtures that it needs. Those that are

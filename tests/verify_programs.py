@@ -9,6 +9,7 @@ from typing import Final
 from tests.parity import reference
 from tools.cluster import (
     build,
+    distribution,
     etcd,
     helm,
     jobset,
@@ -17,6 +18,7 @@ from tools.cluster import (
     kubernetes,
     kueue,
     trainer,
+    versitygw,
 )
 from trainer_infra.errors import NotAvailable
 
@@ -28,6 +30,8 @@ BUILT: Final = (
     jobset.JOBSET,
     kueue.KUEUE,
     trainer.TRAINER,
+    versitygw.VERSITYGW,
+    distribution.REGISTRY,
     reference.PROGRAM,
 )
 """What has to have one version."""

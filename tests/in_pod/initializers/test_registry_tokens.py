@@ -60,14 +60,14 @@ class TokenRegistry:
 
 
 @pytest.fixture
-def registry() -> TokenRegistry:
+def token_registry() -> TokenRegistry:
     return TokenRegistry()
 
 
 @pytest.fixture
-def model(registry: TokenRegistry, tmp_path: Path) -> Iterator[Initializer]:
-    with WebServer(registry.answer, tmp_path) as server:
-        registry.url = server.url
+def model(token_registry: TokenRegistry, tmp_path: Path) -> Iterator[Initializer]:
+    with WebServer(token_registry.answer, tmp_path) as server:
+        token_registry.url = server.url
         host = server.url.removeprefix("https://")
         environment = {
             "STORAGE_URI": f"oci://{host}/org/words",
@@ -77,27 +77,27 @@ def model(registry: TokenRegistry, tmp_path: Path) -> Iterator[Initializer]:
 
 
 def test_a_token_for_nobody_opens_what_is_public(
-    model: Initializer, registry: TokenRegistry
+    model: Initializer, token_registry: TokenRegistry
 ) -> None:
     model.run()
     assert model.files() == {"words": CONTENT}
     asked = {"service": ["here"], "scope": ["repository:org/words:pull"]}
-    assert registry.asked == [(asked, "")]
+    assert token_registry.asked == [(asked, "")]
 
 
 def test_a_token_that_has_expired_is_renewed_for_the_user(
-    model: Initializer, registry: TokenRegistry
+    model: Initializer, token_registry: TokenRegistry
 ) -> None:
-    registry.uses = 2
+    token_registry.uses = 2
     outcome = model.run(REGISTRY_USERNAME="user", REGISTRY_PASSWORD="word")
     assert model.files() == {"words": CONTENT}
-    assert len(registry.asked) == 2
-    assert {given for _, given in registry.asked} == {"Basic dXNlcjp3b3Jk"}
+    assert len(token_registry.asked) == 2
+    assert {given for _, given in token_registry.asked} == {"Basic dXNlcjp3b3Jk"}
     assert "secret-token" not in outcome.output + outcome.errors
 
 
-def test_a_user_who_gets_no_access_is_told_so(model: Initializer, registry: TokenRegistry) -> None:
-    registry.uses = 0
+def test_a_user_who_gets_no_access_is_told_so(model: Initializer, token_registry: TokenRegistry) -> None:
+    token_registry.uses = 0
     outcome = model.run(1)
     assert ": the registry refuses the credentials; set REGISTRY_USERNAME and " in outcome.errors
 
