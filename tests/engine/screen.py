@@ -175,9 +175,9 @@ def _details(
     kind: str, old: Resource | None, new: Resource | None, found: Difference | None, indent: int
 ) -> str:
     indent += 2
-    if kind in (SAME, READ):
+    if kind == SAME or (kind == READ and old is None):
         return ""
-    if old is None or new is None:
+    if old is None or new is None or kind == READ:
         only = new or old
         assert only is not None
         return printed.properties(_visible(only.inputs), indent - 1)
