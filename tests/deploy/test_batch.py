@@ -52,7 +52,6 @@ def test_every_member_runs_and_then_nothing_is_to_do(stack: Stack) -> None:
     assert stack.runs() == []
 
 
-@pytest.mark.soak
 def test_members_are_added_changed_and_removed_and_the_others_are_left_alone(
     stack: Stack,
 ) -> None:
@@ -75,7 +74,6 @@ def test_members_are_added_changed_and_removed_and_the_others_are_left_alone(
     assert sorted(after.values()) == sorted(run["uid"] for run in stack.runs())
 
 
-@pytest.mark.soak
 def test_members_that_no_run_may_be_named_after_keep_their_names_in_the_outputs(
     stack: Stack,
 ) -> None:
@@ -103,7 +101,6 @@ def test_members_that_no_run_may_be_named_after_keep_their_names_in_the_outputs(
     assert sorted(named[each] for each in keys[1:3]) == sorted(run["name"] for run in stack.runs())
 
 
-@pytest.mark.soak
 def test_a_member_is_suspended_in_place(stack: Stack) -> None:
     text = '{{"a": job({{"suspend": {a}}}, seconds=60.0), "b": job({{"suspend": True}}, seconds=60.0)}}'
     stack.program(sweep(text.format(a=False)))
@@ -115,7 +112,6 @@ def test_a_member_is_suspended_in_place(stack: Stack) -> None:
     assert {run["phase"] for run in stack.runs()} == {"Suspended"}
 
 
-@pytest.mark.soak
 def test_a_member_that_cannot_be_submitted_fails_the_gate_and_alone_is_tried_again(
     stack: Stack, tmp_path: Path
 ) -> None:
@@ -235,7 +231,6 @@ def test_interrupted_while_it_submits_the_rest_is_left_to_the_next_up(cli_stack:
     assert len(cli_stack.runs()) == 24
 
 
-@pytest.mark.soak
 def test_a_member_that_somebody_deleted_is_made_again_and_no_other(stack: Stack) -> None:
     stack.program(sweep(PLAIN, "complete"))
     stack.up()
@@ -251,7 +246,6 @@ def test_a_member_that_somebody_deleted_is_made_again_and_no_other(stack: Stack)
     assert after["a"] != before["a"]
 
 
-@pytest.mark.soak
 def test_a_forced_replacement_keeps_every_run(stack: Stack) -> None:
     stack.program(sweep(PLAIN))
     stack.up()

@@ -96,7 +96,6 @@ def test_a_runtime_that_is_edited_in_the_program_is_another_run(stack: Stack, mo
     stack.unchanged()
 
 
-@pytest.mark.soak
 def test_a_runtime_resource_that_changes_retrains_nothing(stack: Stack) -> None:
     mine = 'TrainingRuntime("mine", runtime)'
     stack.program(EDITED.format(image="one", runtime=mine, more=""))
@@ -131,7 +130,6 @@ def test_suspending_and_resuming_is_an_update_in_place(stack: Stack, tmp_path: P
     assert processes_of(tmp_path) == []
 
 
-@pytest.mark.soak
 def test_attempt_runs_the_same_content_again(stack: Stack) -> None:
     text = """
     job = TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train),
@@ -145,7 +143,6 @@ def test_attempt_runs_the_same_content_again(stack: Stack) -> None:
     assert stack.job()["uid"] != first
 
 
-@pytest.mark.soak
 def test_a_forced_replacement_keeps_the_run_and_says_how_to_run_it_again(stack: Stack) -> None:
     stack.program(ONE.format(args={}))
     stack.up()
@@ -173,7 +170,6 @@ def test_a_run_that_somebody_deleted_is_gone_at_refresh_and_made_again(stack: St
     assert (after["name"], after["uid"] != before["uid"]) == (before["name"], True)
 
 
-@pytest.mark.soak
 def test_a_named_job_is_deleted_before_its_replacement_is_created(stack: Stack) -> None:
     text = """
     job = TrainJob("job", name="digits", runtime="jax-distributed",

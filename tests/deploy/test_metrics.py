@@ -1,7 +1,5 @@
 """Metrics of a run: those of node 0, numbers, and a sentence for one that was not reported."""
 
-import pytest
-
 from tests.deploy.project import Stack
 from trainer_infra.deploy.operations import gate
 from trainer_infra.deploy.run_result import Metrics
@@ -56,7 +54,6 @@ def test_node_0s_metrics_count_and_are_numbers_that_a_later_job_can_count_with(
     stack.run("refresh", "--yes", "--expect-no-changes")
 
 
-@pytest.mark.soak
 def test_a_metric_that_was_not_reported_is_one_sentence(stack: Stack) -> None:
     stack.program(REPORTING + MISSING.format('job.metrics["acuracy"]'))
     assert "to create" in stack.preview()

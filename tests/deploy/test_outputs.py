@@ -51,7 +51,6 @@ def test_a_model_is_kept_when_its_run_is_replaced_and_when_all_is_destroyed(stac
     assert (first.read_text(), second.read_text()) == ("one", "two")
 
 
-@pytest.mark.soak
 def test_an_output_has_the_place_that_it_is_given(stack: Stack) -> None:
     stack.program(saving(outputs='{"model": "pvc://models/digits/{run}"}'))
     stack.up()
@@ -65,7 +64,6 @@ def test_an_output_has_the_place_that_it_is_given(stack: Stack) -> None:
     assert "digits" in stack.preview(), "another place is another run"
 
 
-@pytest.mark.soak
 def test_the_stack_says_where_outputs_are_kept(stack: Stack, tmp_path: Path) -> None:
     stack.run("config", "set", "trainer:outputs", f"{tmp_path}/mine")
     stack.program(saving())
@@ -75,7 +73,6 @@ def test_the_stack_says_where_outputs_are_kept(stack: Stack, tmp_path: Path) -> 
     stack.unchanged()
 
 
-@pytest.mark.soak
 def test_a_uri_is_given_to_the_program_as_it_is(stack: Stack) -> None:
     stack.program(
         """

@@ -89,7 +89,6 @@ def test_a_run_that_was_adopted_is_left_alone_by_the_destroy_of_its_former_stack
     assert uids(other) == {}
 
 
-@pytest.mark.soak
 def test_a_refresh_drops_a_run_that_was_adopted_with_its_gate_and_says_whose_it_is(
     stack: Stack, colleague: Colleague
 ) -> None:
@@ -114,7 +113,6 @@ def test_a_refresh_drops_a_run_that_was_adopted_with_its_gate_and_says_whose_it_
     other.run("destroy", "--yes")
 
 
-@pytest.mark.soak
 def test_a_new_gate_on_a_run_that_was_adopted_fails_at_once(
     stack: Stack, colleague: Colleague
 ) -> None:
@@ -155,7 +153,6 @@ def test_two_backends_with_equal_stacks_share_nothing(cli_stack: Stack, tmp_path
         assert uids(first) == {}
 
 
-@pytest.mark.soak
 def test_members_of_a_batch_that_were_adopted_are_theirs(
     stack: Stack, colleague: Colleague
 ) -> None:
@@ -179,7 +176,6 @@ def test_members_of_a_batch_that_were_adopted_are_theirs(
     other.run("destroy", "--yes")
 
 
-@pytest.mark.soak
 def test_a_refresh_of_a_batch_drops_members_that_were_adopted(
     stack: Stack, colleague: Colleague
 ) -> None:
@@ -218,7 +214,6 @@ def test_a_stack_that_is_renamed_keeps_its_runs(cli_stack: Stack) -> None:
     assert uids(renamed) == {}
 
 
-@pytest.mark.soak
 def test_a_resource_that_moves_into_a_component_keeps_its_run(stack: Stack) -> None:
     stack.program(held())
     stack.up()

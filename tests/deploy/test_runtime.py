@@ -1,7 +1,5 @@
 """Runtimes as resources on this machine, by the real Pulumi CLI."""
 
-import pytest
-
 from tests.deploy.project import Stack
 
 RUNTIME = """
@@ -31,7 +29,6 @@ def test_a_preview_shows_what_a_train_job_on_it_renders_to(stack: Stack) -> None
     assert "replace" not in shown
 
 
-@pytest.mark.soak
 def test_a_job_runs_on_it_and_keeps_it_when_it_is_edited(stack: Stack) -> None:
     for kind in ("ClusterTrainingRuntime", "TrainingRuntime"):
         stack.program(RUNTIME.format(kind=kind, mark="first") + JOB)
@@ -48,7 +45,6 @@ def test_a_job_runs_on_it_and_keeps_it_when_it_is_edited(stack: Stack) -> None:
         stack.unchanged()
 
 
-@pytest.mark.soak
 def test_a_batch_runs_on_it(stack: Stack) -> None:
     stack.program(
         RUNTIME.format(kind="TrainingRuntime", mark="first")
@@ -76,7 +72,6 @@ TrainingRuntime("mine", {"mlPolicy": {"numNodes": "two", "torch": {}, "mpi": {}}
     assert "Traceback" not in shown
 
 
-@pytest.mark.soak
 def test_a_copy_of_the_catalogs_has_its_labels_and_destroy_removes_it(stack: Stack) -> None:
     stack.program("""
 from trainer_infra import ClusterTrainingRuntime, catalog

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from tests.deploy.project import Stack
 
 PROGRAM = """
@@ -39,7 +37,6 @@ def test_two_stacks_of_one_program_have_runs_of_their_own(stack: Stack) -> None:
     assert uids(stack) == mine
 
 
-@pytest.mark.soak
 def test_a_run_that_has_another_name_keeps_it(stack: Stack) -> None:
     # As one has that an earlier release named.
     stack.program(PROGRAM % ', name="job-01234567"')
