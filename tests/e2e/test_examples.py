@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -69,12 +69,13 @@ def env(tmp_path: Path, pulumi_env: dict[str, str]) -> Iterator[dict[str, str]]:
         process.kill()
 
 
-def assert_trained(stack: Stack, name: str) -> None:
-    """The stack's figures are right, what it kept is there, and a second `up` would do nothing."""
+def trained(stack: Stack, name: str) -> Mapping[str, Any]:
+    """The outputs of a stack, whose figures are right, and of which a second `up` would do nothing."""
     found = stack.outputs()
     for each, (least, most) in FIGURES[name].items():
         assert least <= float(found[each]) <= most, found
     stack.unchanged()
+    return found
 
 
 @pytest.mark.parametrize("name", sorted(FIGURES.keys() - {"mpi"}))
@@ -85,8 +86,8 @@ def test_its_readme_leads_to_a_trained_model_on_this_machine(
         reader.follow(page.blocks(EXAMPLES / name / "README.md"))
     stack = Stack(reader.folder, env, "dev")
     assert stack.folder == Path(env["HOME"], name)
-    assert_trained(stack, name)
-    kept = [stack.outputs().get(each) for each in ("model", "adapter")]
+    outputs = trained(stack, name)
+    kept = [outputs.get(each) for each in ("model", "adapter")]
     assert all(any(Path(each).iterdir()) for each in kept if each)
 
     stack.run("destroy", "--yes")
@@ -122,7 +123,7 @@ def test_its_stack_sends_it_to_a_cluster_as_it_is(
     )
     assert done.returncode == 0, done.stdout
     stack = Stack(folder, env, "cluster")
-    assert_trained(stack, name)
+    trained(stack, name)
     assert "Complete" in stack.trainer("get"), "the stack says which namespace"
 
     stack.run("destroy", "--yes")

@@ -162,13 +162,13 @@ def test_no_secret_output_in_a_wrong_place_gets_anywhere(
 
 @pytest.mark.parametrize("kind", sampled(TRANSFORMS, every=4))
 def test_no_secret_of_a_transform_gets_anywhere(
-    cluster_stack: Stack, namespace: Namespace, kind: str
+    cli_cluster_stack: Stack, namespace: Namespace, kind: str
 ) -> None:
     program = TRANSFORMED.format(place="labels", opts=TRANSFORMS[kind], of_stack=kind == "stack")
-    cluster_stack.program(PROGRAM + dedent(program))
-    shown = cluster_stack.preview(ok=False) + cluster_stack.up(ok=False)
+    cli_cluster_stack.program(PROGRAM + dedent(program))
+    shown = cli_cluster_stack.preview(ok=False) + cli_cluster_stack.up(ok=False)
     assert "labels.key: cannot hold a secret" in shown
-    assert leaks(kept(cluster_stack, namespace, shown), ("planted-by-transform",)) == []
+    assert leaks(kept(cli_cluster_stack, namespace, shown), ("planted-by-transform",)) == []
     assert namespace.names("jobsets") == []
 
 
