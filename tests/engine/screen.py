@@ -175,7 +175,7 @@ def _details(
     kind: str, old: Resource | None, new: Resource | None, found: Difference | None, indent: int
 ) -> str:
     indent += 2
-    if kind in (SAME, READ):
+    if kind == SAME:
         return ""
     if old is None or new is None:
         only = new or old
