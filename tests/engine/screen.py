@@ -181,7 +181,8 @@ def _details(
         only = new or old
         assert only is not None
         return printed.properties(_visible(only.inputs), indent - 1)
-    was, now = (old.outputs, new.outputs) if new.outputs else (old.inputs, new.inputs)
+    late = bool(new.outputs) and kind != READ
+    was, now = (old.outputs, new.outputs) if late else (old.inputs, new.inputs)
     whole = found or differences.between(was, now)
     return printed.changes(whole, indent - 1) or printed.properties(now, indent - 1)
 
