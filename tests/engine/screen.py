@@ -175,13 +175,14 @@ def _details(
     kind: str, old: Resource | None, new: Resource | None, found: Difference | None, indent: int
 ) -> str:
     indent += 2
-    if kind == SAME or (kind == READ and old is None):
+    if kind == SAME:
         return ""
-    if old is None or new is None or kind == READ:
+    if old is None or new is None:
         only = new or old
         assert only is not None
         return printed.properties(_visible(only.inputs), indent - 1)
-    was, now = (old.outputs, new.outputs) if new.outputs else (old.inputs, new.inputs)
+    late = bool(new.outputs) and kind != READ
+    was, now = (old.outputs, new.outputs) if late else (old.inputs, new.inputs)
     whole = found or differences.between(was, now)
     return printed.changes(whole, indent - 1) or printed.properties(now, indent - 1)
 

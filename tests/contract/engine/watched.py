@@ -36,7 +36,9 @@ _UNTOLD: Final = re.compile(
     r"(Previewing|Updating|Refreshing|Destroying|Duration|If you want|The resources)\b.*|@.*|\s*"
 )
 """Lines that are about no resource."""
-_PASSING: Final = re.compile(r"running|created|\d+ of \d+ (submitted|done).*|\d+%.*")
+_PASSING: Final = re.compile(
+    r"running|created|\d+ of \d+ (submitted|done|deleted|complete.* running).*|\d+%.*"
+)
 """What a gate says for a moment, if it has to wait at all."""
 _LARGE: Final = ("rendered", "code", "spec", "runtime", "jobs", "digests")
 """Properties of our resources that have more in them than engines make of them."""
