@@ -1,8 +1,11 @@
 """What kwok is told: pods run until they say that they are done, and only its own nodes are touched."""
 
+import pytest
+
 from tools.cluster import kwok
 
 
+@pytest.mark.verify  # kwok's module has the stages
 def test_pods_of_a_job_run_until_they_say_that_they_are_done_or_that_they_fail() -> None:
     stages = {each["metadata"]["name"]: each["spec"] for each in kwok.stages()}
     ends = {"pod-complete": kwok.COMPLETE, "pod-fail": kwok.FAIL}

@@ -96,7 +96,9 @@ def test_a_token_that_has_expired_is_renewed_for_the_user(
     assert "secret-token" not in outcome.output + outcome.errors
 
 
-def test_a_user_who_gets_no_access_is_told_so(model: Initializer, token_registry: TokenRegistry) -> None:
+def test_a_user_who_gets_no_access_is_told_so(
+    model: Initializer, token_registry: TokenRegistry
+) -> None:
     token_registry.uses = 0
     outcome = model.run(1)
     assert ": the registry refuses the credentials; set REGISTRY_USERNAME and " in outcome.errors
