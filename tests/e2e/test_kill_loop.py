@@ -74,11 +74,11 @@ class Colleague:
     def runs(self) -> dict[str, str]:
         """Name to uid of every run that the state has."""
         found = {}
-        for each in self.stack.resources("trainer:TrainJob"):
-            found[each["outputs"]["name"]] = each["outputs"]["uid"]
-        for each in self.stack.resources("trainer:TrainJobs"):
-            members = each["outputs"]["members"].values()
-            found |= {member["name"]: member["uid"] for member in members}
+        for each in self.stack.resources(""):
+            outputs = each.get("outputs", {})
+            jobs = {"TrainJob": [outputs], "TrainJobs": outputs.get("members", {}).values()}
+            for job in jobs.get(each["type"].rpartition(":")[2], ()):
+                found[job["name"]] = job["uid"]
         return found
 
     def processes(self) -> list[psutil.Process]:
@@ -173,7 +173,8 @@ def test_whatever_is_struck_one_up_later_all_is_there_once_and_the_other_stack_i
     rounds = 0
     while rounds < ROUNDS_OF_ONE:
         one, other = chance.sample(colleagues, 2)
-        others = everything(namespace, other.runs())
+        runs_of_other = other.runs()
+        others = everything(namespace, runs_of_other)
         assert others
         action = chance.choice(ACTIONS)
         if action[0] == "up":
@@ -198,9 +199,10 @@ def test_whatever_is_struck_one_up_later_all_is_there_once_and_the_other_stack_i
         shown = one.stack.trainer("gc", "--stack", "test", "--yes", "--namespace", namespace.name)
         left = {name for name in there if f"{namespace.name}/{name} deleted" in shown}
         assert {name: uid for name, uid in there.items() if name not in left} == (
-            mine | other.runs()
+            mine | runs_of_other
         ), case
-        assert everything(namespace, other.runs()) == others, case
+        assert other.runs() == runs_of_other, case
+        assert everything(namespace, runs_of_other) == others, case
         one.stack.unchanged()
     for each in colleagues:
         each.stack.run("destroy", "--yes")

@@ -189,10 +189,18 @@ def failed_and_forgotten(stack: Stack) -> None:
     """A run that fails without a failed pod, and that no state knows then: `gc`."""
     stack.program(PROGRAM + dedent(RUNS).partition("TrainJob(")[0] + dedent(LATE))
     assert "deadline" in stack.up(ok=False).lower()
-    every = stack.resources("trainer:TrainJob")
-    urn = next(each["urn"] for each in every if each["urn"].endswith("::late"))
-    stack.run("state", "delete", urn, "--yes", "--force")
+    forget(stack, "late")
     assert "late deleted" in stack.trainer("gc", "--stack", "test", "--yes")
+
+
+def forget(stack: Stack, name: str) -> None:
+    """Take a resource out of the state."""
+    state = json.loads(stack.export())
+    resources = state["deployment"]["resources"]
+    resources[:] = [each for each in resources if not each["urn"].endswith(f"::{name}")]
+    file = stack.folder / "state.json"
+    file.write_text(json.dumps(state))
+    stack.run("stack", "import", "--file", str(file))
 
 
 def phase(stack: Stack, name: str, here: tuple[str, str]) -> str:

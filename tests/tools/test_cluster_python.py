@@ -10,10 +10,8 @@ from tools.cluster.python import Packages
 from trainer_infra.errors import NotAvailable
 
 
-@pytest.fixture(params=["uv", "pip"])
-def published(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package `greeting` 1.0 with a command of that name, and nothing else, is published."""
     folder = tmp_path / "published"
     folder.mkdir()
@@ -30,8 +28,7 @@ def published(
         for path, text in files.items():
             wheel.writestr(path, text)
     monkeypatch.setenv("TRAINER_INFRA_CACHE", str(tmp_path / "cache"))
-    # That there is no index cannot be said to uv by what pip is set to, so that pip installs then.
-    monkeypatch.setenv(f"{request.param.upper()}_NO_INDEX", "1")
+    monkeypatch.setenv("UV_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
 
 
@@ -40,9 +37,13 @@ def offer(monkeypatch: pytest.MonkeyPatch, packages: Packages) -> None:
 
 
 @pytest.mark.usefixtures("published")
+@pytest.mark.parametrize("installer", ["uv", "pip"])
 def test_packages_are_installed_once_for_the_images_python_without_what_is_never_read(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, installer: str
 ) -> None:
+    if installer == "pip":
+        # That there is no index cannot be said to uv by what pip is set to.
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
     offer(monkeypatch, Packages(("greeting==1.0",), removed=("greeting/unused",)))
 
     folder = python.environment("ours")
@@ -76,6 +77,6 @@ def test_a_failed_install_leaves_no_folder_and_says_why(monkeypatch: pytest.Monk
 
     for _ in range(2):
         with pytest.raises(
-            NotAvailable, match=r"(?s)installing greeting==2\.0 failed .*(No match|no version of)"
+            NotAvailable, match=r"(?s)installing greeting==2\.0 failed .*no version of"
         ):
             python.environment("ours")

@@ -1,7 +1,7 @@
 """Runs in queues of a real Kueue: what it starts, and each cause for which it does not, made for real."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from textwrap import dedent
@@ -32,14 +32,6 @@ member = dict(runtime="jax-distributed", namespace=NS, trainer=on(seconds=0.0),
               labels={"kueue.x-k8s.io/queue-name": "team"})
 TrainJobs("sweep", {f"m{number}": member for number in range(6)}, wait_for="complete")
 """
-
-
-@pytest.fixture(scope="module")
-def installed(kubeconfig: Path) -> Iterator[Path]:
-    """The cluster while Kueue is in it."""
-    kueue.install(kubeconfig)
-    yield kubeconfig
-    kueue.remove(kubeconfig)
 
 
 @pytest.fixture
@@ -393,10 +385,11 @@ def test_a_batch_whose_queue_is_missing_ends_with_the_cause(
 
 @pytest.mark.soak
 def test_pods_that_are_not_ready_in_time_are_tried_again_then_given_up(
-    kubeconfig: Path, queues: Queues
+    request: pytest.FixtureRequest, kubeconfig: Path, queues: Queues
 ) -> None:
     again = {"backoffLimitCount": 1, "backoffBaseSeconds": 5}
     ready = {"timeout": "2s", "requeuingStrategy": again}
+    request.addfinalizer(partial(kueue.install, kubeconfig))
     kueue.install(kubeconfig, waitForPodsReady=ready)
     jobs = queued(queues.namespace, queues.local(queues.cluster()))
     nowhere = {"kubernetes.io/hostname": "nowhere"}

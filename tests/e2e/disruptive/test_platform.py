@@ -68,6 +68,7 @@ def stack(
 ) -> Iterator[Stack]:
     """A stack of the platform whose CLI finds the cluster as a user's does; all of it goes in the end."""
     assert namespace.name, "it goes after the stack"
+    kueue.remove(kubeconfig)
     images.loaded(kueue.IMAGE, kueue.archive())
     folder = tmp_path / "platform"
     folder.mkdir()

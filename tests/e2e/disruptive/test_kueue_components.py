@@ -22,14 +22,6 @@ platform.WorkloadPriorityClass("high", name=f"{NS}-high", value=1000)
 """
 
 
-@pytest.fixture(scope="module")
-def installed(kubeconfig: Path) -> Iterator[Path]:
-    """The cluster while Kueue is in it."""
-    kueue.install(kubeconfig)
-    yield kubeconfig
-    kueue.remove(kubeconfig)
-
-
 @pytest.fixture
 def stack(
     tmp_path: Path, pulumi_env: dict[str, str], installed: Path, namespace: Namespace
