@@ -42,13 +42,13 @@ def namespace(client: KubeClient, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def installed(stack: Stack, api_server: RunningServer, namespace: str) -> Stack:
-    """A stack that has installed a component `old`."""
-    configure(stack, api_server)
-    write(stack, namespace, "'old'")
-    stack.up()
-    stack.unchanged()
-    return stack
+def installed(cli_stack: Stack, api_server: RunningServer, namespace: str) -> Stack:
+    """A stack that has installed a component `old`; options of Pulumi's Kubernetes are in its settings."""
+    configure(cli_stack, api_server)
+    write(cli_stack, namespace, "'old'")
+    cli_stack.up()
+    cli_stack.unchanged()
+    return cli_stack
 
 
 @pytest.fixture
