@@ -14,7 +14,6 @@ from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.disruptive.queues import TRAINER, Queues, queued, runtime
 from tests.e2e.jobs import Jobs, eventually
 from tools.cluster import kueue
-from trainer_infra import names
 from trainer_infra.errors import Refused
 from trainer_infra.runs.causes import kueue as causes
 from trainer_infra.runs.causes.kueue import KueueCause
@@ -334,7 +333,7 @@ def test_kueue_decides_when_a_run_of_its_queue_starts_whatever_suspend_says(
 def test_a_queued_run_completes_without_drift(cluster_stack: Stack, queues: Queues) -> None:
     queues.local(queues.cluster())
     cluster_stack.program(PROGRAM + dedent(JOB))
-    assert names.KUEUE_QUEUE_LABEL not in cluster_stack.run("preview")
+    assert "warning" not in cluster_stack.preview()
     cluster_stack.up()
     assert cluster_stack.job()["lastSeen"] == "Created"
     cluster_stack.run("refresh", "--yes")
