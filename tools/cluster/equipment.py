@@ -13,11 +13,13 @@ from typing import Final
 
 from tools.cluster import (
     base_image,
+    build,
     controller_image,
     coscheduling,
     helm,
     initializer_image,
     kueue,
+    kwok,
     lws,
     package_image,
     prometheus,
@@ -34,6 +36,7 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
     "packages": lambda: [python.environment(name) for name in python.ENVIRONMENTS],
     "helm": helm.program,
     "kueue": kueue.archive,
+    "kwok": partial(build.built, kwok.KWOK),
     "controller": partial(package_image.archive, controller_image.IMAGE),
     "initializer": partial(package_image.archive, initializer_image.IMAGE),
 }
