@@ -1,11 +1,11 @@
 """At the end of a long session, the files whose tests took longest, for the log of CI."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, Final
 
-FROM: float = 60.0
+FROM: Final = 60.0
 """Seconds of tests from which on a session is long."""
-ROWS: int = 10
+ROWS: Final = 10
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
