@@ -6,6 +6,7 @@
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+
+from tests.conformance.reference_passes import AGAIN
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -34,7 +37,10 @@ class RuleCase:
 def rule_cases() -> list[RuleCase]:
     """All that pytest collects in this folder, in another process."""
     command = [sys.executable, "-m", "tests.conformance.rule_cases"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    environ = {**os.environ, AGAIN: "1"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, check=True
+    )
     read = map(json.loads, done.stdout.splitlines())
     return [
         RuleCase(**{**each, **{key: tuple(each[key]) for key in ("rules", "differences")}})

@@ -146,7 +146,8 @@ def test_a_killed_supervisor_is_a_failure_at_the_next_refresh(stack: Stack, tmp_
     until(lambda: len(training(tmp_path)) == 2, pause=0.1)
     (supervisor,) = {each.ppid() for each in training(tmp_path)}
     os.kill(supervisor, signal.SIGKILL)
-    until(lambda: training(tmp_path) == [], pause=0.1)
+    # The guard ends last: until then the run has somebody.
+    until(lambda: processes_of(tmp_path) == [], pause=0.1)
 
     stack.run("refresh", "--yes")
 

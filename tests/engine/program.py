@@ -17,7 +17,6 @@ from tests.engine.values import Properties
 
 _SCRIPT: Final = Path(sys.executable).parent / "pulumi-language-python-exec"
 
-
 SAID: Final = 32
 """Exit code of a program that has said itself why it failed."""
 
@@ -29,6 +28,8 @@ def run(
     os.environ["PULUMI_CONFIG"] = json.dumps(values.plain(config))
     secret = [key for key, each in config.items() if values.is_secret(each)]
     os.environ["PULUMI_CONFIG_SECRET_KEYS"] = json.dumps(secret)
+    # Python takes two programs for one that have the same length and were written within a second.
+    sys.dont_write_bytecode = True
     settings = pulumi.runtime.Settings
 
     def settings_here(**given: Any) -> Any:
