@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from tests.conformance.reference_passes import AGAIN
+from tests.kept_passes import AGAIN
 
 ROOT: Final = Path(__file__).parents[2]
 

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy.project import Stack
+from tests.engine.fixtures import engine_stack
+
+__all__ = ["engine_stack"]
 ACME = Path(__file__).parent / "acme"
 
 
@@ -18,3 +22,9 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for module in ACME.glob("acme_*.py"):
         sys.modules.pop(module.stem, None)
+
+
+@pytest.fixture
+def stack(engine_stack: Stack) -> Stack:
+    """The plugins are the subject, not the CLI."""
+    return engine_stack

@@ -198,8 +198,14 @@ def test_the_command_line_renders_with_it(cli: Command) -> None:
     assert (done.code, names) == (0, ["tj-runtime-snapshot", "tj-acme", "tj"])
 
 
+def configure(stack: Stack, plugin: str) -> None:
+    """What `pulumi config set --path 'trainer:plugins[0]'` leaves in the stack's file."""
+    config = {"trainer:target": "local", "trainer:plugins": [plugin]}
+    (stack.folder / "Pulumi.test.yaml").write_text(yaml.safe_dump({"config": config}))
+
+
 def test_in_the_stacks_configuration_it_trains_with_pulumi_up(stack: Stack) -> None:
-    stack.run("config", "set", "--path", "trainer:plugins[0]", NAME)
+    configure(stack, NAME)
     stack.program(
         f"""
 runtime = {runtime()!r}
@@ -214,7 +220,7 @@ pulumi.export("status", job.status)
 
 
 def test_a_plugin_that_cannot_be_loaded_is_refused_at_preview(stack: Stack) -> None:
-    stack.run("config", "set", "--path", "trainer:plugins[0]", "acme_nowhere:PLUGIN")
+    configure(stack, "acme_nowhere:PLUGIN")
     stack.program('TrainJob("job", runtime="jax-distributed", trainer={"command": ["true"]})')
     said = stack.preview(ok=False)
     assert "plugins[0]: No module named 'acme_nowhere', got 'acme_nowhere:PLUGIN'" in said

@@ -1,4 +1,4 @@
-"""The reference is not asked again what it has passed, and what it has not passed is never left out."""
+"""What has passed is not asked again, and what has not passed is never left out."""
 
 import os
 import re
@@ -6,16 +6,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.conformance.reference_passes import AGAIN
+from tests.kept_passes import AGAIN
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFTEST = """
 import pytest
-from tests.conformance.implementations import BUILTIN, UPSTREAM
-from tests.conformance.reference_passes import pytest_collection_modifyitems, pytest_runtest_makereport
+from tests.kept_passes import KeptPasses
+
+PASSES = KeptPasses("theirs", lambda item: "[theirs]" in item.name, ("tests/kept_passes.py",))
+pytest_collection_modifyitems = PASSES.leave_out
+pytest_runtest_makereport = PASSES.keep
 
 
-@pytest.fixture(params=[UPSTREAM, BUILTIN], ids=lambda each: each.name)
+@pytest.fixture(params=["theirs", "ours"])
 def manager(request):
     return request.param
 
@@ -55,19 +58,19 @@ def outcomes(folder: Path, *arguments: str, **env: str) -> dict[str, str]:
     return dict(found)
 
 
-def test_only_what_the_reference_has_passed_is_left_out(tmp_path: Path) -> None:
+def test_only_what_has_passed_is_left_out(tmp_path: Path) -> None:
     everything = {
-        "passes[upstream]": "PASSED",
-        "passes[builtin]": "PASSED",
-        "fails[upstream]": "FAILED",
-        "fails[builtin]": "FAILED",
-        "fails_at_its_end[upstream]": "ERROR",
-        "fails_at_its_end[builtin]": "ERROR",
-        "is_skipped[upstream]": "SKIPPED",
-        "is_skipped[builtin]": "SKIPPED",
+        "passes[theirs]": "PASSED",
+        "passes[ours]": "PASSED",
+        "fails[theirs]": "FAILED",
+        "fails[ours]": "FAILED",
+        "fails_at_its_end[theirs]": "ERROR",
+        "fails_at_its_end[ours]": "ERROR",
+        "is_skipped[theirs]": "SKIPPED",
+        "is_skipped[ours]": "SKIPPED",
     }
     first = outcomes(tmp_path, "--deselect", "test_it.py::test_that_passes")
     assert first == {key: each for key, each in everything.items() if not key.startswith("passes")}
     assert outcomes(tmp_path) == everything
-    assert outcomes(tmp_path) == everything | {"passes[upstream]": "SKIPPED"}
+    assert outcomes(tmp_path) == everything | {"passes[theirs]": "SKIPPED"}
     assert outcomes(tmp_path, **{AGAIN: "1"}) == everything
