@@ -18,7 +18,7 @@ from tests.cluster_programs import (
     kubectl_program,
     own_api_server,
 )
-from tests.deploy.project import Stack, processes_of, pulumi_home
+from tests.deploy.project import Stack, new_cli_stack, processes_of, pulumi_home
 from tests.slowest_files import pytest_terminal_summary
 
 __all__ = [
@@ -84,10 +84,7 @@ def new_stack_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Two commands for each of some hundred tests are minutes.
     """
     folder = tmp_path_factory.mktemp("new-stack")
-    (folder / "project").mkdir()
-    (folder / "project" / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
-    made = Stack(folder / "project", pulumi_environment(folder))
-    made.run("stack", "init")
+    made = new_cli_stack(folder / "project", pulumi_environment(folder))
     made.run("config", "set", "trainer:target", "local")
     return folder
 

@@ -11,7 +11,7 @@ import pulumi
 import pytest
 
 from tests.cluster_programs import NewServer
-from tests.deploy.project import Stack
+from tests.deploy.project import new_cli_stack
 from tests.platform.declared_resources import declared_resources
 from tests.platform.queues.program import KUBECONFIG
 from tools.cluster.apiserver import RunningServer
@@ -174,13 +174,10 @@ platform.MultiKueue(
 def test_a_secret_kubeconfig_of_the_stacks_configuration_is_asked_too(
     workers: Mapping[str, RunningServer], tmp_path: Path, pulumi_env: dict[str, str]
 ) -> None:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
-    (folder / "__main__.py").write_text(PROGRAM)
     # The manager is the eastern server itself: a preview writes nothing.
-    stack = Stack(folder, {**pulumi_env, "KUBECONFIG": str(workers["east"].kubeconfig)})
-    stack.run("stack", "init")
+    env = {**pulumi_env, "KUBECONFIG": str(workers["east"].kubeconfig)}
+    stack = new_cli_stack(tmp_path / "project", env)
+    (stack.folder / "__main__.py").write_text(PROGRAM)
     for name, each in workers.items():
         stack.run("config", "set", "--secret", name, kubeconfig(each))
     stack.run("config", "set", "workers", '["east"]')

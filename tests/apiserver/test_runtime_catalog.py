@@ -10,7 +10,7 @@ import pytest
 
 from tests.apiserver.accounts import Account, Request
 from tests.cluster_programs import NewServer
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, new_cli_stack
 from tests.kube.scripted import config
 from trainer_infra import names
 from trainer_infra.kube import http, loop
@@ -85,13 +85,9 @@ def place(
     pulumi_env: dict[str, str],
     own_api_server: NewServer,
 ) -> Iterator[Place]:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
     with own_api_server() as server:
         env = {**pulumi_env, "KUBECONFIG": str(server.kubeconfig)}
-        stack = Stack(folder, env)
-        stack.run("stack", "init")
+        stack = new_cli_stack(tmp_path / "project", env)
         client = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
         yield Place(stack, client, Account(server.address))
         loop.run_in_loop(client.close())

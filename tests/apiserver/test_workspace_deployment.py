@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.apiserver.accounts import Account, Request
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack, new_cli_stack, until
 from tools.cluster.apiserver import RunningServer
 
 PROGRAM = """
@@ -30,12 +30,8 @@ pulumi.export("queue", team.queue)
 
 @pytest.fixture
 def stack(tmp_path: Path, pulumi_env: dict[str, str], queue_server: RunningServer) -> Stack:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
-    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(queue_server.kubeconfig)})
-    made.run("stack", "init")
-    return made
+    env = {**pulumi_env, "KUBECONFIG": str(queue_server.kubeconfig)}
+    return new_cli_stack(tmp_path / "project", env)
 
 
 def write(stack: Stack, quota: int) -> None:

@@ -148,6 +148,15 @@ class Stack:
         return loaded
 
 
+def new_cli_stack(folder: Path, env: Mapping[str, str]) -> Stack:
+    """A stack of a new project that has its folder's name."""
+    folder.mkdir()
+    (folder / "Pulumi.yaml").write_text(f"name: {folder.name}\nruntime: python\n")
+    made = Stack(folder, env)
+    made.run("stack", "init")
+    return made
+
+
 def processes_of(folder: Path, *words: str) -> list[psutil.Process]:
     """Every process whose command or environment has the folder, and each word; not this one.
 

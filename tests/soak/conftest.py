@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.cluster import Namespace
 from tests.soak import pool
 from tests.soak.pool import Team
@@ -55,11 +55,7 @@ def new_team(nodes: Path) -> Iterator[Callable[[str], Team]]:
 @pytest.fixture
 def stack(tmp_path: Path, pulumi_env: dict[str, str], nodes: Path) -> Iterator[Stack]:
     """A stack on the cluster, whose objects are destroyed afterwards."""
-    folder = tmp_path / "queues"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: queues\nruntime: python\n")
-    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(nodes)})
-    made.run("stack", "init")
+    made = new_cli_stack(tmp_path / "queues", {**pulumi_env, "KUBECONFIG": str(nodes)})
     yield made
     made.run("destroy", "--yes", "--skip-preview")
     assert made.resources("") == []

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.controller_process import ControllerProcess
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
 from tests.soak.lone_kueue import LoneCluster, lone_cluster
@@ -76,13 +76,9 @@ def clusters() -> Iterator[dict[str, LoneCluster]]:
 def manager_stack(
     tmp_path: Path, pulumi_env: dict[str, str], clusters: dict[str, LoneCluster]
 ) -> Stack:
-    folder = tmp_path / "queues"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: queues\nruntime: python\n")
-    (folder / "__main__.py").write_text(PROGRAM)
     kubeconfig = str(clusters["manager"].server.kubeconfig)
-    stack = Stack(folder, {**pulumi_env, "KUBECONFIG": kubeconfig})
-    stack.run("stack", "init")
+    stack = new_cli_stack(tmp_path / "queues", {**pulumi_env, "KUBECONFIG": kubeconfig})
+    (stack.folder / "__main__.py").write_text(PROGRAM)
     for name in ("east", "west"):
         stack.run("config", "set", "--secret", name, clusters[name].kubeconfig())
     return stack

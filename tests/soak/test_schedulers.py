@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs, eventually
 from tests.soak.gangs import HERE, MPI, TORCHTUNE, Gang, Slots
@@ -80,17 +80,14 @@ def install(
     tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path
 ) -> Iterator[Callable[[str, Mapping[str, Path]], Stack]]:
     """Installs a component, with its images, by `pulumi up`; it is destroyed afterwards."""
-    folder = tmp_path / "platform"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")
     search = f"{pulumi_env['PATH']}:{Path(helm.program()).parent}"
-    stack = Stack(folder, {**pulumi_env, "KUBECONFIG": str(kubeconfig), "PATH": search})
-    stack.run("stack", "init")
+    env = {**pulumi_env, "KUBECONFIG": str(kubeconfig), "PATH": search}
+    stack = new_cli_stack(tmp_path / "platform", env)
 
     def make(component: str, archives: Mapping[str, Path]) -> Stack:
         for name, archive in archives.items():
             images.loaded(name, archive)
-        (folder / "__main__.py").write_text(PROGRAM.replace("COMPONENT", component))
+        (stack.folder / "__main__.py").write_text(PROGRAM.replace("COMPONENT", component))
         stack.up()
         stack.unchanged()
         return stack

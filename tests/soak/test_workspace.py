@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.bare_platform import bare_cluster
 from tests.e2e.cluster import Namespace
 from tests.e2e.conftest import namespace
@@ -68,11 +68,7 @@ def team(namespace: Namespace) -> Namespace:
 def stack(
     tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path, team: Namespace
 ) -> Iterator[Stack]:
-    folder = tmp_path / "platform"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text(f"name: {team.name}\nruntime: python\n")
-    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(kubeconfig)})
-    made.run("stack", "init")
+    made = new_cli_stack(tmp_path / team.name, {**pulumi_env, "KUBECONFIG": str(kubeconfig)})
     yield made
     made.run("destroy", "--yes", "--skip-preview")
 

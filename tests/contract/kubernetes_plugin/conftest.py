@@ -13,7 +13,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, new_cli_stack
 from tests.kube.real_client import client
 from tools.cluster.apiserver import RunningServer
 from tools.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
@@ -84,10 +84,6 @@ def objects(
     api_server: RunningServer,
     namespace: str,
 ) -> Objects:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: objects\nruntime: python\n")
     search = os.pathsep.join([str(plugin), pulumi_env["PATH"]])
-    made = Stack(folder, {**pulumi_env, "PATH": search})
-    made.run("stack", "init")
+    made = new_cli_stack(tmp_path / "objects", {**pulumi_env, "PATH": search})
     return Objects(made, HEAD.format(namespace=namespace, kubeconfig=str(api_server.kubeconfig)))

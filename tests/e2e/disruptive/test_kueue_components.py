@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
@@ -27,11 +27,7 @@ def stack(
     tmp_path: Path, pulumi_env: dict[str, str], installed: Path, namespace: Namespace
 ) -> Iterator[Stack]:
     namespace.kubectl("label", "namespace", namespace.name, f"{kueue.LABEL}=true")
-    folder = tmp_path / "queues"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: queues\nruntime: python\n")
-    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(installed)})
-    made.run("stack", "init")
+    made = new_cli_stack(tmp_path / "queues", {**pulumi_env, "KUBECONFIG": str(installed)})
     yield made
     made.run("destroy", "--yes", "--skip-preview")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.control_plane import IMAGES
 from tests.e2e.disruptive.queues import Queues
@@ -70,11 +70,7 @@ def stack(
     assert namespace.name, "it goes after the stack"
     kueue.remove(kubeconfig)
     images.loaded(kueue.IMAGE, kueue.archive())
-    folder = tmp_path / "platform"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")
-    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(kubeconfig)})
-    made.run("stack", "init")
+    made = new_cli_stack(tmp_path / "platform", {**pulumi_env, "KUBECONFIG": str(kubeconfig)})
     yield made
     made.run("config", "set", "trainer:allowDestroy", "true")
     made.run("destroy", "--yes", "--skip-preview")
