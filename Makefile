@@ -96,7 +96,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@$(BIN)/python -m tools.lowest
 	@$(BIN)/python -m tools.clouds
 	@$(BIN)/pytest -n 3 --dist worksteal -m soak $(ON_CLUSTER:%=--ignore=%)
-	@ASK_AGAIN=1 $(BIN)/pytest -n 3 --dist worksteal -k upstream tests/conformance
+	@ASK_AGAIN=1 $(BIN)/pytest -n 3 --dist worksteal -k 'upstream or cli' tests/conformance tests/contract/engine
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 3 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws prometheus volcano trainer-before
