@@ -33,7 +33,7 @@ class Done:
 
 
 def run(
-    program: Callable[[], int],
+    program: Callable[[], int | None],
     *arguments: str,
     folder: Path,
     env: Mapping[str, str],
@@ -60,7 +60,7 @@ def run(
 
 
 def _become(
-    program: Callable[[], int],
+    program: Callable[[], int | None],
     arguments: tuple[str, ...],
     folder: str,
     env: dict[str, str],

@@ -16,7 +16,7 @@ from tests.in_pod.initializers.web_server import Answer, WebServer, range_answer
 
 LARGE = 1 << 20
 """Bytes from which on a file is not in Git itself."""
-PAGE = 1000
+PAGE = 100
 """Files of one page of a tree."""
 TOKEN = "hf_a-token-of-the-tests"
 ROUTES = tuple(

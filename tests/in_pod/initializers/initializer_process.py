@@ -1,6 +1,7 @@
 """The real initializer, as a process on this machine with a folder for its volume.
 
-Called by tests/in_pod/initializers.
+Called by tests/in_pod/initializers. What only has to end starts warm (see `tests.warm_start`); what is
+watched or killed is started as the image starts it.
 """
 
 import json
@@ -11,6 +12,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests import warm_start
+from trainer_infra.in_pod.initializers import __main__ as initializers
 
 ROOT = Path(__file__).resolve().parents[3]
 OF_OTHERS = ("AWS_", "AZURE_", "GOOGLE_", "HF_", "KUBEFLOW_", "TRAINER_INFRA_")
@@ -45,13 +49,18 @@ class Initializer:
         """Where its files go."""
         return self.volume / self.kind
 
-    def start(self, **variables: str) -> "subprocess.Popen[str]":
+    def variables(self) -> dict[str, str]:
+        """All that the process has in its environment."""
         own = {key: value for key, value in os.environ.items() if not key.startswith(OF_OTHERS)}
         mounts = {"TRAINER_INFRA_MOUNTS": json.dumps({"/workspace": str(self.volume)})}
+        return {**own, "ATTEMPTS": "2", **mounts, **self.environment}
+
+    def start(self, **variables: str) -> "subprocess.Popen[str]":
+        """Start it as the image does, without waiting."""
         return subprocess.Popen(
             [sys.executable, "-m", "trainer_infra.in_pod.initializers", self.kind],
             cwd=ROOT,
-            env={**own, "ATTEMPTS": "2", **mounts, **self.environment, **variables},
+            env={**self.variables(), **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -60,7 +69,9 @@ class Initializer:
 
     def run(self, code: int = 0, **variables: str) -> Outcome:
         """Run it to its end, which has this exit code."""
-        outcome = end_of(self.start(**variables))
+        env = {**self.variables(), **variables}
+        done = warm_start.run(initializers.main, self.kind, folder=ROOT, env=env)
+        outcome = Outcome(done.code, done.out, done.err)
         assert outcome.code == code, outcome
         return outcome
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.in_pod.initializers.hub import Hub, Repository
-from tests.in_pod.initializers.initializer_process import Initializer
+from tests.in_pod.initializers.initializer_process import Initializer, end_of
 from tests.in_pod.initializers.test_s3 import write
 from tests.in_pod.initializers.web_server import Answer, WebServer
 from tools.cluster.distribution import Registry
@@ -406,12 +406,14 @@ def test_a_volume_that_cannot_be_written_says_by_whom(
 def test_a_package_that_is_missing_is_named(right: Mapping[str, str], tmp_path: Path) -> None:
     """As on a machine with no more than the package itself."""
     (tmp_path / "obstore.py").write_text("raise ModuleNotFoundError(name='obstore')")
-    outcome = Initializer(tmp_path, right).run(1, PYTHONPATH=str(tmp_path))
+    dataset = Initializer(tmp_path, {**right, "PYTHONPATH": str(tmp_path)})
+    outcome = end_of(dataset.start())
+    assert outcome.code == 1, outcome
     said = "s3:// needs the package obstore, which is not installed here"
     assert outcome.errors.endswith(f": {said}; install trainer-infra[initializers]\n")
     (tmp_path / "words").write_text("w")
-    uri = f"file://{tmp_path / 'words'}"
-    Initializer(tmp_path, right).run(STORAGE_URI=uri, PYTHONPATH=str(tmp_path))
+    outcome = end_of(dataset.start(STORAGE_URI=f"file://{tmp_path / 'words'}"))
+    assert outcome.code == 0, outcome
 
 
 @pytest.mark.soak

@@ -12,8 +12,11 @@ import pytest
 from tests.in_pod.initializers.initializer_process import Initializer
 from tests.in_pod.initializers.test_s3 import MIB, noise
 from tests.in_pod.initializers.web_server import Answer, WebServer, range_answer
+from trainer_infra.in_pod.initializers.folder import PART
 
-CONTENT = noise(40 * MIB)
+CONTENT = noise(2 * MIB)
+PARTS = 40 * MIB
+"""Bytes that come in three parts."""
 USER = base64.b64encode("anna:wörd-of-hers".encode()).decode()
 GOOD = ("Bearer token-of-mine", f"Basic {USER}")
 
@@ -22,6 +25,7 @@ class Files:
     """What the server has, and how it behaves."""
 
     def __init__(self) -> None:
+        self.content = CONTENT
         self.has_ranges = True
         self.cuts = 0
         self.url = ""
@@ -33,7 +37,7 @@ class Files:
             return Answer(401)
         if path.startswith("/empty"):
             return range_answer(b"", headers)
-        answer = range_answer(CONTENT, headers if self.has_ranges else {})
+        answer = range_answer(self.content, headers if self.has_ranges else {})
         if self.cuts and len(answer.content) > MIB:
             self.cuts -= 1
             answer.is_cut = True
@@ -63,9 +67,10 @@ def file(web: WebServer, tmp_path: Path) -> Initializer:
     )
 
 
-def test_a_file_comes_in_ranges(file: Initializer, web: WebServer) -> None:
+def test_a_file_comes_in_ranges(file: Initializer, files: Files, web: WebServer) -> None:
+    files.content = noise(PARTS)
     file.run()
-    assert file.files() == {"big file.bin": CONTENT}
+    assert file.files() == {"big file.bin": files.content}
     ranges = {headers["Range"] for _, headers in web.requests}
     assert ranges == {
         "bytes=0-0",
@@ -78,9 +83,9 @@ def test_a_file_comes_in_ranges(file: Initializer, web: WebServer) -> None:
 def test_without_ranges_it_comes_whole_and_again_when_the_connection_breaks(
     file: Initializer, files: Files
 ) -> None:
-    files.has_ranges, files.cuts = False, 2
+    files.content, files.has_ranges, files.cuts = noise(PARTS), False, 2
     file.run(ATTEMPTS="4")
-    assert file.files() == {"big file.bin": CONTENT}
+    assert file.files() == {"big file.bin": files.content}
 
 
 def test_a_redirect_and_an_empty_file(file: Initializer, web: WebServer) -> None:
@@ -125,7 +130,7 @@ def test_a_signed_url_is_the_same_file_when_it_is_signed_anew_and_never_shown(
     assert "secret" not in (file.target / ".trainer-infra" / "done").read_text()
 
 
-OLD, NEW = b"A" * (40 * MIB), b"B" * (40 * MIB)
+OLD, NEW = b"A" * (PART + MIB), b"B" * (PART + MIB)
 VERSIONS = {
     "a server that does not know If-Match": ({"ETag": '"1"'}, {"ETag": '"2"'}),
     "a weak ETag": ({"ETag": 'W/"1"'}, {"ETag": 'W/"2"'}),

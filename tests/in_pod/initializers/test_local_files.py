@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.in_pod.initializers.initializer_process import Initializer
+from tests.in_pod.initializers.initializer_process import Initializer, end_of
 from tests.in_pod.initializers.test_s3 import MIB, noise, write
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.settings import read_settings
@@ -22,6 +22,18 @@ def source(tmp_path: Path) -> Path:
 def dataset(tmp_path: Path, source: Path) -> Initializer:
     uri = f"file://{source}".replace(" ", "%20")
     return Initializer(tmp_path / "volume", {"STORAGE_URI": uri})
+
+
+@pytest.mark.parametrize("kind", ["dataset", "model"])
+def test_an_initializer_works_as_its_image_starts_it(
+    dataset: Initializer, source: Path, kind: str
+) -> None:
+    """Elsewhere it starts warm, which hides what only another source imports."""
+    write(source, {"a": b"a"})
+    pod = Initializer(dataset.volume, dataset.environment, kind)
+    outcome = end_of(pod.start())
+    assert (outcome.code, outcome.errors) == (0, ""), outcome
+    assert pod.files() == {"a": b"a"}
 
 
 def test_a_folder_is_copied_and_its_links_are_followed(dataset: Initializer, source: Path) -> None:

@@ -2,13 +2,14 @@
 
 import base64
 import bz2
+import functools
 import gzip
 import hashlib
 import io
 import json
 import lzma
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import httpx2
@@ -271,28 +272,33 @@ def test_patterns_that_leave_nothing_of_an_image_end_the_download(
     assert ": there is no file; see whether" in model.run(1).errors
 
 
-WORDS = tar(("a", noise(MIB)), ("b", b"2"))
-ZIPPED = gzip.compress(WORDS)
-SECOND = WORDS.rindex(b"ustar") - 257
-"""Where the header of the second member is."""
+@functools.cache
+def words() -> bytes:
+    return tar(("a", noise(MIB)), ("b", b"2"))
+
+
+def second() -> int:
+    """Where the header of the second member is."""
+    return words().rindex(b"ustar") - 257
 
 
 def damaged(content: bytes, at: int) -> bytes:
     return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
 
 
-DAMAGED = {
-    "no tar": b"words",
-    "no tar in gzip": gzip.compress(b"words"),
-    "empty": b"",
-    "cut in a header": WORDS[: SECOND + 100],
-    "cut in a file": WORDS[: MIB // 2],
-    "a header": damaged(WORDS, SECOND + 3),
-    "cut gzip": ZIPPED[: len(ZIPPED) // 2],
-    "a byte in gzip": damaged(ZIPPED, len(ZIPPED) // 2),
-    "the sum of gzip": damaged(ZIPPED, len(ZIPPED) - 6),
-    "the sum of xz": damaged(lzma.compress(WORDS), MIB // 2),
-    "a byte in bz2": damaged(bz2.compress(WORDS), MIB // 2),
+# Made when asked for: to compress it takes half a second, in each process that collects this file.
+DAMAGED: dict[str, Callable[[], bytes]] = {
+    "no tar": lambda: b"words",
+    "no tar in gzip": lambda: gzip.compress(b"words"),
+    "empty": lambda: b"",
+    "cut in a header": lambda: words()[: second() + 100],
+    "cut in a file": lambda: words()[: MIB // 2],
+    "a header": lambda: damaged(words(), second() + 3),
+    "cut gzip": lambda: gzip.compress(words())[: MIB // 2],
+    "a byte in gzip": lambda: damaged(gzip.compress(words()), MIB // 2),
+    "the sum of gzip": lambda: damaged(gzip.compress(words()), -6),
+    "the sum of xz": lambda: damaged(lzma.compress(words()), MIB // 2),
+    "a byte in bz2": lambda: damaged(bz2.compress(words()), MIB // 2),
 }
 
 
@@ -300,7 +306,7 @@ DAMAGED = {
 def test_a_layer_that_was_damaged_before_it_was_pushed_ends_the_download(
     model: Initializer, registry: Registry, tmp_path: Path, name: str
 ) -> None:
-    push(registry, name_of(tmp_path), [(DAMAGED[name], TAR, {})])
+    push(registry, name_of(tmp_path), [(DAMAGED[name](), TAR, {})])
     uri = model.environment["STORAGE_URI"]
     (line,) = model.run(1).errors.splitlines()
     assert line.startswith(f"model: {uri}: has a layer, 000-")
