@@ -28,14 +28,14 @@ def sorts(ended: Ended) -> list[str]:
     return [line.split(" ")[0] for line in ended.ours()]
 
 
-def test_a_second_start_installs_nothing_and_says_so(plain: Image, wanted: Wanted) -> None:
+def test_a_second_start_installs_nothing_and_says_so(quick: Image, wanted: Wanted) -> None:
     mount = wanted(["basalt==1.0"])
-    first = mount.run(plain, "python", "-c", "import basalt")
+    first = mount.run(quick, "python", "-c", "import basalt")
     assert sorts(first) == ["installing", "installed"], first.err
     (folder,) = mount.environments()
     key = folder.name.partition(".")[0]
 
-    second = mount.run(plain, "python", "-c", "import basalt")
+    second = mount.run(quick, "python", "-c", "import basalt")
 
     by = os.uname().nodename
     said = f"nothing to install, the packages are in the cache ({key}, by {by})"
@@ -44,14 +44,14 @@ def test_a_second_start_installs_nothing_and_says_so(plain: Image, wanted: Wante
 
 
 def test_other_packages_and_another_image_are_another_environment(
-    plain: Image, wanted: Wanted
+    quick: Image, wanted: Wanted
 ) -> None:
-    without_amber = Image(plain.python, plain.programs)
+    without_amber = Image(quick.python, quick.programs)
     mount = wanted(["basalt==1.0"])
     for image, packages in (
-        (plain, ["basalt==1.0"]),
+        (quick, ["basalt==1.0"]),
         (without_amber, ["basalt==1.0"]),
-        (plain, ["coral==1.0"]),
+        (quick, ["coral==1.0"]),
     ):
         mount = wanted(packages)
         ended = mount.run(image, "python", "-c", "import amber, basalt; print(amber.__file__)")
@@ -59,10 +59,10 @@ def test_other_packages_and_another_image_are_another_environment(
     assert len(mount.environments()) == 3
 
 
-def test_of_several_at_once_one_installs(plain: Image, wanted: Wanted) -> None:
+def test_of_several_at_once_one_installs(quick: Image, wanted: Wanted) -> None:
     with serving(LARGE) as index:
         mount = wanted(["jade==1.0"], index=index.url)
-        started = [mount.start(plain, *SHOW) for _ in range(3)]
+        started = [mount.start(quick, *SHOW) for _ in range(3)]
         eventually(lambda: any("files/jade" in each for each in index.asked))
         index.open.set()
         ended = [
@@ -87,17 +87,17 @@ class Halfway:
 
 
 @pytest.fixture
-def halfway(plain: Image, wanted: Wanted) -> Iterator[Halfway]:
+def halfway(quick: Image, wanted: Wanted) -> Iterator[Halfway]:
     with serving(LARGE) as index:
         mount = wanted(["jade==1.0"], index=index.url)
-        with mount.start(plain, *SHOW) as process:
+        with mount.start(quick, *SHOW) as process:
             eventually(lambda: any("files/jade" in each for each in index.asked))
             yield Halfway(mount, process, index)
 
 
 @pytest.mark.soak
-def test_who_waits_says_for_whom(halfway: Halfway, plain: Image) -> None:
-    with halfway.mount.start(plain, *SHOW) as second:
+def test_who_waits_says_for_whom(halfway: Halfway, quick: Image) -> None:
+    with halfway.mount.start(quick, *SHOW) as second:
         assert second.stderr is not None
         line = second.stderr.readline()
         halfway.index.open.set()
@@ -109,7 +109,7 @@ def test_who_waits_says_for_whom(halfway: Halfway, plain: Image) -> None:
 
 
 def test_an_installation_that_is_killed_leaves_nothing_that_counts(
-    halfway: Halfway, plain: Image, tmp_path: Path
+    halfway: Halfway, quick: Image, tmp_path: Path
 ) -> None:
     for each in processes_of(tmp_path):
         each.kill()
@@ -117,7 +117,7 @@ def test_an_installation_that_is_killed_leaves_nothing_that_counts(
     (left,) = halfway.mount.environments()
     halfway.index.open.set()
 
-    ended = halfway.mount.run(plain, *SHOW)
+    ended = halfway.mount.run(quick, *SHOW)
 
     assert (ended.out, sorts(ended)) == ("1.0\n", ["installing", "installed"]), ended.err
     (folder,) = halfway.mount.environments()
@@ -134,7 +134,7 @@ def test_an_installation_that_is_ended_ends_its_installer_and_removes_what_it_ma
 
 
 def test_what_other_machines_left_unfinished_is_removed_when_it_is_old(
-    plain: Image, wanted: Wanted
+    quick: Image, wanted: Wanted
 ) -> None:
     mount = wanted(["basalt==1.0"])
     old, young, whole = (mount.cache / f"{'0' * 16}.other.{name}" for name in ("a", "b", "c"))
@@ -144,24 +144,24 @@ def test_what_other_machines_left_unfinished_is_removed_when_it_is_old(
     long_ago = time.time() - 3 * package_installation.LIMIT
     for each in (old, whole):
         os.utime(each, (long_ago, long_ago))
-    assert mount.run(plain, "python", "-c", "import basalt").code == 0
+    assert mount.run(quick, "python", "-c", "import basalt").code == 0
     assert [each.exists() for each in (old, young, whole)] == [False, True, True]
 
 
 @pytest.mark.soak
-def test_an_environment_that_was_removed_by_hand_is_made_anew(plain: Image, wanted: Wanted) -> None:
+def test_an_environment_that_was_removed_by_hand_is_made_anew(quick: Image, wanted: Wanted) -> None:
     mount = wanted(["basalt==1.0"])
     for _ in range(2):
-        ended = mount.run(plain, "python", "-c", "import basalt")
+        ended = mount.run(quick, "python", "-c", "import basalt")
         assert sorts(ended) == ["installing", "installed"], ended.err
         (folder,) = mount.environments()
         shutil.rmtree(folder)
 
 
-def test_a_cache_in_which_nothing_can_be_written_is_said(plain: Image, wanted: Wanted) -> None:
+def test_a_cache_in_which_nothing_can_be_written_is_said(quick: Image, wanted: Wanted) -> None:
     mount = wanted(["basalt==1.0"])
     mount.cache.write_text("no folder")
-    ended = mount.run(plain, "python", "-c", "1")
+    ended = mount.run(quick, "python", "-c", "1")
     assert ended.code == 1
     (said,) = ended.ours()
     assert said.startswith(

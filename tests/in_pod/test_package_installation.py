@@ -72,16 +72,16 @@ def test_other_pythons_of_images(version: str, programs: Path, wanted: Wanted) -
 
 
 def test_the_command_replaces_the_step_and_has_the_images_variables(
-    plain: Image, wanted: Wanted
+    quick: Image, wanted: Wanted
 ) -> None:
     mount = wanted(["basalt==1.0"])
     said = "import os, sys; print(os.getpid(), os.environ['VIRTUAL_ENV'], sys.argv, os.umask(0))"
-    with mount.start(plain, "python", "-c", said, "a b", "--c") as process:
+    with mount.start(quick, "python", "-c", said, "a b", "--c") as process:
         out, _ = process.communicate()
     (folder,) = mount.environments()
     assert out == f"{process.pid} {folder} ['-c', 'a b', '--c'] {0o22}\n"
-    assert mount.run(plain, "sh", "-c", "exit 42").code == 42
-    ignored = mount.run(plain, "sh", "-c", "grep SigIgn /proc/self/status")
+    assert mount.run(quick, "sh", "-c", "exit 42").code == 42
+    ignored = mount.run(quick, "sh", "-c", "grep SigIgn /proc/self/status")
     assert int(ignored.out.split()[1], 16) & (1 << (signal.SIGPIPE - 1)) == 0
 
 
@@ -175,13 +175,13 @@ def test_an_image_without_an_installer_is_said(programs: Path, wanted: Wanted) -
     assert "train on an image that has pip, or build the packages into the image" in said
 
 
-def test_a_program_that_is_not_there_is_named(plain: Image, wanted: Wanted) -> None:
+def test_a_program_that_is_not_there_is_named(quick: Image, wanted: Wanted) -> None:
     mount = wanted(["basalt==1.0"])
-    ended = mount.run(plain, "torchrun", "main.py")
+    ended = mount.run(quick, "torchrun", "main.py")
     assert ended.code == 1
     assert 'exec: "torchrun": executable file not found in $PATH' in ended.ours()[-1]
-    plain.programs.joinpath("torchrun").touch()
-    ended = mount.run(plain, "torchrun", "main.py")
+    quick.programs.joinpath("torchrun").touch()
+    ended = mount.run(quick, "torchrun", "main.py")
     assert (ended.code, ended.ours()[-1]) == (1, 'exec: "torchrun": Permission denied')
 
 
