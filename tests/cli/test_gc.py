@@ -57,7 +57,6 @@ def test_gc_deletes_the_runs_that_no_state_owns(stack: Stack) -> None:
     assert said[2] == "default/lost deleted"
     assert re.fullmatch(r"[\d.]+ kB freed", said[3])
     assert {each["name"]: each["phase"] for each in stack.runs()} == {"kept": "Running"}
-    stack.run("destroy", "--yes", "--skip-preview")
 
 
 def test_gc_outside_a_pulumi_program_says_so(stack: Stack, tmp_path: Path) -> None:

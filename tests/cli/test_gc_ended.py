@@ -74,7 +74,6 @@ def test_a_run_of_a_stack_goes_once_no_state_has_it(stack: Stack, tmp_path: Path
     assert said[3].startswith("  default/forgotten (Complete, 9d ago, ")
     assert said[4] == "default/forgotten deleted"
     assert sorted(command.phases()) == ["elsewhere", "kept"]
-    stack.run("destroy", "--yes", "--skip-preview")
 
 
 def test_a_stacks_lost_runs_are_chosen_by_age_as_well(stack: Stack, tmp_path: Path) -> None:

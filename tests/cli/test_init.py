@@ -228,7 +228,7 @@ def test_a_cluster_is_a_target_and_its_context_is_kept(newcomer: Command) -> Non
     assert not (newcomer.folder / "two").exists()
 
 
-def test_a_colleague_who_clones_it_makes_the_stack_and_trains(
+def test_a_colleague_who_clones_it_makes_the_stack_and_has_its_program(
     newcomer: Command, tmp_path: Path
 ) -> None:
     newcomer("init")
@@ -256,8 +256,7 @@ def test_a_colleague_who_clones_it_makes_the_stack_and_trains(
     assert "no virtual environment there, got '.venv'" in shown
     assert "install requirements.txt into it" in shown
     (clone.folder / ".venv").symlink_to(sys.prefix)
-    clone.up()
-    assert clone.outputs()["accuracy"] > 0.85
+    assert "english-" in clone.preview()
 
 
 # Environments
