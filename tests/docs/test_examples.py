@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.deploy.project import Stack, until
 from tests.docs import commands, page
 from tests.docs.page import PROGRAM, SHELL, Block
 from tests.docs.type_checker import type_errors
+from tests.engine.stack import EngineStack
 from tests.platform.declared_resources import declared_resources
 from tests.trainers.git_server import new_repository
 from trainer_infra import names
@@ -32,6 +34,8 @@ PYTHON = page.of_language("python")
 PROGRAMS = [each for each in PYTHON if each.is_program]
 FIRST = {each.page: each for each in reversed(PROGRAMS)}
 """The program of each page that every run of the tests tries; `make soak` tries the others."""
+ON_CLI = page.ROOT / "README.md"
+"""The page whose program the CLI runs, as its readers do; test_getting_started.py follows a whole page so."""
 SHOWN = page.of_language(*SHELL)
 
 
@@ -44,8 +48,10 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path, pulumi_env: dict[str, str], begun: Path) -> Stack:
-    """What `trainer-infra init` makes; no kubeconfig is there."""
+def project(
+    request: pytest.FixtureRequest, tmp_path: Path, pulumi_env: dict[str, str], begun: Path
+) -> Stack:
+    """What `trainer-infra init` makes, on the engine for tests but for one page's; no kubeconfig is there."""
     for each in ("project", "backend"):
         shutil.copytree(begun / each, tmp_path / each, symlinks=True, dirs_exist_ok=True)
     home = tmp_path / "reader"
@@ -55,7 +61,9 @@ def project(tmp_path: Path, pulumi_env: dict[str, str], begun: Path) -> Stack:
     own = {"HOME": str(home), "PULUMI_STACK": "dev"}
     env = {"TRAINER_INFRA_CACHE": str(cache), **pulumi_env, **own}
     env.pop("KUBECONFIG", None)
-    return Stack(tmp_path / "project", env, "dev")
+    block: Block = request.getfixturevalue("block")
+    kind = Stack if block.page == ON_CLI else EngineStack
+    return kind(tmp_path / "project", env, "dev")
 
 
 def prepare(project: Stack, block: Block) -> None:
@@ -65,11 +73,19 @@ def prepare(project: Stack, block: Block) -> None:
             write(project.folder, each)
         for line in each.text.splitlines() if each.language in SHELL else ():
             if line.startswith("pulumi config set"):
-                command = ["bash", "-ec", line]
-                subprocess.run(command, cwd=project.folder, env=dict(project.env), check=True)
+                project.run(*words(line, project.env))
     if FORGE in block.text:
         serve(project)
     write(project.folder, block)
+
+
+def words(line: str, env: Mapping[str, str]) -> list[str]:
+    """What a shell gives to `pulumi` of a line that calls it."""
+    script = f"pulumi() {{ printf '%s\\n' \"$@\"; }}\n{line}"
+    done = subprocess.run(
+        ["bash", "-ec", script], env=dict(env), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout.splitlines()
 
 
 def serve(project: Stack) -> None:
