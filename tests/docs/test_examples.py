@@ -5,16 +5,17 @@ configuration that the page showed before it. It runs on this machine; where the
 is previewed. Commands are parsed by the real command line, YAML by our own readers.
 """
 
+import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests import warm_start
 from tests.cli.command import Command
 from tests.conftest import pulumi_environment
 from tests.deploy.project import Stack, until
@@ -31,8 +32,9 @@ from trainer_infra.runs.run import COMPLETE, FAILED
 
 FORGE = "https://git.example/team/"
 PYTHON = page.of_language("python")
-PROGRAMS = [each for each in PYTHON if each.is_program]
-FIRST = {each.page: each for each in reversed(PROGRAMS)}
+PROGRAMS = {each.text: each for each in reversed(PYTHON) if each.is_program}.values()
+"""One that two pages show is run where it comes first."""
+FIRST = {each.page: each for each in reversed(PYTHON) if each.is_program}
 """The program of each page that every run of the tests tries; `make soak` tries the others."""
 ON_CLI = page.ROOT / "README.md"
 """The page whose program the CLI runs, as its readers do; test_getting_started.py follows a whole page so."""
@@ -151,14 +153,8 @@ def test_a_program_of_the_platform_declares_components_with_objects(block: Block
 @pytest.mark.parametrize("block", [each for each in PYTHON if is_unit_test(each)], ids=str)
 def test_a_unit_test_passes(project: Stack, block: Block) -> None:
     prepare(project, block)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", block.file],
-        cwd=project.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    done = warm_start.run(pytest.console_main, block.file, folder=project.folder, env=os.environ)
+    assert "1 passed" in done.out, done.out + done.err
 
 
 def test_the_types_of_all_programs_are_right(tmp_path: Path) -> None:
