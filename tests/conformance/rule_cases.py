@@ -1,13 +1,12 @@
 """Which tests try which rules, as pytest collects them.
 
-`python -m tests.conformance.rule_cases` prints one JSON object for each test; test_rules.py reads them.
+`main` prints one JSON object for each test; test_rules.py reads them.
 """
 
 import contextlib
 import io
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from tests import warm_start
 from tests.kept_passes import AGAIN
 
 ROOT: Final = Path(__file__).parents[2]
@@ -36,12 +36,9 @@ class RuleCase:
 
 def rule_cases() -> list[RuleCase]:
     """All that pytest collects in this folder, in another process."""
-    command = [sys.executable, "-m", "tests.conformance.rule_cases"]
-    environ = {**os.environ, AGAIN: "1"}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environ, capture_output=True, text=True, check=True
-    )
-    read = map(json.loads, done.stdout.splitlines())
+    done = warm_start.run(main, folder=ROOT, env={**os.environ, AGAIN: "1"})
+    assert done.code == 0, done.err
+    read = map(json.loads, done.out.splitlines())
     return [
         RuleCase(**{**each, **{key: tuple(each[key]) for key in ("rules", "differences")}})
         for each in read
@@ -71,11 +68,13 @@ def _described(item: pytest.Item) -> dict[str, object]:
     }
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Print what pytest collects."""
     collection = _Collection()
-    arguments = ["--collect-only", "-q", "-p", "no:cacheprovider", str(Path(__file__).parent)]
+    # Nothing is run, and so no assertion is made to say more.
+    options = ["--collect-only", "-q", "--assert=plain", "-p", "no:cacheprovider"]
     with contextlib.redirect_stdout(io.StringIO()):
-        code = pytest.main(arguments, plugins=[collection])
+        code = pytest.main([*options, str(Path(__file__).parent)], plugins=[collection])
     for collected in collection.items:
         sys.stdout.write(json.dumps(_described(collected)) + "\n")
-    sys.exit(code)
+    return code

@@ -4,7 +4,6 @@ A citation has one form for each place: `reference behaviour 3.3`, `SDK contract
 `design rule 2`, `design "Names that are an API"`, `decision 0002`, `Q7`, `docs/page.md`.
 """
 
-import ast
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -203,12 +202,15 @@ def test_a_link_of_a_page_and_a_heading_of_its_own_are_looked_up() -> None:
 
 def test_comments_and_docstrings_are_read_with_their_lines() -> None:
     source = '"""One\ntwo."""\nX = 1\n"""Three."""\n# four\n# five\nY = 2  # six\n'
-    assert sorted(
-        (each.line, each.text) for each in prose.of_python(source, ast.parse(source))
-    ) == [
+    texts = (
+        'f(\n    "seven"\n)\nZ = \'"\' + "# eight \\" # nine"\n"a".b()\nr"""\\ten"""  # eleven\n'
+    )
+    assert sorted((each.line, each.text) for each in prose.of_python(source + texts)) == [
         (1, "One\ntwo."),
         (4, "Three."),
         (5, "four\nfive\nsix"),
+        (13, "\\ten"),
+        (13, "eleven"),
     ]
 
 

@@ -5,21 +5,24 @@ configuration that the page showed before it. It runs on this machine; where the
 is previewed. Commands are parsed by the real command line, YAML by our own readers.
 """
 
+import os
 import re
 import shutil
 import subprocess
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests import warm_start
 from tests.cli.command import Command
 from tests.conftest import pulumi_environment
 from tests.deploy.project import Stack, until
 from tests.docs import commands, page
 from tests.docs.page import PROGRAM, SHELL, Block
 from tests.docs.type_checker import type_errors
+from tests.engine.stack import EngineStack
 from tests.platform.declared_resources import declared_resources
 from tests.trainers.git_server import new_repository
 from trainer_infra import names
@@ -29,9 +32,14 @@ from trainer_infra.runs.run import COMPLETE, FAILED
 
 FORGE = "https://git.example/team/"
 PYTHON = page.of_language("python")
-PROGRAMS = [each for each in PYTHON if each.is_program]
-FIRST = {each.page: each for each in reversed(PROGRAMS)}
+PROGRAMS = {each.text: each for each in reversed(PYTHON) if each.is_program}.values()
+"""One that two pages show is run where it comes first."""
+FIRST = {each.page: each for each in reversed(PYTHON) if each.is_program}
 """The program of each page that every run of the tests tries; `make soak` tries the others."""
+ON_CLI = page.ROOT / "README.md"
+"""The page whose program the CLI runs, as its readers do; test_getting_started.py follows a whole page so."""
+OF_UNIT_TESTS = '# mypy: allow-untyped-decorators, disable-error-code="explicit-override"\n'
+"""Pulumi's decorator of unit tests has no types, and a reader marks no overriding method."""
 SHOWN = page.of_language(*SHELL)
 
 
@@ -44,8 +52,10 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path, pulumi_env: dict[str, str], begun: Path) -> Stack:
-    """What `trainer-infra init` makes; no kubeconfig is there."""
+def project(
+    request: pytest.FixtureRequest, tmp_path: Path, pulumi_env: dict[str, str], begun: Path
+) -> Stack:
+    """What `trainer-infra init` makes, on the engine for tests but for one page's; no kubeconfig is there."""
     for each in ("project", "backend"):
         shutil.copytree(begun / each, tmp_path / each, symlinks=True, dirs_exist_ok=True)
     home = tmp_path / "reader"
@@ -55,7 +65,9 @@ def project(tmp_path: Path, pulumi_env: dict[str, str], begun: Path) -> Stack:
     own = {"HOME": str(home), "PULUMI_STACK": "dev"}
     env = {"TRAINER_INFRA_CACHE": str(cache), **pulumi_env, **own}
     env.pop("KUBECONFIG", None)
-    return Stack(tmp_path / "project", env, "dev")
+    block: Block = request.getfixturevalue("block")
+    kind = Stack if block.page == ON_CLI else EngineStack
+    return kind(tmp_path / "project", env, "dev")
 
 
 def prepare(project: Stack, block: Block) -> None:
@@ -65,11 +77,19 @@ def prepare(project: Stack, block: Block) -> None:
             write(project.folder, each)
         for line in each.text.splitlines() if each.language in SHELL else ():
             if line.startswith("pulumi config set"):
-                command = ["bash", "-ec", line]
-                subprocess.run(command, cwd=project.folder, env=dict(project.env), check=True)
+                project.run(*words(line, project.env))
     if FORGE in block.text:
         serve(project)
     write(project.folder, block)
+
+
+def words(line: str, env: Mapping[str, str]) -> list[str]:
+    """What a shell gives to `pulumi` of a line that calls it."""
+    script = f"pulumi() {{ printf '%s\\n' \"$@\"; }}\n{line}"
+    done = subprocess.run(
+        ["bash", "-ec", script], env=dict(env), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout.splitlines()
 
 
 def serve(project: Stack) -> None:
@@ -133,14 +153,8 @@ def test_a_program_of_the_platform_declares_components_with_objects(block: Block
 @pytest.mark.parametrize("block", [each for each in PYTHON if is_unit_test(each)], ids=str)
 def test_a_unit_test_passes(project: Stack, block: Block) -> None:
     prepare(project, block)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", block.file],
-        cwd=project.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    done = warm_start.run(pytest.console_main, block.file, folder=project.folder, env=os.environ)
+    assert "1 passed" in done.out, done.out + done.err
 
 
 def test_the_types_of_all_programs_are_right(tmp_path: Path) -> None:
@@ -150,12 +164,9 @@ def test_the_types_of_all_programs_are_right(tmp_path: Path) -> None:
         own = f"{block.page.stem.replace('-', '_')}_{block.line}.py"
         file = tmp_path / (own if block.file.endswith(PROGRAM) else Path(block.file).name)
         assert not file.exists(), f"{block}: another program has a file of this name"
-        # Pulumi's decorator of unit tests has no types.
-        options = "# mypy: allow-untyped-decorators\n" if is_unit_test(block) else ""
-        file.write_text(block.text + options)
-    files = sorted(each.name for each in tmp_path.iterdir())
-    assert len(files) > 40
-    assert type_errors(tmp_path, *files) == ""
+        file.write_text(block.text + (OF_UNIT_TESTS if is_unit_test(block) else ""))
+    assert len(list(tmp_path.iterdir())) > 40
+    assert type_errors(tmp_path) == ""
 
 
 @pytest.mark.parametrize("block", [each for each in SHOWN if list(commands.of(each.text))], ids=str)

@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 
 import trainer_infra
 from tests.tools.conftest import ROOT
+from tools import site_pages
 from trainer_infra import report, storage
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -43,7 +44,8 @@ INDENT = (
 def build(checkout: Path, site: Path) -> "subprocess.CompletedProcess[str]":
     # Not --quiet: it counts no warnings either.
     command = [str(Path(sys.executable).parent / "mkdocs"), "build", "--site-dir", str(site)]
-    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    # The package of the checkout, not that of this process.
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(checkout)}
     return subprocess.run(
         command, cwd=checkout, env=env, check=False, capture_output=True, text=True
     )
@@ -107,21 +109,39 @@ def test_a_public_name_has_a_page_with_all_its_arguments(name: str, site: Path) 
         assert re.search(rf"\b{argument}\b", shown), argument
 
 
-def test_a_broken_page_fails_the_build_with_each_of_its_faults(tmp_path: Path) -> None:
-    checkout = tmp_path / "checkout"
-    for name in ("docs", "tools", "trainer_infra"):
-        shutil.copytree(ROOT / name, checkout / name)
-    for path in [ROOT / "mkdocs.yml", *ROOT.glob("*.md")]:
-        shutil.copy(path, checkout)
-    for name in ("examples", "tests"):
-        (checkout / name).symlink_to(ROOT / name)
-    (checkout / "docs" / "lost.md").write_text(
+@pytest.fixture
+def small_checkout(tmp_path: Path) -> Path:
+    """The settings of the site with two pages; the package has none of the names at its top."""
+    folder = tmp_path / "checkout"
+    shutil.copytree(ROOT / "docs" / "site", folder / "docs" / "site")
+    shutil.copytree(ROOT / "tools", folder / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    package = folder / "trainer_infra"
+    package.mkdir()
+    (package / "__init__.py").write_text("__all__ = ()\n")
+    for each in site_pages.REFERENCE[len(trainer_infra.__all__) :]:
+        module, name = each.split(".")
+        with (package / f"{module}.py").open("a") as file:
+            file.write(f'def {name}() -> None:\n    """Do nothing."""\n')
+    settings = (ROOT / "mkdocs.yml").read_text()
+    few = "nav: [index.md, cli.md, Python: api/*]\n"
+    settings = re.sub(r"^watch: .*\n", "", settings, flags=re.MULTILINE)
+    settings = re.sub(r"^nav:\n(?:[ -].*\n)+", few, settings, flags=re.MULTILINE)
+    (folder / "mkdocs.yml").write_text(settings)
+    (folder / "README.md").write_text("# Home\n\n[commands](docs/cli.md#a-command)\n")
+    (folder / "docs" / "cli.md").write_text("# Commands\n\n## A command\n")
+    return folder
+
+
+def test_a_broken_page_fails_the_build_with_each_of_its_faults(
+    small_checkout: Path, tmp_path: Path
+) -> None:
+    (small_checkout / "docs" / "lost.md").write_text(
         "# Lost\n\n[page](nowhere.md) [heading](cli.md#nowhere) [file](../tools/nowhere.py)\n"
         "[right](../tools/setup.py) [outside](../../pyproject.toml)\n"
     )
-    with (checkout / "README.md").open("a") as readme:
+    with (small_checkout / "README.md").open("a") as readme:
         readme.write("\n[page of the root](docs/gone.md)\n")
-    done = build(checkout, tmp_path / "site")
+    done = build(small_checkout, tmp_path / "site")
     assert done.returncode == 1
     faults = ("nowhere.md", "#nowhere", "../tools/nowhere.py", "../../pyproject.toml")
     for fault in (*faults, "docs/gone.md", "- lost.md"):
