@@ -2,7 +2,8 @@
 
     python -m tools.mutation plant COPY            a clone of the checkout gets the mutants, all asleep
     python -m tools.mutation reach COPY TESTS...   run the tests once: which of them reach each mutant
-    python -m tools.mutation judge COPY            wake one after another, and run the tests that reach it
+    python -m tools.mutation judge COPY [VERDICTS] wake one after another, and run the tests that reach it,
+                                                   first what found it in the verdicts of another copy
 
 COPY is thrown away afterwards; it has been set up with `make setup`. Results are JSON beside it.
 """
@@ -69,7 +70,7 @@ def main() -> None:
     elif asked.step == "reach":
         sys.exit(reach(copy, asked.tests))
     else:
-        judge(copy)
+        judge(copy, *map(Path, asked.tests))
 
 
 def reach(copy: Copy, tests: list[str]) -> int:
@@ -82,8 +83,10 @@ def reach(copy: Copy, tests: list[str]) -> int:
     )
 
 
-def judge(copy: Copy) -> None:
+def judge(copy: Copy, before: Path | None = None) -> None:
     """Say of each mutant which test found it."""
+    known = json.loads(before.read_text()) if before else []
+    finders = {each["number"]: each["found_by"] for each in known}
     seconds = dict(_passed(copy.beside("first.xml")))
     reached = defaultdict(set)
     for note in copy.beside("reached").iterdir():
@@ -93,7 +96,11 @@ def judge(copy: Copy) -> None:
     mutants = json.loads(copy.beside("mutants.json").read_text())
 
     def verdict(mutant: dict[str, Any]) -> dict[str, Any]:
-        tests = sorted(reached[mutant["number"]] & set(seconds), key=lambda each: seconds[each])
+        first = finders.get(mutant["number"])
+        tests = sorted(
+            reached[mutant["number"]] & set(seconds),
+            key=lambda each: (each != first, seconds[each]),
+        )
         found = next(_finders(copy, mutant["number"], tests, seconds), None)
         print(
             f"{mutant['number']:4} {mutant['file']}:{mutant['site']['line']} {found or 'SURVIVES'}",
