@@ -162,10 +162,14 @@ def _let_go(where: tuple[str, ...], resource: str) -> None:
             return
         raise
     patch = ("--type=merge", "--patch", '{"metadata":{"finalizers":null}}')
-    for each in found:
-        metadata = each["metadata"]
+    for metadata in (each["metadata"] for each in found if each["metadata"].get("finalizers")):
         at = ("--namespace", metadata["namespace"]) if "namespace" in metadata else ()
-        kubectl.run(*where, *at, "patch", resource, metadata["name"], *patch)
+        try:
+            kubectl.run(*where, *at, "patch", resource, metadata["name"], *patch)
+        except NotAvailable as error:
+            # A namespace that is being deleted takes its own.
+            if "(NotFound)" not in str(error):
+                raise
 
 
 def _delete(kubeconfig: Path, objects: Iterable[JSON], *options: str) -> None:
