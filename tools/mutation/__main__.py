@@ -5,7 +5,8 @@
     python -m tools.mutation judge COPY [VERDICTS] wake one after another, and run the tests that reach it,
                                                    first what found it in the verdicts of another copy
 
-COPY is thrown away afterwards; it has been set up with `make setup`. Results are JSON beside it.
+COPY is thrown away afterwards; it has been set up with `make setup`. Results are JSON beside it; what was
+judged stays, so the last step goes on where it was interrupted.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,35 +84,46 @@ def reach(copy: Copy, tests: list[str]) -> int:
     )
 
 
-def judge(copy: Copy, before: Path | None = None) -> None:
-    """Say of each mutant which test found it."""
-    known = json.loads(before.read_text()) if before else []
-    finders = {each["number"]: each["found_by"] for each in known}
+def judge(copy: Copy, other: Path | None = None) -> None:
+    """Say of each mutant which test found it; one that is judged already is not judged again."""
+    done = _verdicts(copy.beside("verdicts.jsonl"))
+    hints = _verdicts(other) if other else {}
     seconds = dict(_passed(copy.beside("first.xml")))
+    reached = _reached(copy)
+    mutants = json.loads(copy.beside("mutants.json").read_text())
+
+    def verdict(mutant: dict[str, Any]) -> None:
+        number, place = mutant["number"], f"{mutant['file']}:{mutant['site']['line']}"
+        tests = sorted(
+            reached[number] & set(seconds),
+            key=lambda each: (each != hints.get(number), seconds[each]),
+        )
+        found = next(_finders(copy, number, tests, seconds), None)
+        print(f"{number:4} {place} {found or 'SURVIVES'}", flush=True)
+        with copy.beside("verdicts.jsonl").open("a") as file:
+            file.write(json.dumps({"number": number, "place": place, "found_by": found}) + "\n")
+
+    with ThreadPoolExecutor(2) as workers:
+        list(workers.map(verdict, (each for each in mutants if each["number"] not in done)))
+    finders = [each for each in _verdicts(copy.beside("verdicts.jsonl")).values() if each]
+    print(f"{len(finders)} of {len(mutants)} are found; their finders where all mutants sleep:")
+    copy.pytest("-q", "-n", "2", *sorted({each for each in finders if "::" in each}))
+
+
+def _verdicts(file: Path) -> dict[int, str | None]:
+    """What found each mutant that was judged, by its number."""
+    lines = map(json.loads, file.read_text().splitlines() if file.exists() else ())
+    return {each["number"]: each["found_by"] for each in lines}
+
+
+def _reached(copy: Copy) -> Mapping[int, set[str]]:
+    """The tests that came to each mutant."""
     reached = defaultdict(set)
     for note in copy.beside("reached").iterdir():
         for line in note.read_text().splitlines():
             number, _, test = line.partition("\t")
             reached[int(number)].add(test)
-    mutants = json.loads(copy.beside("mutants.json").read_text())
-
-    def verdict(mutant: dict[str, Any]) -> dict[str, Any]:
-        first = finders.get(mutant["number"])
-        tests = sorted(
-            reached[mutant["number"]] & set(seconds),
-            key=lambda each: (each != first, seconds[each]),
-        )
-        found = next(_finders(copy, mutant["number"], tests, seconds), None)
-        print(
-            f"{mutant['number']:4} {mutant['file']}:{mutant['site']['line']} {found or 'SURVIVES'}",
-            flush=True,
-        )
-        return mutant | {"reached_by": len(tests), "found_by": found}
-
-    with ThreadPoolExecutor(2) as workers:
-        verdicts = list(workers.map(verdict, mutants))
-    copy.beside("verdicts.json").write_text(json.dumps(verdicts, indent=1))
-    print(f"{sum(each['found_by'] is not None for each in verdicts)} of {len(verdicts)} are found")
+    return reached
 
 
 def _finders(copy: Copy, number: int, tests: list[str], seconds: dict[str, float]) -> Iterator[str]:
