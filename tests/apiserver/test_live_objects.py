@@ -65,7 +65,8 @@ class Admin:
 
 def created(client: Client, path: str, value: JSON) -> JSON:
     answer = client.create(path, value)
-    assert answer.message == ""
+    # A process that comes back to this file's tests has made it.
+    assert answer.status in {201, 409}, answer.message
     return answer.body
 
 

@@ -276,7 +276,7 @@ def places(
     """Addresses and the environment that makes all of them right."""
     folder = tmp_path_factory.mktemp("places")
     bucket = s3.buckets / "failures"
-    bucket.mkdir()
+    bucket.mkdir(exist_ok=True)
     write(bucket, {"a.csv": b"a", "only/b.bin": b"b"})
 
     def answer(path: str, headers: Mapping[str, str]) -> Answer:
