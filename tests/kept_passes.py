@@ -30,8 +30,10 @@ class KeptPasses:
 
     subject: str
     """Whose answers they are about, as in a file's name."""
-    concerns: Callable[[pytest.Item], bool]
-    """Whether a test is about it."""
+    fixture: str
+    """The parametrized fixture that says what a test is about."""
+    value: object
+    """Its value where that is the subject."""
     decisive: tuple[str, ...]
     """Patterns of the files that decide what it is asked, and of which version."""
     besides: Callable[[], str] = str
@@ -42,7 +44,7 @@ class KeptPasses:
         known = self._known()
         reason = f"the {self.subject} has passed this test as it is; {AGAIN}=1 runs it again"
         for each in items:
-            if self.concerns(each) and each.nodeid in known:
+            if self._concerns(each) and each.nodeid in known:
                 each.add_marker(pytest.mark.skip(reason=reason))
 
     @pytest.hookimpl(wrapper=True)
@@ -51,13 +53,17 @@ class KeptPasses:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Write a test down whose every part has passed."""
         report = yield
-        if self.concerns(item):
+        if self._concerns(item):
             item.stash[_FAILED] = item.stash.get(_FAILED, False) or not report.passed
             if call.when == "teardown" and not item.stash[_FAILED]:
                 # A line at a time, whoever else writes.
                 with self._file.open("a") as file:
                     file.write(f"{item.nodeid}\n")
         return report
+
+    def _concerns(self, item: pytest.Item) -> bool:
+        parameters = getattr(item, "callspec", None)
+        return parameters is not None and parameters.params.get(self.fixture) == self.value
 
     def _known(self) -> frozenset[str]:
         if os.environ.get(AGAIN) or not self._file.exists():

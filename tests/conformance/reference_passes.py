@@ -3,21 +3,14 @@
 import json
 from typing import Final
 
-import pytest
-
 from tests.conformance.implementations import UPSTREAM
 from tests.kept_passes import KeptPasses
 from trainer_infra.api import crd
 
-
-def _is_of_the_reference(item: pytest.Item) -> bool:
-    parameters = getattr(item, "callspec", None)
-    return parameters is not None and parameters.params.get("manager") is UPSTREAM
-
-
 PASSES: Final = KeptPasses(
     "reference",
-    _is_of_the_reference,
+    "manager",
+    UPSTREAM,
     (
         "tests/apiserver/trainer_webhooks.py",
         "tests/conformance/**/*.py",

@@ -7,16 +7,9 @@ import pytest
 from pulumi.runtime import mocks, settings
 
 from tests.deploy.mock_engine import MockEngine
-from tests.deploy.project import Stack
-from tests.engine.fixtures import engine_stack
+from tests.engine.fixtures import engine_stack, stack
 
-__all__ = ["engine_stack"]
-
-
-@pytest.fixture
-def stack(engine_stack: Stack) -> Stack:
-    """A stack on the engine for tests; what is about the CLI itself asks for `cli_stack`."""
-    return engine_stack
+__all__ = ["engine_stack", "stack"]
 
 
 @pytest.fixture

@@ -1,14 +1,5 @@
-"""Fixtures of the tests of pages."""
+"""Fixtures of the tests of pages: a page's program is the subject, not the CLI."""
 
-import pytest
+from tests.engine.fixtures import engine_stack, stack
 
-from tests.deploy.project import Stack
-from tests.engine.fixtures import engine_stack
-
-__all__ = ["engine_stack"]
-
-
-@pytest.fixture
-def stack(engine_stack: Stack) -> Stack:
-    """A stack on the engine for tests: a page's program is the subject, not the CLI."""
-    return engine_stack
+__all__ = ["engine_stack", "stack"]

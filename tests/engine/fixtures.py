@@ -1,4 +1,4 @@
-"""The fixture of a stack on the engine for tests; rooms whose tests use it import it."""
+"""The fixtures of a stack on the engine for tests; rooms whose tests use them import them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,3 +15,9 @@ def engine_stack(tmp_path: Path, pulumi_env: dict[str, str]) -> Iterator[EngineS
     yield new_stack(tmp_path / "project", pulumi_env)
     for process in processes_of(tmp_path):
         process.kill()
+
+
+@pytest.fixture
+def stack(engine_stack: EngineStack) -> EngineStack:
+    """The stack of a room in which the CLI is not the subject; a test that is about it asks for `cli_stack`."""
+    return engine_stack

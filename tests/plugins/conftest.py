@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.project import Stack
-from tests.engine.fixtures import engine_stack
+from tests.engine.fixtures import engine_stack, stack
 
-__all__ = ["engine_stack"]
+__all__ = ["engine_stack", "stack"]
 ACME = Path(__file__).parent / "acme"
 
 
@@ -22,9 +21,3 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for module in ACME.glob("acme_*.py"):
         sys.modules.pop(module.stem, None)
-
-
-@pytest.fixture
-def stack(engine_stack: Stack) -> Stack:
-    """The plugins are the subject, not the CLI."""
-    return engine_stack

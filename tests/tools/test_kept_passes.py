@@ -13,7 +13,7 @@ CONFTEST = """
 import pytest
 from tests.kept_passes import KeptPasses
 
-PASSES = KeptPasses("theirs", lambda item: "[theirs]" in item.name, ("tests/kept_passes.py",))
+PASSES = KeptPasses("theirs", "manager", "theirs", ("tests/kept_passes.py",))
 pytest_collection_modifyitems = PASSES.leave_out
 pytest_runtest_makereport = PASSES.keep
 

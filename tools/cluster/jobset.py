@@ -4,7 +4,6 @@ Called by up.py. The manifests are those of the Go module, unchanged; the image 
 from the program that the same module builds.
 """
 
-import functools
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,15 +47,9 @@ def install(kubeconfig: Path) -> None:
 
 def manifests() -> list[dict[str, Any]]:
     """Its objects as people install them, with webhooks and their certificates."""
-    return [each for each in yaml.load_all(_published(), yaml.CSafeLoader) if each]
-
-
-@functools.cache
-def _published() -> str:
-    """The manifests of the module: a process may repair several clusters, some of them often."""
     module, version, _ = schemas.CRDS["JobSet"]
-    folder = schemas.module_folder(module, version) / "config" / "default"
-    return kubectl.run("kustomize", str(folder))
+    rendered = kubectl.kustomized(schemas.module_folder(module, version) / "config" / "default")
+    return [each for each in yaml.load_all(rendered, yaml.CSafeLoader) if each]
 
 
 def image(objects: list[dict[str, Any]]) -> str:

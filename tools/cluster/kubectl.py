@@ -3,6 +3,7 @@
 Called by jobset.py and storage.py to install published manifests, and named to the person.
 """
 
+import functools
 import json
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -37,6 +38,16 @@ def run(*arguments: str, given: str = "") -> str:
         said = done.stderr.strip()
         raise NotAvailable(f"`kubectl {' '.join(arguments)}` failed: {said}")
     return done.stdout
+
+
+@functools.cache
+def kustomized(folder: Path) -> str:
+    """The manifests of a kustomization: a process may install and remove them again and again.
+
+    Raises:
+        NotAvailable: There is no kubectl, or it cannot read them.
+    """
+    return run("kustomize", str(folder))
 
 
 def apply(kubeconfig: Path, objects: Iterable[Mapping[str, Any]]) -> None:

@@ -5,7 +5,6 @@ of it away again; equipment.py builds it before they start. The manifests are th
 what `manifests` says; its webhooks fail closed, so they see namespaces with `LABEL` alone.
 """
 
-import functools
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -109,7 +108,8 @@ def manifests(configuration: Mapping[str, Any]) -> list[JSON]:
     Args:
         configuration: fields of its Configuration besides ours.
     """
-    rendered = yaml.load_all(_published(), yaml.CSafeLoader)
+    published = kubectl.kustomized(schemas.module_folder(*MODULE) / "config" / "default")
+    rendered = yaml.load_all(published, yaml.CSafeLoader)
     content = json.dumps({**_CONFIGURATION, **configuration})
     objects = [each for each in rendered if each and each["kind"] != _AGGREGATED]
     for each in objects:
@@ -121,13 +121,6 @@ def manifests(configuration: Mapping[str, Any]) -> list[JSON]:
         elif each["kind"] == "Deployment":
             _run_here(each["spec"], content)
     return objects
-
-
-@functools.cache
-def _published() -> str:
-    """The manifests of the module: a process installs and removes it several times."""
-    folder = schemas.module_folder(*MODULE) / "config" / "default"
-    return kubectl.run("kustomize", str(folder))
 
 
 def _run_here(deployment: JSON, configuration: str) -> None:

@@ -71,7 +71,7 @@ def main() -> None:
     elif asked.step == "reach":
         sys.exit(reach(copy, asked.tests))
     else:
-        judge(copy, *map(Path, asked.tests))
+        sys.exit(judge(copy, *map(Path, asked.tests)))
 
 
 def reach(copy: Copy, tests: list[str]) -> int:
@@ -84,8 +84,11 @@ def reach(copy: Copy, tests: list[str]) -> int:
     )
 
 
-def judge(copy: Copy, other: Path | None = None) -> None:
-    """Say of each mutant which test found it; one that is judged already is not judged again."""
+def judge(copy: Copy, other: Path | None = None) -> int:
+    """Say of each mutant which test found it; one that is judged already is not judged again.
+
+    The exit code is that of the tests that found one, run where all mutants sleep.
+    """
     done = _verdicts(copy.beside("verdicts.jsonl"))
     hints = _verdicts(other) if other else {}
     seconds = dict(_passed(copy.beside("first.xml")))
@@ -107,7 +110,7 @@ def judge(copy: Copy, other: Path | None = None) -> None:
         list(workers.map(verdict, (each for each in mutants if each["number"] not in done)))
     finders = [each for each in _verdicts(copy.beside("verdicts.jsonl")).values() if each]
     print(f"{len(finders)} of {len(mutants)} are found; their finders where all mutants sleep:")
-    copy.pytest("-q", "-n", "2", *sorted({each for each in finders if "::" in each}))
+    return copy.pytest("-q", "-n", "2", *sorted({each for each in finders if "::" in each}))
 
 
 def _verdicts(file: Path) -> dict[int, str | None]:

@@ -11,7 +11,8 @@ from tests.kept_passes import KeptPasses
 __all__ = ["engine_stack"]
 PASSES = KeptPasses(
     "pulumi",
-    lambda item: getattr(item, "callspec", None) is not None and "[cli" in item.name,
+    "watched",
+    "cli",
     (
         "requirements.lock",
         "tests/conftest.py",
