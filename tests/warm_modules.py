@@ -13,6 +13,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 IN_PODS = "trainer_infra.in_pod.initializers"
 READS_ITS_ENVIRONMENT = f"{IN_PODS}.sources.hf"
 
+importlib.import_module("tests.warm_start")
 importlib.import_module("tests.engine.command")
 importlib.import_module(f"{IN_PODS}.__main__")
 for name in (

@@ -5,10 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm_supervisors
 from tests.local.jobs import left
 from trainer_infra import names
-from trainer_infra.local import runs
+from trainer_infra.local import runs, supervision
 from trainer_infra.runs.run import RunKey
+
+
+@pytest.fixture(autouse=True)
+def supervisors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Supervisors of runs start warm."""
+    monkeypatch.setattr(supervision, "subprocess", warm_supervisors.launcher())
 
 
 @pytest.fixture(autouse=True)
