@@ -12,15 +12,17 @@ import os
 import signal
 import subprocess
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from multiprocessing import connection, parent_process
 from pathlib import Path
 from typing import IO, Final
 
+import pytest
+
 from tests.warm_process import CONTEXT, become
-from trainer_infra.local import supervisor
+from trainer_infra.local import supervision, supervisor
 
 _WORDS_BEFORE: Final = ["-P", "-m", "trainer_infra.local.supervisor"]
 
@@ -70,6 +72,14 @@ def launcher() -> Launcher:
         CONTEXT.Process(target=_serve, args=(address, waits), daemon=True).start()
         ready.recv()
     return Launcher(address)
+
+
+@pytest.fixture(autouse=True, scope="package")
+def supervisors() -> Iterator[None]:
+    """Supervisors of the runs that the tests of a room submit start warm, where this is imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(supervision, "subprocess", launcher())
+        yield
 
 
 def _serve(address: str, waits: connection.Connection) -> None:

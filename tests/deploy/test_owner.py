@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, until
 
 HELD = """
 TrainJob("job", runtime="jax-distributed", name="moved", suspend=True, trainer=CustomTrainer(train),
@@ -322,6 +322,7 @@ def test_gc_leaves_alone_what_another_stack_of_the_backend_has_by_now(cli_stack:
 def test_the_folder_of_a_run_that_is_damaged_stops_nobody(stack: Stack, tmp_path: Path) -> None:
     stack.program(held() + dedent(MEMBERS.format(b="", more="")))
     stack.up()
+    until(lambda: {each["phase"] for each in stack.runs()} == {"Suspended"})
     for name in ("moved", "a"):
         (tmp_path / "home/runs/default" / name / "status.json").write_text("{broken")
     said = stack.trainer("get", "-A")

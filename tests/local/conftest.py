@@ -5,17 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests import warm_supervisors
 from tests.local.jobs import left
+from tests.warm_supervisors import supervisors
 from trainer_infra import names
-from trainer_infra.local import runs, supervision
+from trainer_infra.local import runs
 from trainer_infra.runs.run import RunKey
 
-
-@pytest.fixture(autouse=True)
-def supervisors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Supervisors of runs start warm."""
-    monkeypatch.setattr(supervision, "subprocess", warm_supervisors.launcher())
+__all__ = ["supervisors"]
 
 
 @pytest.fixture(autouse=True)
