@@ -39,7 +39,7 @@ OWN_CLUSTERS = tests/e2e/disruptive/test_stacks.py tests/cluster_tool tests/chao
 
 test: setup ## run the tests that need no program of Kubernetes [T=any path] [K=pattern] [CHANGED=1: what a change reaches]
 	@reached=$(if $(CHANGED),$$($(BIN)/python -m tools.changed_tests $(CHANGED:1=))) || exit; \
-	  $(BIN)/pytest -n 3 --dist worksteal $(or $(T),-m "not soak and not verify" $(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)') $$reached
+	  $(BIN)/pytest -n 4 --dist worksteal $(or $(T),-m "not soak and not verify" $(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)') $$reached
 
 verify: setup ## run those against real API servers, controllers and the reference's code [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tests.verify_programs)
