@@ -43,10 +43,8 @@ def run(name, trainer, dataset=None, runtime="torch-distributed-with-initializer
                     initializer=fetch if dataset else None, wait_for="complete", **more)
 
 two = dict(num_nodes=2, num_proc_per_node=1, resources_per_node=LITTLE, env=place["env"])
-adapters = {{
-    method: run(method, Trl(method, lora=LORA, options=ON_CPU, **two), dataset, outputs=place["outputs"])
-    for method, dataset in place["methods"].items()
-}}
+sft = run("sft", Trl("sft", lora=LORA, options=ON_CPU, **two), "sft", outputs=place["outputs"])
+dpo = run("dpo", Trl("dpo", lora=LORA, options=ON_CPU, **two), "preferences", outputs=place["outputs"])
 one = dict(resources_per_node=LITTLE, env=place["env"])
 sharded = run("sharded", Fsdp2(f"{{TRAINING}}:train_fsdp2:train", num_proc_per_node=2, **one))
 zero = run("zero", DeepSpeed(f"{{TRAINING}}:train_deepspeed:train", num_proc_per_node=2, zero=2, config={{
@@ -55,7 +53,7 @@ zero = run("zero", DeepSpeed(f"{{TRAINING}}:train_deepspeed:train", num_proc_per
 tuned = run("tuned", TorchTune(lora={{"r": 4}}, dtype="fp32", epochs=1, batch_size=1, num_proc_per_node=1,
                                options=TINY, resources_per_node=LITTLE, env=place["torchtune"]),
             "alpaca", "torchtune-llama3.2-1b")
-for name, job in adapters.items():
+for name, job in {{"sft": sft, "dpo": dpo}}.items():
     pulumi.export(name, job.outputs["model"])
     pulumi.export(f"{{name}}-loss", job.metrics["train_loss"])
 pulumi.export("sharded", sharded.metrics["accuracy"])
@@ -99,7 +97,6 @@ def test_on_this_machine(stack: Stack, source: Path, libraries: dict[str, str]) 
         "source": source.as_uri(),
         "runtimes": {name: name for name in NAMES},
         "outputs": ["model"],
-        "methods": {"sft": "sft", "dpo": "preferences"},
     }
     assert_all_train(stack, place, source / "model", libraries, Path)
 
@@ -129,8 +126,6 @@ def test_on_a_cluster(
         "source": f"file://{runtimes.SOURCE}",
         "runtimes": {name: each.to_wire() for name, each in made.items()},
         "outputs": {"model": "pvc://models/{run}"},
-        # To the pods one method is like another: the methods are told apart on this machine.
-        "methods": {"sft": "sft"},
     }
 
     try:
@@ -214,7 +209,7 @@ def assert_all_train(
     libraries: dict[str, str],
     kept: Callable[[str], Path],
 ) -> None:
-    """One `up` trains with all of them; the adapters load again and give the same outputs."""
+    """One `up` trains with all of them; both adapters load again and give the same outputs."""
     (stack.folder / "place.json").write_text(json.dumps(place))
     stack.program(PROGRAM.format(training=str(TRAINING)))
     stack.up()
@@ -222,6 +217,6 @@ def assert_all_train(
     assert float(found["sharded"]) > 0.9
     assert float(found["zero"]) > 0.9
     assert found["tuned"] == "Complete"
-    for name in place["methods"]:
+    for name in ("sft", "dpo"):
         assert float(found[f"{name}-loss"]) > 0
         assert_loads_again(model, kept(found[name]), libraries)
