@@ -48,7 +48,8 @@ def outcomes(folder: Path, *arguments: str, **env: str) -> dict[str, str]:
         [*command, "--rootdir", ".", *arguments, "test_it.py"],
         cwd=folder,
         env=os.environ
-        | {"PYTHONPATH": str(ROOT), "TRAINER_INFRA_CACHE": str(folder / "cache"), **env},
+        | {"PYTEST_ADDOPTS": "", "PYTHONPATH": str(ROOT)}
+        | {"TRAINER_INFRA_CACHE": str(folder / "cache"), **env},
         capture_output=True,
         text=True,
         check=False,
