@@ -2,7 +2,9 @@
 
 For the file of each component (etcd.py, kube_apiserver.py). What is built is kept in the
 cache folder, outside the checkout, under the hash of what it is built from; go.mod and go.sum of
-the wrapper modules under go/ fix every version.
+the wrapper modules under go/ fix every version. JobSet, Kueue, KWOK and LeaderWorkerSet are for one
+Kubernetes: their libraries have one version in all four, the highest that one asks for, and are compiled
+once.
 """
 
 import fcntl

@@ -1,0 +1,20 @@
+"""Go modules of our own that name what a cluster's programs are built from."""
+
+import re
+
+from tools.cluster.build import WRAPPERS
+
+OF_ONE_KUBERNETES = ("jobset", "kueue", "kwok", "lws")
+OWN = {"gomodules.xyz/jsonpatch/v2", "volcano.sh/apis"}
+"""What decides what a program does stays as its release has it."""
+
+
+def test_programs_for_one_kubernetes_have_their_libraries_at_one_version_to_compile_them_once() -> (
+    None
+):
+    versions: dict[str, set[str]] = {}
+    for each in OF_ONE_KUBERNETES:
+        listed = (WRAPPERS / each / "go.mod").read_text()
+        for path, version in re.findall(r"^\t(\S+) (v\S+)", listed, re.MULTILINE):
+            versions.setdefault(path, set()).add(version)
+    assert {path for path, found in versions.items() if len(found) > 1} <= OWN
