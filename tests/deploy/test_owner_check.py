@@ -130,11 +130,11 @@ def test_what_is_another_stacks_is_neither_taken_nor_destroyed(
 
 
 @pytest.mark.soak
-def test_a_cluster_that_is_not_there_yet_has_no_owner(stack: Stack, namespace: str) -> None:
-    stack.run("config", "set", "kubernetes:kubeconfig", "/nowhere/kubeconfig")
-    write(stack, namespace, "'old'")
-    program = (stack.folder / "__main__.py").read_text()
-    assert "kubeconfig" in stack.preview(ok=False)
+def test_a_cluster_that_is_not_there_yet_has_no_owner(cli_stack: Stack, namespace: str) -> None:
+    cli_stack.run("config", "set", "kubernetes:kubeconfig", "/nowhere/kubeconfig")
+    write(cli_stack, namespace, "'old'")
+    program = (cli_stack.folder / "__main__.py").read_text()
+    assert "kubeconfig" in cli_stack.preview(ok=False)
     only = re.sub(r"(?m)^ +settings = .*$", "        settings = owner", program)
-    (stack.folder / "__main__.py").write_text(only)
-    assert "OwnerCheck" in stack.preview()
+    (cli_stack.folder / "__main__.py").write_text(only)
+    assert "OwnerCheck" in cli_stack.preview()

@@ -106,14 +106,14 @@ def test_type_checkers_take_an_output_wherever_one_is_taken_and_report_each_mist
 
 
 @pytest.mark.soak
-def test_the_program_that_type_checkers_take_runs(stack: Stack) -> None:
-    (stack.folder / "__main__.py").write_text((TYPED / "program.py").read_text())
-    (stack.folder / "script.py").write_text(SCRIPT)
+def test_the_program_that_type_checkers_take_runs(cli_stack: Stack) -> None:
+    (cli_stack.folder / "__main__.py").write_text((TYPED / "program.py").read_text())
+    (cli_stack.folder / "script.py").write_text(SCRIPT)
     with package_index.serving(package_index.Package("planted")) as index:
-        stack.run("config", "set", "index", index.url)
-        stack.up()
-        outputs = stack.outputs()
-        ended = until(lambda: _ended(stack), pause=1)
+        cli_stack.run("config", "set", "index", index.url)
+        cli_stack.up()
+        outputs = cli_stack.outputs()
+        ended = until(lambda: _ended(cli_stack), pause=1)
     assert outputs["rate"] == 0.5
     assert outputs["metrics"] == {
         "rate": 0.5,
@@ -129,9 +129,9 @@ def test_the_program_that_type_checkers_take_runs(stack: Stack) -> None:
     assert set(finished) == {"whole", "short"}
     assert len(members) >= 1
     assert outputs["statuses"] == {"whole": "Complete", "short": "Complete"}
-    assert ended == ["Complete"] * 6, [each["message"] for each in stack.runs()]
-    assert "planted-" not in stack.export()
-    stack.unchanged()
+    assert ended == ["Complete"] * 6, [each["message"] for each in cli_stack.runs()]
+    assert "planted-" not in cli_stack.export()
+    cli_stack.unchanged()
 
 
 def _ended(stack: Stack) -> list[str]:
