@@ -34,7 +34,7 @@ class Launcher:
     TimeoutExpired: Final = subprocess.TimeoutExpired
 
     def __init__(self, address: str) -> None:
-        self._address = address
+        self.address = address
 
     def run(
         self,
@@ -56,7 +56,7 @@ class Launcher:
         """
         asked = (stdin, stderr, start_new_session, check, arguments[1:-1])
         assert asked == (self.DEVNULL, stdout, True, False, _WORDS_BEFORE)
-        with connection.Client(self._address) as server:
+        with connection.Client(self.address) as server:
             server.send((list(arguments), str(cwd), dict(env), stdout.name))
             if not server.poll(timeout):
                 raise self.TimeoutExpired(arguments, timeout)
@@ -91,7 +91,8 @@ def _serve(address: str, waits: connection.Connection) -> None:
         waits.close()
         accepting = listener._listener._socket  # type: ignore[attr-defined]  # noqa: SLF001  to wait for it
         while parent.sentinel not in connection.wait([accepting, parent.sentinel]):
-            with listener.accept() as asking, suppress(OSError):
+            # Who asks may be killed at any moment, before it has said what for.
+            with listener.accept() as asking, suppress(OSError, EOFError):
                 asked = asking.recv()
                 pid = os.fork()
                 if pid == 0:
@@ -118,10 +119,15 @@ def _supervise(arguments: list[str], folder: str, env: dict[str, str], output: s
 
 def _show(arguments: list[str], env: dict[str, str]) -> None:
     """Have `/proc` show these arguments and this environment as those of this process."""
-    numbers = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:49]
-    starts_and_ends = [int(number) for number in numbers]
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    arguments_begin, arguments_end, environment_begin, environment_end = map(int, fields[45:49])
+    _overwrite(arguments_begin, arguments_end, arguments)
     # The mark is last, and what does not fit is left out.
-    shown = (arguments, [f"{name}={value}" for name, value in reversed(env.items())])
-    for words, start, end in zip(shown, starts_and_ends[::2], starts_and_ends[1::2], strict=True):
-        text = "\0".join(words).encode()[: end - start - 1]
-        ctypes.memmove(start, text.ljust(end - start, b"\0"), end - start)
+    variables = [f"{name}={value}" for name, value in reversed(env.items())]
+    _overwrite(environment_begin, environment_end, variables)
+
+
+def _overwrite(begin: int, end: int, words: list[str]) -> None:
+    """Fill this memory, which ends with a zero, with as many words as it takes."""
+    text = "\0".join(words).encode()[: end - begin - 1]
+    ctypes.memmove(begin, text.ljust(end - begin, b"\0"), end - begin)

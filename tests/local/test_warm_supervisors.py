@@ -2,13 +2,15 @@
 
 import os
 import subprocess
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.local.jobs import Job, eventually, left, supervision
+from tests import warm_supervisors
+from tests.local.jobs import Job, eventually, finished, left, supervision
 from trainer_infra.local import supervision as starting
 from trainer_infra.runs.run import Run
 
@@ -50,3 +52,9 @@ def test_it_looks_like_one_that_was_started_for_real(monkeypatch: pytest.MonkeyP
     assert len(seen(warm)) == 2
     # How many files are open depends on the moment.
     eventually(lambda: seen(warm) == seen(real), timeout=60)
+
+
+def test_one_that_is_killed_before_it_has_asked_ends_no_other() -> None:
+    with connection.Client(warm_supervisors.launcher().address):
+        pass
+    assert finished(Job().submit()).phase == "Complete"

@@ -9,9 +9,7 @@ OWN = {"gomodules.xyz/jsonpatch/v2", "volcano.sh/apis"}
 """What decides what a program does stays as its release has it."""
 
 
-def test_programs_for_one_kubernetes_have_their_libraries_at_one_version_to_compile_them_once() -> (
-    None
-):
+def test_libraries_of_programs_for_one_kubernetes_have_one_version_and_are_compiled_once() -> None:
     versions: dict[str, set[str]] = {}
     for each in OF_ONE_KUBERNETES:
         listed = (WRAPPERS / each / "go.mod").read_text()
