@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE =
 export MYPY_CACHE_DIR ?= $(or $(TRAINER_INFRA_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainer-infra)/mypy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test verify lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
+.PHONY: help setup quickstart destroy platform platform-destroy test verify passes lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -44,6 +44,9 @@ test: setup ## run the tests that need no program of Kubernetes [T=any path] [K=
 verify: setup ## run those against real API servers, controllers and the reference's code [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tests.verify_programs)
 	@$(BIN)/pytest -n 3 --dist worksteal -m "verify and not soak" $(or $(T),$(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
+
+passes: setup ## keep in tests/passed, to be committed, what the reference and the real CLI have passed here
+	@$(BIN)/python -m tests.committed_passes
 
 lint: setup ## format, style, types and the layers of the package, checked only
 	@$(BIN)/ruff format --check .

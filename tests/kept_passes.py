@@ -2,7 +2,8 @@
 
 One that passes is written down by its id, under the hash of all that decides what it does. So nothing is
 ever left out that has not passed with the same tests, tools and versions; a run of some tests writes down
-some, one that fails writes none. With ASK_AGAIN set, as by `make soak`, all run.
+some, one that fails writes none. A machine keeps them in its cache folder, `make passes` in the repository
+for machines that are new. With ASK_AGAIN set, as by `make soak`, all run.
 """
 
 import hashlib
@@ -19,6 +20,8 @@ from tools.cluster import build
 
 AGAIN: Final = "ASK_AGAIN"
 
+COMMITTED: Final = Path(__file__).parent / "passed"
+"""The folder of what is kept for machines that are new."""
 _FAILED: Final = pytest.StashKey[bool]()
 """Whether a part of a test has not passed."""
 _ROOT: Final = Path(__file__).resolve().parents[1]
@@ -61,14 +64,28 @@ class KeptPasses:
                     file.write(f"{item.nodeid}\n")
         return report
 
+    def commit(self) -> None:
+        """Write what has passed on this machine into the repository, in place of what is there.
+
+        Raises:
+            FileNotFoundError: Nothing has passed as it is now.
+        """
+        passed = sorted(set(self._file.read_text().splitlines()))
+        for each in COMMITTED.glob(f"{self.subject}-passes-*"):
+            each.unlink()
+        (COMMITTED / self._file.name).write_text("".join(f"{each}\n" for each in passed))
+
     def _concerns(self, item: pytest.Item) -> bool:
         parameters = getattr(item, "callspec", None)
         return parameters is not None and parameters.params.get(self.fixture) == self.value
 
     def _known(self) -> frozenset[str]:
-        if os.environ.get(AGAIN) or not self._file.exists():
+        if os.environ.get(AGAIN):
             return frozenset()
-        return frozenset(self._file.read_text().splitlines())
+        files = (self._file, COMMITTED / self._file.name)
+        return frozenset(
+            line for file in files if file.exists() for line in file.read_text().splitlines()
+        )
 
     @cached_property
     def _file(self) -> Path:

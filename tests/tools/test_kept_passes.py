@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,12 +11,19 @@ from tests.kept_passes import AGAIN
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFTEST = """
+import os
+from pathlib import Path
+
 import pytest
+from tests import kept_passes
 from tests.kept_passes import KeptPasses
 
+kept_passes.COMMITTED = Path("committed")
 PASSES = KeptPasses("theirs", "manager", "theirs", ("tests/kept_passes.py",))
 pytest_collection_modifyitems = PASSES.leave_out
 pytest_runtest_makereport = PASSES.keep
+if os.environ.get("COMMIT"):
+    PASSES.commit()
 
 
 @pytest.fixture(params=["theirs", "ours"])
@@ -75,3 +83,21 @@ def test_only_what_has_passed_is_left_out(tmp_path: Path) -> None:
     assert outcomes(tmp_path) == everything
     assert outcomes(tmp_path) == everything | {"passes[theirs]": "SKIPPED"}
     assert outcomes(tmp_path, **{AGAIN: "1"}) == everything
+
+
+def test_a_new_machine_has_what_the_repository_keeps(tmp_path: Path) -> None:
+    committed = tmp_path / "committed"
+    committed.mkdir()
+    (committed / "theirs-passes-000000000000").write_text("test_it.py::test_that_fails[theirs]\n")
+    outcomes(tmp_path)
+    outcomes(tmp_path, COMMIT="1")
+    (kept,) = committed.iterdir()
+    assert kept.read_text() == "test_it.py::test_that_passes[theirs]\n"
+
+    shutil.rmtree(tmp_path / "cache")
+    assert [name for name, each in outcomes(tmp_path).items() if each == "SKIPPED"] == [
+        "passes[theirs]",
+        "is_skipped[theirs]",
+        "is_skipped[ours]",
+    ]
+    assert outcomes(tmp_path, **{AGAIN: "1"})["passes[theirs]"] == "PASSED"
