@@ -22,6 +22,9 @@ from tests.e2e.plain_train_job import UNTIL_TOLD, conditions, end, post_train_jo
 from tests.soak_sample import sampled
 from tools.cluster import base_image, images, kueue
 
+# A platform comes, changes and goes in one test, which takes longer than others may on a busy machine.
+pytestmark = pytest.mark.timeout(3600)
+
 PROGRAM = """
 import pulumi
 from trainer_infra import platform
