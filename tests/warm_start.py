@@ -32,7 +32,7 @@ def run(
     folder: Path,
     env: Mapping[str, str],
     stdin: str | None = None,
-    timeout: float = 600,
+    timeout: float = 1100,
 ) -> Done:
     """Run a function of a module as the program that was given these arguments, to its end.
 

@@ -67,7 +67,7 @@ class Namespace:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert (done.returncode == 0) == ok, done.stdout

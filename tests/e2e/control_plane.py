@@ -45,7 +45,7 @@ class ControlPlanes:
         IMAGES[arguments["implementation"]]()
         self._arguments, self._objects = None, plane_objects(arguments)
         self._system.kubectl("apply", "--server-side", "-f", "-", given=_list(self._objects))
-        self._system.kubectl("rollout", "status", DEPLOYMENT, "--timeout=110s")
+        self._system.kubectl("rollout", "status", DEPLOYMENT, "--timeout=240s")
         runtimes = [named.runtime().to_wire() for named in catalog.RUNTIMES]
         # The webhook answers a moment after the pod is ready.
         eventually(partial(self._is_applied, _list(runtimes)))

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
-from tests.e2e.jobs import eventually
+from tests.e2e.jobs import LONG, eventually
 
 HELD = """
 TrainJob("job", runtime="jax-distributed", namespace=NS, name="job", trainer=on(seconds=20.0),
@@ -95,7 +95,7 @@ def test_a_log_that_is_followed_says_why_no_pod_starts_and_gc_removes_the_run(
     said = next(line for line in following.stderr if line.startswith("job cannot start: "))
     assert "trainer-infra.local/nothing:1" in said
     following.send_signal(signal.SIGINT)
-    following.communicate(timeout=30)
+    following.communicate(timeout=LONG)
     assert following.returncode == 130
     run = json.loads(cli_cluster_stack.trainer("get", "job", "-o", "json", *here))
     assert "trainer-infra.local/nothing:1" in run["stuck"]

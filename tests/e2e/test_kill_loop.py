@@ -22,6 +22,7 @@ import pytest
 
 from tests.deploy.project import Stack, processes_of, providers_of
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import LONG
 
 ROUNDS = int(os.environ.get("ROUNDS", "2"))
 ROUNDS_OF_ONE = min(5, ROUNDS)
@@ -147,7 +148,7 @@ def struck(one: Colleague, action: tuple[str, ...], strike: Strike) -> bool:
         time.sleep(strike.after)
         lives = process.poll() is None
         HOW[strike.how](one, process)
-        process.communicate(timeout=120)
+        process.communicate(timeout=LONG)
     kill_all(one, process)
     return lives
 

@@ -14,7 +14,7 @@ from tests.deploy.project import Stack
 from tests.e2e import accounts
 from tests.e2e.accounts import Account
 from tests.e2e.cluster import PROGRAM, Namespace
-from tests.e2e.jobs import eventually
+from tests.e2e.jobs import LONG, eventually
 from tests.e2e.slow_link import slow_link
 from tests.soak_sample import sampled
 from tools.cluster import apiserver
@@ -162,7 +162,7 @@ def test_a_token_that_was_revoked_is_not_another_cluster(
 
 def _refused(stack: Stack) -> str:
     process = stack.start("refresh", "--yes")
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=LONG)
     return said if process.returncode else ""
 
 

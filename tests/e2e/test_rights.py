@@ -16,7 +16,7 @@ import yaml
 from tests.cluster.roles import on_the_page
 from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
-from tests.e2e.jobs import eventually
+from tests.e2e.jobs import LONG, eventually
 from tests.e2e.test_command import start
 from tests.kube.front import Front
 from tests.kube.scripted import config
@@ -182,7 +182,7 @@ def looked_after(stack: Stack, namespace: Namespace) -> None:
     read_until("rank 0 of 1", following)
     for verb in ("suspend", "resume", "delete"):
         stack.trainer(verb, "held", *here)
-    following.communicate(timeout=60)
+    following.communicate(timeout=LONG)
 
 
 def failed_and_forgotten(stack: Stack) -> None:

@@ -155,6 +155,6 @@ def test_a_controller_that_stands_still_is_named(stack: Stack, namespace: Namesp
         assert run["cause"] == "trainer-controller-silent"
     finally:
         namespace.kubectl(*system, "--replicas=1")
-        namespace.kubectl("-n", SYSTEM, "rollout", "status", DEPLOYMENT, "--timeout=180s")
+        namespace.kubectl("-n", SYSTEM, "rollout", "status", DEPLOYMENT, "--timeout=240s")
     eventually(lambda: namespace.names("jobsets") == [name])
     stack.run("destroy", "--yes")

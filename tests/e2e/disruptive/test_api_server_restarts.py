@@ -4,6 +4,7 @@ from textwrap import dedent
 
 from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import LONG
 from tools.cluster import up
 
 JOB = """
@@ -21,7 +22,7 @@ def test_a_gate_goes_on_after_the_api_server_restarted(
         said = read_until("running", process)
         server.stop()
         server.start()
-        rest, _ = process.communicate(timeout=180)
+        rest, _ = process.communicate(timeout=LONG)
     assert process.returncode == 0, said + rest
     (jobset,) = namespace.all("jobsets")
     assert jobset["status"]["terminalState"] == "Completed"

@@ -86,7 +86,7 @@ def without_jobset_controller(namespace: Namespace) -> Iterator[None]:
     try:
         # Who loses it ends, and comes back without it.
         eventually(lambda: restarts(namespace) > before, 120)
-        namespace.kubectl(*CONTROLLER, "rollout", "status", DEPLOYMENT, "--timeout=100s")
+        namespace.kubectl(*CONTROLLER, "rollout", "status", DEPLOYMENT, "--timeout=240s")
         yield
     finally:
         namespace.kubectl(*CONTROLLER, "delete", "lease", name)

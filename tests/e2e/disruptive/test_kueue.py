@@ -12,7 +12,7 @@ import pytest
 from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.disruptive.queues import TRAINER, Queues, queued, runtime
-from tests.e2e.jobs import Jobs, eventually
+from tests.e2e.jobs import LONG, Jobs, eventually
 from tools.cluster import kueue
 from trainer_infra.errors import Refused
 from trainer_infra.runs.causes import kueue as causes
@@ -349,7 +349,7 @@ def test_a_gate_says_what_kueue_says_and_goes_on_when_there_is_room(
     with cli_cluster_stack.start("up", "--yes", "--skip-preview") as process:
         shown = read_until("insufficient unused quota for cpu in flavor", process)
         queues.namespace.kubectl("delete", "jobset", "occupant")
-        rest, _ = process.communicate(timeout=120)
+        rest, _ = process.communicate(timeout=LONG)
     assert process.returncode == 0, shown + rest
 
 

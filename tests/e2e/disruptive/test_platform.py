@@ -170,7 +170,7 @@ def test_one_controller_takes_over_from_the_other_under_a_run(
     post_train_job(namespace, "first", UNTIL_TOLD)
     (first,) = eventually(lambda: namespace.names("pods"))
     jobset = namespace.kubectl("get", "jobset", "first", "-o", "jsonpath={.metadata.uid} {.spec}")
-    namespace.kubectl("wait", "--for=condition=Ready", f"pod/{first}", "--timeout=100s")
+    namespace.kubectl("wait", "--for=condition=Ready", f"pod/{first}", "--timeout=240s")
 
     write(stack, "builtin", {})
     stack.up()
@@ -179,7 +179,7 @@ def test_one_controller_takes_over_from_the_other_under_a_run(
     (second,) = eventually(lambda: [each for each in namespace.names("pods") if each != first])
     printed = ("get", "jobset", "first", "-o", "jsonpath={.metadata.uid} {.spec}")
     assert namespace.kubectl(*printed) == jobset
-    namespace.kubectl("wait", "--for=condition=Ready", f"pod/{second}", "--timeout=100s")
+    namespace.kubectl("wait", "--for=condition=Ready", f"pod/{second}", "--timeout=240s")
     end(namespace, first)
     eventually(partial(is_complete, namespace, "first"))
 

@@ -9,7 +9,7 @@ import pytest
 from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.disruptive.queues import TRAINER, Queues, queued, runtime
-from tests.e2e.jobs import eventually
+from tests.e2e.jobs import LONG, eventually
 from tools.cluster import kueue
 from trainer_infra.runs.causes import kueue as causes
 from trainer_infra.runs.run import RunKey
@@ -55,7 +55,7 @@ def test_a_gate_ends_on_a_run_that_kueue_suspended_before_it_was_taken_away(
         namespace.kubectl(
             "patch", "jobset", "job", "--type=merge", "-p", '{"spec":{"suspend":true}}'
         )
-        rest, _ = process.communicate(timeout=120)
+        rest, _ = process.communicate(timeout=LONG)
     assert process.returncode != 0, shown + rest
     assert (
         "TrainJob job is stuck: admission by Kueue to queue team, but this cluster has no" in rest
