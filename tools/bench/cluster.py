@@ -1,7 +1,7 @@
 """What `pulumi up` costs on a real cluster, as JSON; run by `make bench-cluster`.
 
 TrainJobs as single resources stand beside the same number of resources that do nothing, so that the
-difference is ours. All of them are suspended but in the last measurement: what pods cost is
+difference is ours. All of them are suspended but in the last two measurements: what pods cost is
 Kubernetes' own. The batch is measured with JobSet's controller running, beside a bare writer of the
 same objects, whose time is the API server's share. Medians of the rounds.
 """
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,7 @@ AIMS: Final = {
     f"up of {BESIDE}, times that of trivial ones": 2.0,
     f"up of {BESIDE} unchanged, times that of trivial ones": 2.0,
     f"destroy of {BESIDE}, times that of trivial ones": 3.0,
+    "image not pulled to up ended": 10.0,
 }
 TRIVIAL: Final = """
 from tools.bench.trivial import Trivial
@@ -66,6 +68,11 @@ for index in range({count}):
 """
 MANY: Final = """
 TrainJobs("batch", {{f"job-{{index}}": job(index) for index in range({count})}})
+"""
+
+UNPULLED: Final = """
+TrainJob("job", runtime="plain-distributed", namespace="{namespace}", wait_for="complete",
+         trainer={{"image": "trainer-infra.invalid/nobody/has:1", "numNodes": {count}}})
 """
 
 
@@ -134,7 +141,8 @@ def _project(place: Place) -> AbstractContextManager[Project]:
 
 def _program(text: str, place: Place, count: int) -> str:
     head = HEAD.format(namespace=place.namespace, image=place.image)
-    return (head if "TrainJob" in text else "") + text.format(count=count)
+    text = text.format(count=count, namespace=place.namespace)
+    return (head if "TrainJob" in text else "") + text
 
 
 def _singles(place: Place, _batch_size: int) -> dict[str, float]:
@@ -233,22 +241,46 @@ def _one_pod(place: Place, index: int) -> float:
     submission = _submission(place, index, cluster)
     started = time.perf_counter()
     run = cluster.submit(submission)
+    chosen = f"jobset.sigs.k8s.io/jobset-name={run.name}"
+    took = _first(place, chosen, ".status.phase", {"Running", "Succeeded"}) - started
+    # `sleep` is not waited for: it ends when the kubelet kills it, half a minute later.
+    cluster.delete(RunKey(run.namespace, run.name, run.uid), timeout=0)
+    cluster.close()
+    return took
+
+
+def _failure(place: Place, _batch_size: int) -> dict[str, float]:
+    """From where the kubelet cannot pull an image until the `up` that waits for the run has ended."""
+
+    def ended() -> float:
+        stack.pulumi("up", "--yes", "--skip-preview", fails=True)
+        return time.perf_counter()
+
+    with _project(place) as stack, ThreadPoolExecutor(1) as pool:
+        stack.program(_program(UNPULLED, place, 1))
+        ending = pool.submit(ended)
+        reason = ".status.containerStatuses[*].state.waiting.reason"
+        known = _first(place, "jobset.sigs.k8s.io/jobset-name", reason, {"ErrImagePull"})
+        found = {"image not pulled to up ended": ending.result() - known}
+        stack.pulumi("destroy", "--yes")
+    return found
+
+
+def _first(place: Place, chosen: str, field: str, wanted: set[str]) -> float:
+    """When a field of the chosen pods first has one of the values."""
     watching = [
-        "get", "pods", "-n", place.namespace, "-l", f"jobset.sigs.k8s.io/jobset-name={run.name}",
-        "--watch", "-o", "jsonpath={.status.phase}{'\\n'}",
+        "get", "pods", "-n", place.namespace, "-l", chosen,
+        "--watch", "-o", f"jsonpath={{{field}}}{{'\\n'}}",
     ]  # fmt: skip
     command = [kubectl.program(), "--kubeconfig", str(place.kubeconfig), *watching]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None  # noqa: S101  it is a pipe
         for line in process.stdout:
-            if line.strip() in {"Running", "Succeeded"}:
+            if line.strip() in wanted:
                 break
-        took = time.perf_counter() - started
+        came = time.perf_counter()
         process.kill()
-    # `sleep` is not waited for: it ends when the kubelet kills it, half a minute later.
-    cluster.delete(RunKey(run.namespace, run.name, run.uid), timeout=0)
-    cluster.close()
-    return took
+    return came
 
 
 def _submission(place: Place, index: int, cluster: Cluster) -> Any:
@@ -284,6 +316,7 @@ MEASUREMENTS: Final = {
     "beside": _beside,
     "batch": _batch,
     "first-pod": _first_pod,
+    "failure": _failure,
 }
 
 

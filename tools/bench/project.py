@@ -39,12 +39,12 @@ class Project:
         """Write the program."""
         (self.folder / "__main__.py").write_text(text)
 
-    def pulumi(self, *arguments: str) -> float:
+    def pulumi(self, *arguments: str, fails: bool = False) -> float:
         """Run the CLI; its wall time in seconds."""
-        return self.took(*arguments).wall
+        return self.took(*arguments, fails=fails).wall
 
-    def took(self, *arguments: str) -> Took:
-        """Run the CLI."""
+    def took(self, *arguments: str, fails: bool = False) -> Took:
+        """Run the CLI, which is to succeed or to fail."""
         env = {
             **os.environ,
             "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -65,8 +65,9 @@ class Project:
                 text=True,
                 check=False,
             )
-            if done.returncode:
-                sys.exit(f"pulumi {' '.join(arguments)} failed:\n{done.stdout[-4000:]}")
+            if bool(done.returncode) != fails:
+                did = "failed" if done.returncode else "did not fail"
+                sys.exit(f"pulumi {' '.join(arguments)} {did}:\n{done.stdout[-4000:]}")
 
         return measured(run)
 
