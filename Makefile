@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE =
 export MYPY_CACHE_DIR ?= $(or $(TRAINER_INFRA_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainer-infra)/mypy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test verify passes lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
+.PHONY: help setup quickstart destroy platform platform-destroy test verify passes lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-controllers e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -77,19 +77,22 @@ check: setup ## lint, test and verify; CI runs this and `make e2e`
 	  echo "tier $$tier: $$(($$(date +%s) - began)) s"; done
 
 e2e: equipment ## run the tests on a real cluster: pods, frameworks, interruptions
-	@$(MAKE) --no-print-directory --jobs $(if $(KUBECONFIG),1,3) --output-sync e2e-shared e2e-alone e2e-own-clusters
+	@$(MAKE) --no-print-directory --jobs $(if $(KUBECONFIG),1,4) --output-sync e2e-shared e2e-alone e2e-controllers e2e-own-clusters
 
 # What the tests put into the cluster: images, packages, helm.
 equipment: cluster
 	@$(BIN)/python -m tools.cluster.equipment
 
-# Three streams of about the same length: most of these tests wait for a cluster. One of yours serves the first two.
+# Streams of about the same length: most of these tests wait for a cluster. One of yours serves the first three.
 e2e-shared:
 	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak" tests/e2e $(patsubst %,--ignore=%,$(ALONE) $(OWN_CLUSTERS))
 
 e2e-alone: export TRAINER_INFRA_CLUSTER = alone
-e2e-alone:
-	@$(BIN)/pytest -m "not soak" $(ALONE) $(OWN_CLUSTERS:%=--ignore=%); \
+e2e-alone: STREAM = tests/e2e/disruptive
+e2e-controllers: export TRAINER_INFRA_CLUSTER = controllers
+e2e-controllers: STREAM = tests/e2e/controller tests/e2e/sdk
+e2e-alone e2e-controllers:
+	@$(BIN)/pytest -m "not soak" $(STREAM) $(OWN_CLUSTERS:%=--ignore=%); \
 	  status=$$?; $(BIN)/python -m tools.cluster.down; exit $$status
 
 e2e-own-clusters:
