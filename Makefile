@@ -33,7 +33,9 @@ platform-destroy: setup ## remove it; refused while there are jobs or queues [ST
 
 ON_CLUSTER = tests/e2e tests/cluster_tool tests/chaos tests/soak
 # Of the cluster's tests those that stop or replace a part of it, or count all that is in it.
-ALONE = tests/e2e/disruptive tests/e2e/controller tests/e2e/sdk
+DISRUPTIVE = tests/e2e/disruptive
+CONTROLLERS = tests/e2e/controller tests/e2e/sdk
+ALONE = $(DISRUPTIVE) $(CONTROLLERS)
 # Those that wait for clusters which they make themselves, beside all others.
 OWN_CLUSTERS = tests/e2e/disruptive/test_stacks.py tests/cluster_tool tests/chaos
 
@@ -88,9 +90,9 @@ e2e-shared:
 	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak" tests/e2e $(patsubst %,--ignore=%,$(ALONE) $(OWN_CLUSTERS))
 
 e2e-alone: export TRAINER_INFRA_CLUSTER = alone
-e2e-alone: STREAM = tests/e2e/disruptive
+e2e-alone: STREAM = $(DISRUPTIVE)
 e2e-controllers: export TRAINER_INFRA_CLUSTER = controllers
-e2e-controllers: STREAM = tests/e2e/controller tests/e2e/sdk
+e2e-controllers: STREAM = $(CONTROLLERS)
 e2e-alone e2e-controllers:
 	@$(BIN)/pytest -m "not soak" $(STREAM) $(OWN_CLUSTERS:%=--ignore=%); \
 	  status=$$?; $(BIN)/python -m tools.cluster.down; exit $$status

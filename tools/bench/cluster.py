@@ -69,10 +69,10 @@ for index in range({count}):
 MANY: Final = """
 TrainJobs("batch", {{f"job-{{index}}": job(index) for index in range({count})}})
 """
-
 UNPULLED: Final = """
-TrainJob("job", runtime="plain-distributed", namespace="{namespace}", wait_for="complete",
-         trainer={{"image": "trainer-infra.invalid/nobody/has:1", "numNodes": {count}}})
+unpulled = job(0, suspend=False)
+unpulled["trainer"]["image"] = "trainer-infra.invalid/nobody/has:1"
+TrainJob("job", **unpulled, wait_for="complete")
 """
 
 
@@ -141,8 +141,7 @@ def _project(place: Place) -> AbstractContextManager[Project]:
 
 def _program(text: str, place: Place, count: int) -> str:
     head = HEAD.format(namespace=place.namespace, image=place.image)
-    text = text.format(count=count, namespace=place.namespace)
-    return (head if "TrainJob" in text else "") + text
+    return (head if "TrainJob" in text else "") + text.format(count=count)
 
 
 def _singles(place: Place, _batch_size: int) -> dict[str, float]:
