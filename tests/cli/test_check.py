@@ -118,7 +118,7 @@ def test_charts_are_rendered_with_the_values_that_are_named(cli: Command) -> Non
     options = ("--values", "a.yaml", "--values", "b.yaml")
     assert with_helm("check", "chart", *options).code == 0
     assert (cli.folder / "asked").read_text().splitlines() == [
-        *("template", str(cli.folder / "chart")),
+        *("template", str(cli.folder / "chart"), "--include-crds"),
         *("--values", str(cli.folder / "a.yaml"), "--values", str(cli.folder / "b.yaml")),
     ]
 

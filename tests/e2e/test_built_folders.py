@@ -130,3 +130,108 @@ def test_what_helm_says_is_told_in_the_names_of_the_user(work: Path) -> None:
     assert problem.startswith("chart: cannot be rendered: Error: execution error at")
     assert problem.endswith("name a queue")
     assert str(work) not in problem
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s}
+spec: {template: {spec: {hostPID: true, restartPolicy: Never, containers: [{name: c, image: "r.example/x:1"}]}}}
+"""
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: p}\nstringData: {password: %s}\n"
+
+
+REPLACEMENT = """\
+replacements:
+- source: {kind: Job, fieldPath: metadata.name}
+  targets:
+  - select: {kind: Job}
+    fieldPaths: [metadata.labels.m]
+    options: {delimiter: ., index: 0, create: true}
+"""
+
+
+def hidden(found: SourceObjects) -> list[str]:
+    """Files with a pod that shares its node's processes."""
+    assert found.problems == ()
+    report = checked.of(found.documents, "host-namespaces")
+    return sorted(each.place.file for each in report.items)
+
+
+def test_a_chart_of_three_lines_hides_nothing(work: Path) -> None:
+    names = (
+        "jobs/deep/a.yaml",
+        "templates/b.yaml",
+        "crds/c.yaml",
+        "templates/e.yaml",
+    )
+    trees.write({f"r/{each}": JOB % Path(each).stem for each in names}, work)
+    trees.write(
+        {"r/Chart.yaml": trees.CHART["chart/Chart.yaml"], "r/.helmignore": "e.yaml\n"}, work
+    )
+    trees.write({"r/templates/f.yaml": "{{ if .Values.f }}\n" + JOB % "f" + "{{ end }}\n"}, work)
+    found = sources.read_sources(["r"])
+    assert hidden(found) == sorted(f"r/{each}" for each in names)
+    assert found.passed_over == ("r: helm renders no object of templates/f.yaml with these values",)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        REPLACEMENT,
+        "namespace: prod",
+        "commonAnnotations: {file: job.yaml}",
+    ],
+)
+def test_a_word_of_a_kustomization_hides_nothing(work: Path, fields: str) -> None:
+    text = f"resources: [job.yaml]\n{fields}\n"
+    trees.write({"r/kustomization.yaml": text, "r/job.yaml": JOB % "a.b"}, work)
+    trees.write(
+        {"r/prod/kustomization.yaml": "resources: [j.yaml]\n", "r/prod/j.yaml": JOB % "j"}, work
+    )
+    assert hidden(sources.read_sources(["r"])) == ["r/job.yaml", "r/prod/j.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "place"),
+    [
+        ("resources: [s.yaml]\nnamespace: x\n", ("r/s.yaml", 4)),
+        ("resources: [s.yaml]\ncommonAnnotations: {a: b}\n", ("r/s.yaml", 4)),
+        ("resources: [open.yaml]\npatches: [{path: s.yaml}]\n", ("r/s.yaml", 4)),
+        (
+            "secretGenerator: [{name: p, literals: [pw=SummerVision2026]}]\n",
+            ("r/kustomization.yaml", 1),
+        ),
+        ("secretGenerator: [{name: p, envs: [x.env]}]\n", ("r/kustomization.yaml", 1)),
+        ("secretGenerator: [{name: p, files: [token=x.env]}]\n", ("r/kustomization.yaml", 1)),
+    ],
+)
+def test_a_secret_that_kustomize_builds_is_found(
+    work: Path, kustomization: str, place: tuple[str, int]
+) -> None:
+    open_one = "apiVersion: v1\nkind: Secret\nmetadata: {name: p}\n"
+    trees.write(
+        {"r/kustomization.yaml": kustomization, "r/s.yaml": SECRET % "SummerVision2026"}, work
+    )
+    trees.write({"r/open.yaml": open_one, "r/x.env": "pw=SummerVision2026\n"}, work)
+    if "s.yaml" not in kustomization:
+        (work / "r/s.yaml").unlink()
+    (item,) = checked.of(sources.read_sources(["r"]).documents, "literal-secrets").failing()
+    assert (item.place.file, item.place.line) == place
+
+
+def test_of_secrets_of_a_chart_those_are_found_that_helm_does_not_draw(work: Path) -> None:
+    trees.write({"r/Chart.yaml": trees.CHART["chart/Chart.yaml"]}, work)
+    for name, value in {
+        "literal": "SummerVision2026",
+        "value": "{{ .Values.pw }}",
+        "drawn": "{{ randAlphaNum 16 }}",
+        "empty": '{{ .Values.none | default "" | quote }}',
+    }.items():
+        trees.write({f"r/templates/{name}.yaml": SECRET % value}, work)
+    trees.write({"r/values.yaml": "pw: SummerVision2026\n"}, work)
+    items = checked.of(sources.read_sources(["r"]).documents, "literal-secrets").failing()
+    assert [each.place.file for each in items] == [
+        "r/templates/literal.yaml",
+        "r/templates/value.yaml",
+    ]

@@ -89,22 +89,30 @@ def test_an_object_that_came_out_as_it_is_written_can_be_mended_and_another_cann
     assert (other.file, other.is_editable, other.place(())) == (name, False, (14, 1))
 
 
-def test_what_a_kustomization_uses_is_found_whatever_the_field(work: Path) -> None:
+def test_what_a_kustomization_builds_from_is_told_from_what_it_only_names(work: Path) -> None:
     text = """\
 kind: Component
 resources: [../base, job.yaml, https://example.com/x]
-secretGenerator: [{files: [key=job.yaml, "none"], name: ../base/jobs.yaml}]
-patches: [{patch: "a: b\\nc: d"}]
+secretGenerator: [{files: [key=data.yaml, "none"], name: ../base/jobs.yaml}]
+patches: [{patch: "a: b\\nc: d"}, {path: patch.yaml}]
+patchesStrategicMerge: [merge.yaml, "a: b\\n"]
+transformers: [../transformer]
 """
     (work / "top/kustomization.yaml").write_text(text)
-    (work / "top/job.yaml").write_text("")
-    files = ("top/kustomization.yaml", "top/job.yaml", "base/jobs.yaml")
-    expected = Uses(
-        frozenset(str(work.resolve() / each) for each in files),
-        frozenset({str(work.resolve() / "base")}),
+    for each in ("job", "data", "patch", "merge"):
+        (work / f"top/{each}.yaml").write_text("")
+    (work / "transformer").mkdir()
+    (work / "transformer/kustomization.yml").write_text("")
+    assert kustomize.used_files(Path("top")) == Uses(
+        paths(work, "top/job.yaml"),
+        paths(work, "top/kustomization.yaml", "top/patch.yaml", "top/merge.yaml"),
+        paths(work, "base", "transformer"),
         is_component=True,
     )
-    assert kustomize.used_files(Path("top")) == expected
+
+
+def paths(work: Path, *names: str) -> frozenset[str]:
+    return frozenset(str(work.resolve() / each) for each in names)
 
 
 def test_without_a_program_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

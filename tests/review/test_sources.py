@@ -163,3 +163,90 @@ def test_a_few_aliases_that_stand_for_billions_of_values_are_one_problem() -> No
     lines += [f"- &a{each} [{', '.join([f'*a{each - 1}'] * 9)}]" for each in range(1, 10)]
     found = sources.of_text("kind: a\nspec:\n" + "\n".join(lines), "bomb.yaml")
     assert found.problems == ("bomb.yaml: stands for more than 1,000,000 values by its aliases",)
+
+
+def test_a_chart_hides_no_manifest_that_helm_does_not_read() -> None:
+    write("Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n")
+    write("values.yaml", "name: v\n")
+    write("values-prod.yaml", "{{- if prod }}\nname: a\n")
+    write("templates/job.yaml", "kind: A\nmetadata: {name: {{ .Values.name }}}\n")
+    plain = (
+        "charts/_old/o.yaml", "charts/loose.yaml", "charts/sub/Chart.yaml", "deploy/deep/d.yaml",
+        "docs/templates/e.yaml", "x.yaml", "crds/k.yaml", "templates/plain.yaml",
+    )  # fmt: skip
+    for name in plain:
+        write(name, OBJECT % "x")
+    found = sources.read_sources(["."])
+    assert {each.file for each in found.documents} == {*plain}
+    (problem,) = found.problems
+    assert problem.startswith(".: `helm` is needed")
+    assert found.passed_over == (
+        "values-prod.yaml: is text for a template of its chart, and no YAML",
+    )
+
+
+def test_a_chart_inside_a_chart_that_is_none_of_its_parts_is_a_chart_of_its_own() -> None:
+    write("Chart.yaml", "name: c\n")
+    write("charts/part/Chart.yaml", "name: part\n")
+    write("other/Chart.yaml", "name: other\n")
+    problems = sources.read_sources(["."]).problems
+    assert [each.partition(":")[0] for each in problems] == [".", "other"]
+
+
+def test_templates_of_a_library_are_passed_over_and_named() -> None:
+    write("Chart.yaml", "name: c\ntype: library\n")
+    write("templates/t.yaml", "{{ define }}")
+    write("templates/plain.yaml", OBJECT % "x")
+    found = sources.read_sources(["."])
+    assert named(found) == [("templates/plain.yaml", "x")]
+    assert found.problems == ()
+    assert found.passed_over == (".: helm renders no object of templates/t.yaml with these values",)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "namespace: prod",
+        "helmGlobals: {chartHome: prod}",
+        "commonLabels: {env: prod, file: x.yaml}",
+        "replacements: [{targets: [{options: {delimiter: ., index: 0}}]}]",
+        "configMapGenerator: [{files: [x.yaml, job=prod/y.yaml], envs: [x.yaml]}]",
+        "nameSuffix: x.yaml",
+        "images: [{name: prod, newName: x.yaml}]",
+        "replicas: [{name: prod, count: 1}]",
+        "openapi: {path: x.yaml}",
+        "crds: [x.yaml]",
+    ],
+)
+def test_a_word_of_a_kustomization_is_no_folder_and_no_file_that_it_builds(fields: str) -> None:
+    write("kustomization.yaml", f"resources: [own.yaml]\n{fields}\n")
+    write("own.yaml", OBJECT % "own")
+    write("x.yaml", OBJECT % "x")
+    write("prod/kustomization.yaml", "resources: [y.yaml]\n")
+    write("prod/y.yaml", OBJECT % "y")
+    write("prod/z.yaml", OBJECT % "z")
+    found = sources.read_sources(["."])
+    assert [each.partition(":")[0] for each in found.problems] == [".", "prod"]
+    assert sorted(named(found)) == [("prod/z.yaml", "z"), ("x.yaml", "x")]
+
+
+def test_kustomizations_that_build_upon_each_other_are_not_left_out() -> None:
+    write("a/kustomization.yaml", "resources: [../b]\n")
+    write("b/kustomization.yaml", "resources: [../a]\n")
+    write("c/kustomization.yaml", "resources: [.]\n")
+    problems = sources.read_sources(["."]).problems
+    assert [each.partition(":")[0] for each in problems] == ["a", "b", "c"]
+
+
+def test_the_objects_of_a_component_that_nothing_uses_are_read_as_they_are_written() -> None:
+    write(
+        "part/kustomization.yaml",
+        "kind: Component\nresources: [x.yaml]\npatches: [{path: p.yaml}]\n",
+    )
+    write("part/x.yaml", OBJECT % "x")
+    write("part/p.yaml", OBJECT % "p")
+    found = sources.read_sources(["."])
+    assert named(found) == [("part/x.yaml", "x")]
+    assert found.passed_over == (
+        "part: is a Component that no kustomization here uses: what its patches make was not judged",
+    )

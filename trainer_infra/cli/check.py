@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from trainer_infra.review.live import Live
 
 EXCLUDED: Final = "Files and folders that are excluded"
+PASSED_OVER: Final = "Passed over, and so was not judged"
 """The title of how many there are."""
 MANY: Final = 200
 """Documents from which on processes of their own are worth their start."""
@@ -205,6 +206,8 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         _spread(len(judged)),
     )
     left_out = {EXCLUDED: str(len(found.excluded))} if found.excluded else {}
+    if found.passed_over:
+        left_out[PASSED_OVER] = "\n".join(found.passed_over)
     report = replace(
         report,
         baseline=asked.baseline or "",

@@ -54,6 +54,8 @@ class Document:
     """What other texts say of it, that which holds first: the outermost overlay's."""
     folders: tuple[str, ...] = ()
     """Overlays and charts that it was built in; none where it is deployed as it is written."""
+    drawn: frozenset[Path] = frozenset()
+    """Where it has values that a tool draws at random: they stand in no file."""
 
     @property
     def deployed_from(self) -> tuple[str, ...]:

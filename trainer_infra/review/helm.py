@@ -16,6 +16,7 @@ from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import (
     documents,
+    plain_secret,
     source_of_built,
     subchart,
     subprocess_tool,
@@ -27,11 +28,34 @@ from trainer_infra.review.subprocess_tool import ToolFailure
 NAME: Final = subchart.NAME
 """What the chart's file is called."""
 _SOURCE: Final = "# Source: "
+_PARTS: Final = ("templates", "crds")
+"""Folders of a chart whose files helm makes objects of."""
+_ACTION: Final = "{{"
 
 
 def is_one(folder: Path) -> bool:
     """Whether the folder is a chart."""
     return (folder / NAME).is_file()
+
+
+def chart_of_part(folder: Path) -> Path | None:
+    """The chart that helm reads a folder as a part of; None where it reads nothing there.
+
+    Source: helm's loader. Of `charts` it takes each folder that is no hidden one, and no file.
+    """
+    above = folder.parent
+    if folder.name in _PARTS and is_one(above):
+        return above
+    is_dependency = above.name == subchart.FOLDER and not folder.name.startswith(("_", "."))
+    return above.parent if is_dependency and is_one(above.parent) else None
+
+
+def is_template(file: Path) -> bool:
+    """Whether something in it is for helm to fill in."""
+    try:
+        return _ACTION in file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
 
 
 def is_library(folder: Path) -> bool:
@@ -54,6 +78,20 @@ def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]
         NotAvailable: It cannot be rendered; a sentence.
         InvalidInput: What it renders to is not YAML.
     """
+    found = placed_chart(folder, _rendered(folder, values))
+    if not any(each.value.get("kind") == plain_secret.KIND for each in found):
+        return found
+    # What helm renders otherwise a second time, it has drawn at random.
+    again = placed_chart(folder, _rendered(folder, values))
+    if len(again) != len(found):
+        return found
+    return tuple(
+        replace(one, drawn=plain_secret.different_values(one.value, other.value))
+        for one, other in zip(found, again, strict=True)
+    )
+
+
+def _rendered(folder: Path, values: Sequence[str]) -> str:
     helm = subprocess_tool.find_tool("helm")
     if helm is None:
         raise NotAvailable(
@@ -64,11 +102,11 @@ def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]
     options = [each for file in values for each in ("--values", os.path.realpath(file))]
     real = os.path.realpath(folder)
     try:
-        text = subprocess_tool.tool_output([helm, "template", real, *options])
+        command = [helm, "template", real, "--include-crds", *options]
+        return subprocess_tool.tool_output(command).decode("utf-8")
     except ToolFailure as error:
         words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
         raise NotAvailable(f"cannot be rendered: {words}") from None
-    return placed_chart(folder, text.decode("utf-8"))
 
 
 def placed_chart(folder: Path, text: str) -> tuple[Document, ...]:

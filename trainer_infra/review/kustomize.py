@@ -30,18 +30,34 @@ from trainer_infra.review.patch_target import ObjectNames
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """What the file is called."""
+_OBJECTS: Final = ("resources", "bases", "components")
+"""Fields with files and folders whose objects it builds."""
+_CONFIGURED: Final = ("generators", "transformers", "validators", "patchesStrategicMerge")
+"""Fields with files and folders that say how it builds them; a text may be the YAML itself."""
+_BY_PATH: Final = ("patches", "patchesJson6902")
+"""Fields with items whose `path` is a file that says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What a kustomization refers to; whole paths without links."""
+    """What a kustomization builds from; whole paths without links.
 
-    files: frozenset[str] = frozenset()
-    """Resources, patches and whatever else it reads, and itself."""
+    Files that become data of a ConfigMap are none of it: kubectl or another kustomization may deploy them.
+    """
+
+    objects: frozenset[str] = frozenset()
+    """Files whose objects it builds."""
+    configuration: frozenset[str] = frozenset()
+    """Files that say how, such as patches, and itself: no object of them is deployed as it stands."""
     folders: frozenset[str] = frozenset()
     """Other kustomizations."""
     is_component: bool = False
     """Whether it is only a part of others, which cannot be built by itself."""
+
+    @property
+    def files(self) -> frozenset[str]:
+        """All files, which are not to be read by themselves where it is built."""
+        return self.objects | self.configuration
 
 
 def is_one(folder: Path) -> bool:
@@ -55,19 +71,33 @@ def _own(folder: Path) -> Path | None:
 
 
 def used_files(folder: Path) -> Uses:
-    """What the folder's kustomization refers to, by whatever field."""
+    """What the folder's kustomization builds from. Source: kustomize's `Kustomization` type, v5."""
     file = _own(folder) or folder / NAMES[0]
+    own = frozenset({os.path.realpath(file)})
     try:
         value = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
     except (OSError, ValueError, yaml.YAMLError):
         # Building it will say what is wrong.
-        return Uses(frozenset({os.path.realpath(file)}))
-    paths = [os.path.realpath(folder / each) for each in _texts(value) if _may_be_path(each)]
+        return Uses(configuration=own)
+    objects = _paths(folder, value, _OBJECTS)
+    configuration = _paths(folder, value, _CONFIGURED, _BY_PATH)
     return Uses(
-        frozenset({os.path.realpath(file), *filter(os.path.isfile, paths)}),
-        frozenset(each for each in paths if Path(each).is_dir() and is_one(Path(each))),
-        isinstance(value, dict) and value.get("kind") == "Component",
+        frozenset(filter(os.path.isfile, objects)),
+        own.union(filter(os.path.isfile, configuration)),
+        frozenset(each for each in (*objects, *configuration) if is_one(Path(each))),
+        documents.value_at(value, ("kind",)) == "Component",
     )
+
+
+def used_kustomizations(folder: Path) -> dict[str, Uses]:
+    """The folder's kustomization and those that it builds upon, those that are nearer to it first."""
+    found: dict[str, Uses] = {}
+    waiting = [os.path.realpath(folder)]
+    for each in waiting:
+        if each not in found:
+            found[each] = used_files(Path(each))
+            waiting += sorted(found[each].folders)
+    return found
 
 
 def read_kustomization(folder: Path) -> tuple[Document, ...]:
@@ -151,24 +181,18 @@ class _Placing:
         )
 
     @cached_property
-    def _uses(self) -> tuple[tuple[str, Uses], ...]:
-        """The kustomizations of the folder and below it, those that are nearer to it first."""
-        found: dict[str, Uses] = {}
-        waiting = [os.path.realpath(self._folder)]
-        for each in waiting:
-            if each not in found:
-                found[each] = used_files(Path(each))
-                waiting += sorted(found[each].folders)
-        return tuple(found.items())
+    def _uses(self) -> dict[str, Uses]:
+        return used_kustomizations(self._folder)
 
     @property
     def _below(self) -> Iterator[str]:
-        own = (_own(Path(each)) for each, _ in self._uses)
+        own = (_own(Path(each)) for each in self._uses)
         return (self._shown(each) for each in own if each)
 
     @property
     def _resources(self) -> Iterator[str]:
-        return (self._shown(Path(each)) for _, uses in self._uses for each in sorted(uses.files))
+        objects = (each for uses in self._uses.values() for each in sorted(uses.objects))
+        return (self._shown(Path(each)) for each in objects)
 
 
 def _written(file: str) -> tuple[Document, ...]:
@@ -178,15 +202,16 @@ def _written(file: str) -> tuple[Document, ...]:
         return ()
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in it, and what stands behind an equals sign: `name=file`."""
-    if isinstance(value, str):
-        yield value
-        yield value.partition("=")[2]
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+def _paths(
+    folder: Path, value: Any, listed: Iterable[str], by_path: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """What fields of a kustomization refer to, be it there or not."""
+    texts = [each for field in listed for each in documents.items_at(value, field)]
+    items = (each for field in by_path for each in documents.items_at(value, field))
+    texts += (documents.value_at(each, ("path",)) for each in items)
+    return tuple(os.path.realpath(folder / each) for each in texts if _may_be_path(each))
 
 
-def _may_be_path(text: str) -> bool:
-    return bool(text.strip()) and "\n" not in text and "\0" not in text and "://" not in text
+def _may_be_path(text: Any) -> bool:
+    is_text = isinstance(text, str) and bool(text.strip())
+    return is_text and "\n" not in text and "\0" not in text and "://" not in text

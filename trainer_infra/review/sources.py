@@ -2,8 +2,9 @@
 
 The one reader of files and folders, for `check`, `render`, `run` and `migrate`. What cannot be read
 is a sentence beside what could be: one broken file hides nothing. A folder that is a chart or a
-kustomization is rendered or built, and so are those below a folder; what they read is then not read
-by itself. A kustomization that another one in the folder builds upon is judged as part of that.
+kustomization is rendered or built, and so are those below a folder. What helm and kustomize make objects of
+is then not read by itself; all else that stands there is, and what cannot be is named in `passed_over`.
+A kustomization that another one in the folder builds upon is judged as part of that.
 """
 
 import os
@@ -24,6 +25,10 @@ NOTHING: Final = Exclusion()
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STDIN: Final = "-"
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
+_UNUSED: Final = (
+    "is a Component that no kustomization here uses: what its patches make was not judged"
+)
+_TEXT: Final = "is text for a template of its chart, and no YAML"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,8 @@ class SourceObjects:
     """What could not be read, a sentence each."""
     excluded: tuple[str, ...] = ()
     """Files and folders that were left out because they are excluded."""
+    passed_over: tuple[str, ...] = ()
+    """What no tool makes an object of and nobody can read as one, a sentence each."""
 
 
 @dataclass(slots=True)
@@ -44,7 +51,8 @@ class _Folder:
 
     exclusion: Exclusion
     files: list[Path] = field(default_factory=list)
-    charts: list[Path] = field(default_factory=list)
+    charts: dict[Path, list[Path]] = field(default_factory=dict)
+    """Each with the files that helm may make objects of."""
     kustomizations: list[Path] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
@@ -74,6 +82,7 @@ def joined_sources(parts: Iterable[SourceObjects]) -> SourceObjects:
         _once(each for part in whole for each in part.documents),
         tuple(dict.fromkeys(each for part in whole for each in part.problems)),
         tuple(dict.fromkeys(each for part in whole for each in part.excluded)),
+        tuple(dict.fromkeys(each for part in whole for each in part.passed_over)),
     )
 
 
@@ -127,45 +136,99 @@ def text_of(path: str) -> tuple[str, str]:
 
 
 def _folder(folder: Path, values: Sequence[str], exclusion: Exclusion) -> SourceObjects:
-    from trainer_infra.review import helm, kustomize  # noqa: PLC0415  a file needs neither
+    from trainer_infra.review import kustomize  # noqa: PLC0415  a file does not need it
 
     found = _Folder(exclusion)
     _walk(folder, found)
-    uses = {each: kustomize.used_files(each) for each in found.kustomizations}
-    taken = {file for each in uses.values() for file in each.files}
-    below = {folder for each in uses.values() for folder in each.folders}
-    on_top = (
-        each
-        for each, used in uses.items()
-        if each == folder or not (used.is_component or os.path.realpath(each) in below)
-    )
-    charts = (each for each in found.charts if each == folder or not helm.is_library(each))
+    built, unused = _kustomizations(folder, found.kustomizations)
+    uses = [each for one in built for each in kustomize.used_kustomizations(one).values()]
+    taken = {file for each in uses for file in each.files}
+    taken |= {file for each in unused for file in kustomize.used_files(each).configuration}
     files = (each for each in found.files if not taken or os.path.realpath(each) not in taken)
     return joined_sources(
         (
-            *map(_file, files),
-            *(
-                _without(_made(each, lambda chart: helm.read_chart(chart, values)), exclusion)
-                for each in charts
+            *(_beside(each, found.charts) for each in files),
+            *(_chart(each, parts, values, exclusion) for each, parts in found.charts.items()),
+            *(_made(each, kustomize.read_kustomization) for each in built),
+            SourceObjects(
+                problems=tuple(found.problems),
+                excluded=tuple(found.excluded),
+                passed_over=tuple(f"{each}: {_UNUSED}" for each in unused),
             ),
-            *(_made(each, kustomize.read_kustomization) for each in on_top),
-            SourceObjects(problems=tuple(found.problems), excluded=tuple(found.excluded)),
         )
     )
 
 
-def _walk(folder: Path, found: _Folder) -> None:
-    """Hidden files and folders are passed over."""
+def _kustomizations(folder: Path, found: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """Those that are built by themselves, and components that none of them uses."""
+    from trainer_infra.review import kustomize  # noqa: PLC0415  the same
+
+    uses = {each: kustomize.used_files(each) for each in found}
+    below = {inner for each in uses.values() for inner in each.folders}
+    is_part = {each: own.is_component for each, own in uses.items()}
+    built = [
+        each
+        for each in uses
+        if each == folder or not (is_part[each] or os.path.realpath(each) in below)
+    ]
+    reached = {inner for each in built for inner in kustomize.used_kustomizations(each)}
+    left = [each for each in uses if os.path.realpath(each) not in reached]
+    # Others of these build upon each other, in a circle: kustomize says so.
+    built += (each for each in left if not is_part[each])
+    return built, [each for each in left if is_part[each]]
+
+
+def _chart(
+    chart: Path, parts: Iterable[Path], values: Sequence[str], exclusion: Exclusion
+) -> SourceObjects:
+    """What helm renders, and the files of it that render to nothing and can be read as they are."""
+    from trainer_infra.review import helm  # noqa: PLC0415  a folder without charts does not need it
+
+    rendered = SourceObjects()
+    if not helm.is_library(chart):
+        made = _made(chart, lambda folder: helm.read_chart(folder, values))
+        rendered = _without(made, exclusion)
+    known = {os.path.normpath(each.file) for each in rendered.documents}
+    left = [each for each in parts if os.path.normpath(each) not in known]
+    plain = [each for each in left if not helm.is_template(each)]
+    empty = ", ".join(str(each.relative_to(chart)) for each in left if each not in plain)
+    if empty and not rendered.problems:
+        said = f"{chart}: helm renders no object of {empty} with these values"
+        rendered = replace(rendered, passed_over=(said,))
+    return joined_sources((rendered, *map(_file, plain)))
+
+
+def _beside(file: Path, charts: Iterable[Path]) -> SourceObjects:
+    """A file; in a chart it may be text for a template, which is no YAML."""
+    from trainer_infra.review import helm  # noqa: PLC0415  the same
+
+    found = _file(file)
+    if (
+        found.problems
+        and any(file.is_relative_to(each) for each in charts)
+        and helm.is_template(file)
+    ):
+        return SourceObjects(passed_over=(f"{file}: {_TEXT}",))
+    return found
+
+
+def _walk(folder: Path, found: _Folder, chart: Path | None = None) -> None:
+    """Hidden files and folders are passed over.
+
+    Args:
+        folder: what is walked through.
+        found: what is there, so far.
+        chart: the chart whose part the folder is; None where it is none's.
+    """
     from trainer_infra.review import helm, kustomize  # noqa: PLC0415  the same
 
     real = os.path.realpath(folder)
     if real in found.seen:
         return
     found.seen.add(real)
-    if helm.is_one(folder):
-        found.charts.append(folder)
-        return
-    if kustomize.is_one(folder):
+    if chart is None and helm.is_one(folder):
+        found.charts[folder] = []
+    if chart is None and kustomize.is_one(folder):
         found.kustomizations.append(folder)
     try:
         inside = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
@@ -175,10 +238,11 @@ def _walk(folder: Path, found: _Folder) -> None:
         found.problems.append(f"{folder}: cannot be read: {error.strerror}")
         return
     found.excluded += (str(each) for each in (*files, *folders) if found.exclusion.has(each))
-    found.files += (each for each in files if not found.exclusion.has(each))
+    to = found.files if chart is None else found.charts[chart]
+    to += (each for each in files if not found.exclusion.has(each))
     for each in folders:
         if not found.exclusion.has(each):
-            _walk(each, found)
+            _walk(each, found, chart or helm.chart_of_part(each))
 
 
 def _made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> SourceObjects:

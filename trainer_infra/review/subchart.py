@@ -15,7 +15,8 @@ from trainer_infra.review.documents import Document, items_at, value_at
 
 NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
-_FOLDER: Final = "charts"
+FOLDER: Final = "charts"
+"""The folder of the charts that a chart is made with."""
 
 
 def template_file(folder: Path, template: str) -> Path | None:
@@ -29,7 +30,7 @@ def template_file(folder: Path, template: str) -> Path | None:
         return folder / template
     name, below = _dependency(template)
     for each in _dependencies(folder) if name else ():
-        own = folder / _FOLDER / str(each.get("name"))
+        own = folder / FOLDER / str(each.get("name"))
         if name in {each.get("alias"), each.get("name")} and own.is_dir():
             return template_file(own, below)
     return None
@@ -51,7 +52,7 @@ def _dependency(template: str) -> tuple[str, str]:
     """The dependency that a template comes through, and the template there; empty for none."""
     first, _, rest = template.partition("/")
     name, _, below = rest.partition("/")
-    return (name, below) if first == _FOLDER else ("", "")
+    return (name, below) if first == FOLDER else ("", "")
 
 
 def _dependencies(folder: Path) -> Iterator[dict[str, Any]]:

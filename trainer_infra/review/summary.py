@@ -26,7 +26,12 @@ def verdict(report: Report) -> str:
         return f"The check is not complete: {unread}{f', and {bad}' if failing else ''}"
     unseen = f"rules of security could not see {count_text(blind, 'place')}"
     why = " and ".join([*([bad] if failing else []), *([unseen] if blind else [])])
-    return f"The check failed: {why}" if why else "The check passed"
+    if why:
+        return f"The check failed: {why}"
+    if report.objects > sum(report.unjudged.values()):
+        return "The check passed"
+    what = "no rule is for objects of these kinds" if report.objects else "there is no object"
+    return f"The check judged nothing: {what}"
 
 
 def count_by_severity(report: Report) -> Mapping[Severity, int]:

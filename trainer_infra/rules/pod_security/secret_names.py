@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from trainer_infra.rules.pod_security import secret_placeholders
+
 _SECRET: Final = re.compile(
     r"[a-z]*(?:token|password|passwd|passphrase|secret|apikey|accesskey|secretkey)"
     r"|pass|pwd|credentials?|authorization"
@@ -16,12 +18,11 @@ _SECRET: Final = re.compile(
 _PASSWORD: Final = re.compile(r"[a-z]*(?:password|passwd|passphrase)|pass|pwd")
 """Words that say that a person may have chosen it."""
 _NOT_CHOSEN: Final = re.compile(
-    r"true|false|yes|no|none|null|on|off|(?:your|my|the|a|change|replace|insert|enter|todo|example)"
-    r"(?:[-_ ].*|me)?|changeit|.*(?:here|token|key)|(?:pass(?:word|wd)?|pwd|secret)[-_ ]?\d?"
-    r"|[-_.*x]+|\d+",
+    r"true|false|yes|no|none|null|on|off|\d+"
+    r"|(?:(?:my|the|a)[-_ ])?(?:token|key|secret|pass(?:word|wd)?|pwd)[-_ ]?\d?",
     re.IGNORECASE,
 )
-"""What stands in the place of a password, or says whether there is one."""
+"""What says whether there is a password, or only what it is."""
 _OTHER_KEYS: Final = re.compile(
     r"primary|foreign|sort|partition|cache|group|map|object|index|lookup|feature|column|label|image"
     r"|text|json|config|registry|topology|node|shard|dedup|dedupe|join|hot"
@@ -41,7 +42,8 @@ _SPLIT: Final = re.compile(r"[-_./:,;+=|#\s]+")
 _PIECE: Final = re.compile(r"[A-Z][a-z]+|[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+", re.ASCII)
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _ELSEWHERE: Final = re.compile(
-    r"[/~.<\[{$%*]|.*(?:://|\$[({]|\{\{|\.[A-Za-z][A-Za-z0-9]{0,7}\Z)|sha(?:256|512)[:-]"
+    r"[/~.\[{*]|\$(?:[({]|[A-Z_]{2})|<[^<>]*>\Z|%(?:\(|[A-Z_]+%\Z)|sha(?:256|512)[:-]"
+    r"|.*(?:://|\$[({]|\{\{|\.[A-Za-z][A-Za-z0-9]{0,7}\Z)"
 )
 """A path, a URL, something that is put in later, a digest: no secret by itself."""
 
@@ -84,11 +86,17 @@ _ASSIGNED: Final = tuple(
 def says_secret(name: str) -> bool:
     """Whether a variable, option or key of this name is to hold a secret."""
     words = [each.lower() for each in _WORD.findall(name)]
-    if not words or _NO_SECRET.fullmatch(words[-1]) or any(map(_PUBLIC.fullmatch, words)):
+    if not words or is_about_secret(name) or any(map(_PUBLIC.fullmatch, words)):
         return False
     if words[-1] == "key":
         return len(words) > 1 and not _OTHER_KEYS.fullmatch(words[-2])
     return any(map(_SECRET.fullmatch, words))
+
+
+def is_about_secret(name: str) -> bool:
+    """Whether a name says that its value is only something about a secret, `token_url`."""
+    words = [each.lower() for each in _WORD.findall(name)]
+    return bool(words) and _NO_SECRET.fullmatch(words[-1]) is not None
 
 
 def looks_secret(value: str) -> bool:
@@ -112,6 +120,7 @@ def looks_chosen(name: str, value: str) -> bool:
         and "/" not in text
         and not _ELSEWHERE.match(text)
         and not _NOT_CHOSEN.fullmatch(text)
+        and not secret_placeholders.is_placeholder(text)
     )
 
 
