@@ -16,8 +16,12 @@ these to show them.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from typing_extensions import override
+
+MOST_PROBLEMS: Final = 100
+"""Problems of one object that are listed: nobody reads more, and somebody may write a million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,16 @@ def independent(problems: Iterable[Problem]) -> Iterator[Problem]:
     return (replace(each, independent=True) for each in problems)
 
 
+def summed_up(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems; of more than `MOST_PROBLEMS` the first ones, and one that says how many there are."""
+    found = tuple(problems)
+    # One more than that is what a judge has summed up itself.
+    if len(found) <= MOST_PROBLEMS + 1:
+        return found
+    more = f"has {len(found) - MOST_PROBLEMS} more problems than these {MOST_PROBLEMS}"
+    return (*found[:MOST_PROBLEMS], Problem("", more, fix="mend these first", where=found[0].where))
+
+
 def shown(value: object, limit: int = 120) -> str:
     """A value as an error shows it: its repr, cut at `limit` characters."""
     text = repr(value)
@@ -63,10 +77,10 @@ class TrainerInfraError(Exception):
 
 
 class InvalidInput(TrainerInfraError):
-    """What the user wrote cannot work. Holds every problem found, in the order of the fields."""
+    """What the user wrote cannot work. Holds every problem found, in the order of the fields, `summed_up`."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems: tuple[Problem, ...] = tuple(problems)
+        self.problems = summed_up(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 

@@ -23,6 +23,8 @@ class StandIn(str):
     __slots__ = ()
 
 
+_LONGEST_NAME: Final = 512
+"""Characters of a name that are shown: more than any that Kubernetes takes."""
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
@@ -47,7 +49,9 @@ def path_text(path: Path) -> str:
     """A path as Kubernetes writes it: `spec.env[0].name`, `metadata.labels[a.io/b]`."""
     text = ""
     for part in path:
-        if isinstance(part, str) and _PLAIN_NAME.fullmatch(part):
+        if isinstance(part, str) and len(part) > _LONGEST_NAME:
+            text += f"[{part[:_LONGEST_NAME]}…]"
+        elif isinstance(part, str) and _PLAIN_NAME.fullmatch(part):
             text += f".{part}" if text else part
         else:
             text += f"[{part}]"

@@ -16,12 +16,14 @@ from typing import Any, Final
 from trainer_infra.api import removed_fields
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
-from trainer_infra.api.schema_walk import UNKNOWN_FIELD, Schema, Walk
+from trainer_infra.api.schema_walk import UNKNOWN_FIELD, EnoughFindings, Schema, Walk
+from trainer_infra.errors import MOST_PROBLEMS
 from trainer_infra.names import API_VERSION, JOBSET, JOBSET_API_VERSION, TRAIN_JOB
 
 _FOLDER: Final = File(__file__).parent / "schemas"
 VERSIONS: Final = ("2.0", "2.1", "2.2", "2.3")
 """Releases of Trainer whose schemas are known, the oldest first; ours is the newest."""
+_MORE: Final = f"has more problems than these {MOST_PROBLEMS}"
 STATUS: Final[Schema] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 """What controllers write is not judged."""
 
@@ -65,9 +67,17 @@ def _has(version: str, kind: str, path: tuple[str, ...]) -> bool:
 
 
 def in_order(walk: Walk, value: object, schema: Schema) -> tuple[FieldFinding, ...]:
-    """What a walk along a schema finds, in the order in which the fields are written."""
-    walk.check(value, schema, ())
-    return tuple(sorted(walk.found, key=lambda finding: _position(value, finding.path)))
+    """What a walk along a schema finds, in the order in which the fields are written.
+
+    Of more than `MOST_PROBLEMS` the first ones, and one that says that there are more.
+    """
+    more: tuple[FieldFinding, ...] = ()
+    try:
+        walk.check(value, schema, ())
+    except EnoughFindings:
+        more = (FieldFinding((), _MORE, fix="mend these first"),)
+    order = _WrittenOrder()
+    return (*sorted(walk.found, key=lambda finding: order.position(value, finding.path)), *more)
 
 
 @cache
@@ -112,13 +122,27 @@ def head(kind: str, *versions: str) -> dict[str, Schema]:
     }
 
 
-def _position(value: Any, path: Path) -> list[int]:
-    """Where a path is written: its index on each level, -1 for what is not there."""
-    position: list[int] = []
-    for part in path:
-        keys = list(value) if isinstance(value, Mapping) else list(range(len(value)))
-        if part not in keys:
-            return [*position, -1]
-        position.append(keys.index(part))
-        value = value[part]
-    return position
+class _WrittenOrder:
+    """Where paths are written in one object."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[int, dict[Any, int]] = {}
+
+    def position(self, value: Any, path: Path) -> list[int]:
+        """The index on each level, -1 for what is not there."""
+        position: list[int] = []
+        for part in path:
+            index = self._index(value, part)
+            position.append(index)
+            if index < 0:
+                break
+            value = value[part]
+        return position
+
+    def _index(self, value: Any, part: str | int) -> int:
+        if not isinstance(value, Mapping):
+            return part if isinstance(part, int) and 0 <= part < len(value) else -1
+        keys = self._indexes.get(id(value))
+        if keys is None:
+            keys = self._indexes[id(value)] = {key: index for index, key in enumerate(value)}
+        return keys.get(part, -1)

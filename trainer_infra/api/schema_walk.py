@@ -17,6 +17,7 @@ from trainer_infra.api import quantity, schema_rules
 from trainer_infra.api.finding import QUOTE, FieldFinding, Path
 from trainer_infra.api.object_meta import PATTERNS
 from trainer_infra.api.schema_rules import SchemaRule
+from trainer_infra.errors import MOST_PROBLEMS
 
 Schema = dict[str, Any]
 
@@ -47,8 +48,12 @@ UNKNOWN_FIELD: Final = "unknown field"
 _NAMES_SHOWN: Final = 12
 
 
+class EnoughFindings(Exception):
+    """A walk has found as much as is listed, and ends."""
+
+
 class Walk:
-    """One pass over one object; collects findings."""
+    """One pass over one object; collects findings, `MOST_PROBLEMS` at most."""
 
     __slots__ = ("found", "rules", "shared")
 
@@ -60,7 +65,13 @@ class Walk:
         self.found: list[FieldFinding] = []
 
     def add(self, path: Path, what: str, got: object = None, fix: str = "") -> None:
-        """Keep one finding."""
+        """Keep one finding.
+
+        Raises:
+            EnoughFindings: It would be one too many.
+        """
+        if len(self.found) == MOST_PROBLEMS:
+            raise EnoughFindings
         self.found.append(FieldFinding(path, what, got, fix))
 
     def check(self, value: Any, schema: Schema, path: Path) -> None:
@@ -150,9 +161,11 @@ class Walk:
             self.add(path, f"must have at least {_count(least, 'item')}, has {len(value)}")
         if most is not None and len(value) > most:
             self.add(path, f"must have at most {_count(most, 'item')}, has {len(value)}")
-        for position, item in enumerate(value):
+        # What is too many is not looked at: it would be judged for as long as somebody likes.
+        judged = value if most is None else value[:most]
+        for position, item in enumerate(judged):
             self.check(item, schema["items"], (*path, position))
-        self._distinct(value, schema, path)
+        self._distinct(judged, schema, path)
 
     def _distinct(self, value: Sequence[Any], schema: Schema, path: Path) -> None:
         """Refuse a second item of the same key in a list map, or an equal one in a set."""

@@ -5,9 +5,10 @@ cluster knows is looked up, and its verdict is put in the API's words. Paths, co
 reference behaviour 5.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
@@ -22,7 +23,8 @@ from trainer_infra.controller.admission_review import (
     AdmissionRequest,
     AdmissionResponse,
 )
-from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.controller.large_reviews import LARGE, LargeReviews
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem, summed_up
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.lifecycle import admission, due_objects
@@ -53,6 +55,7 @@ _VALIDATED: Final[Mapping[str, Any]] = {
 }
 _NEITHER: Final = ("managedFields", "selfLink")
 """Fields of metadata that decide nothing; the first is long."""
+_SMALLER: Final = "make the object smaller, or try again later"
 ALLOWED: Final = AdmissionResponse()
 
 
@@ -74,6 +77,8 @@ class AdmissionJudge:
     """What decides."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     """The time that patches get."""
+    large: LargeReviews = field(default_factory=LargeReviews)
+    """Judges what would hold up others."""
 
     async def response(self, path: str, request: AdmissionRequest) -> AdmissionResponse:
         """The answer to a request of the webhook at one of PATHS."""
@@ -83,29 +88,44 @@ class AdmissionJudge:
         if request.operation not in (CREATE, UPDATE) or self._is_leaving(request):
             return ALLOWED
         try:
-            if path == MUTATE_TRAIN_JOB:
-                return self._mutated(request)
-            return await self._validated(path, request)
+            async with asyncio.timeout(self.large.seconds):
+                return await self._judged(path, request)
+        except TimeoutError:
+            late = f"{request.size} bytes were not judged within {self.large.seconds:g} s"
+            return AdmissionResponse(False, 500, "InternalError", f"{late}; {_SMALLER}")
         except _LookupFailure as failure:
             return AdmissionResponse(False, 500, "InternalError", str(failure))
         except RecursionError:
             return AdmissionResponse(False, 403, "Forbidden", "the object is nested too deeply")
 
+    async def _judged(self, path: str, request: AdmissionRequest) -> AdmissionResponse:
+        if path == MUTATE_TRAIN_JOB:
+            return await self._apart(request, self._mutated, request)
+        return await self._validated(path, request)
+
     async def _validated(self, path: str, request: AdmissionRequest) -> AdmissionResponse:
-        kind = _VALIDATED[path]
-        try:
-            value = kind.from_wire(_completed(request.value, request))
-        except InvalidInput as unreadable:
-            kept = _keeps_spec(request) and all(map(_is_of_spec, unreadable.problems))
-            problems = () if kept else unreadable.problems
-            return self._answer(Verdict(problems=problems), request.value)
-        old = _stored(kind, request)
+        read = await self._apart(request, _read, _VALIDATED[path], request)
+        if isinstance(read, InvalidInput):
+            kept = _keeps_spec(request) and all(map(_is_of_spec, read.problems))
+            problems = () if kept else read.problems
+            return await self._apart(
+                request, self._answer, Verdict(problems=problems), lambda: request.value
+            )
+        value, old = read
         if isinstance(value, TrainJob):
-            verdict = await self._of_train_job(value, old)
+            verdict = await self._of_train_job(request, value, old)
         else:
-            verdict = admission.judge_runtime(value, old, self.behaviour)
+            verdict = await self._apart(
+                request, admission.judge_runtime, value, old, self.behaviour
+            )
         # Fields of the typed form are in the order in which Go's types show them.
-        return self._answer(verdict, value.to_wire() if verdict.problems else {})
+        return await self._apart(request, self._answer, verdict, value.to_wire)
+
+    async def _apart(self, request: AdmissionRequest, work: Callable[..., T], *arguments: Any) -> T:
+        """What some work gives; that of a large request is done beside the loop."""
+        if request.size < LARGE:
+            return work(*arguments)
+        return await self.large.done(work, *arguments)
 
     def _is_leaving(self, request: AdmissionRequest) -> bool:
         """Whether the stored object is being deleted: what remains are its finalizers (Q9)."""
@@ -122,7 +142,9 @@ class AdmissionJudge:
         stamped = admission.with_defaults(job, _stored(TrainJob, request), self.now())
         return replace(ALLOWED, patch=tuple(_time_patch(job, stamped)))
 
-    async def _of_train_job(self, job: TrainJob, old: TrainJob | None) -> Verdict:
+    async def _of_train_job(
+        self, request: AdmissionRequest, job: TrainJob, old: TrainJob | None
+    ) -> Verdict:
         needed = admission.needed_objects(job, old, self.behaviour)
         jobset = snapshot = runtime = None
         if needed.jobset:
@@ -138,29 +160,36 @@ class AdmissionJudge:
                 return Verdict(problems=tuple(_of_reference(job, unreadable)))
         behaviour = await self._with_priority_classes(born_with or runtime)
         before = None if old is None else Before(old, observed)
-        return admission.judge_train_job(job, runtime, before, behaviour)
+        return await self._apart(
+            request, admission.judge_train_job, job, runtime, before, behaviour
+        )
 
     async def _with_priority_classes(self, runtime: Runtime | None) -> Behaviour:
         """The behaviour that knows which PriorityClasses of a gang's pods exist (Q16)."""
         wanted = [] if runtime is None else [*_priority_classes(runtime)]
         if not wanted:
             return self.behaviour
-        field = "spec.templateSpec.priorityClassName"
-        found = await _looked_up(field, self.lookups.priority_classes(wanted))
+        asked = "spec.templateSpec.priorityClassName"
+        found = await _looked_up(asked, self.lookups.priority_classes(wanted))
         plugins = (
             volcano.plugin(found) if each is volcano.PLUGIN else each
             for each in self.behaviour.plugins
         )
         return replace(self.behaviour, plugins=tuple(plugins))
 
-    def _answer(self, verdict: Verdict, value: JSONObject) -> AdmissionResponse:
+    def _answer(self, verdict: Verdict, given: Callable[[], JSONObject]) -> AdmissionResponse:
+        """The answer that tells a verdict; what was given is shown where it is refused."""
         if not verdict.problems:
             return replace(ALLOWED, warnings=verdict.warnings)
+        value = given()
         advice = self.behaviour.ours(Deviation.ADVICE)
+        problems = summed_up(verdict.problems)
+        longest = field_error.LONGEST // len(problems)
         sentences = (
-            field_error.field_error(each, value, with_advice=advice) for each in verdict.problems
+            field_error.field_error(each, value, with_advice=advice, longest=longest)
+            for each in problems
         )
-        causes = (field_error.status_cause(each, value) for each in verdict.problems)
+        causes = (field_error.status_cause(each, value, longest) for each in problems)
         return AdmissionResponse(
             allowed=False,
             code=403,
@@ -189,6 +218,15 @@ def _keeps_spec(request: AdmissionRequest) -> bool:
 
 def _is_of_spec(problem: Problem) -> bool:
     return re.match(r"spec\b", problem.path) is not None
+
+
+def _read(kind: Any, request: AdmissionRequest) -> tuple[Any, Any] | InvalidInput:
+    """The object and the one that is stored; what is wrong with the first where it cannot be read."""
+    try:
+        value = kind.from_wire(_completed(request.value, request))
+    except InvalidInput as unreadable:
+        return unreadable
+    return value, _stored(kind, request)
 
 
 def _stored(kind: Any, request: AdmissionRequest) -> Any:

@@ -38,6 +38,8 @@ class AdmissionRequest:
     """The object as it is to be stored; a JSON object, unless the review is wrong."""
     old: Any
     """The object as it is stored; of an update a JSON object, unless the review is wrong."""
+    size: int = 0
+    """Bytes of the review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,8 @@ def read_review(body: bytes) -> AdmissionRequest:
     if not isinstance(uid, str) or not uid:
         raise MalformedReview("the request has no uid, which the answer must repeat; add one")
     operation, namespace = (_text(request.get(key)) for key in ("operation", "namespace"))
-    return AdmissionRequest(
-        uid, operation, namespace, request.get("object"), request.get("oldObject")
-    )
+    objects = request.get("object"), request.get("oldObject")
+    return AdmissionRequest(uid, operation, namespace, *objects, size=len(body))
 
 
 def write_review(uid: str, response: AdmissionResponse) -> bytes:

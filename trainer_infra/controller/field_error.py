@@ -17,8 +17,9 @@ FORBIDDEN: Final = "Forbidden"
 INTERNAL: Final = "Internal error"
 _CAUSES: Final = {INVALID: "FieldValueInvalid", FORBIDDEN: "FieldValueForbidden"}
 """What the API calls the types of errors in the causes of a Status."""
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 LONGEST: Final = 16 * 1024
-"""Characters of a value; the whole answer has to fit into what the API server reads."""
+"""Characters of all values that are shown: the whole answer has to fit into what the API server reads."""
 _WHOLE: Final = frozenset({"spec.runtimePatches"})
 """Fields that the reference shows whole, where we found a part of one wrong."""
 _STEP: Final = re.compile(r"\.?([A-Za-z]\w*)|\[(\d+)\]", re.ASCII)
@@ -26,18 +27,21 @@ _ESCAPES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029
 """Go's encoder writes these so in JSON."""
 
 
-def field_error(problem: Problem, value: JSONObject, *, with_advice: bool) -> str:
+def field_error(
+    problem: Problem, value: JSONObject, *, with_advice: bool, longest: int = LONGEST
+) -> str:
     """The sentence for one problem of an object.
 
     Args:
         problem: what is wrong.
         value: the object, whose value in the field is shown.
         with_advice: whether the sentence ends with what to do about it.
+        longest: how many characters of that value are shown.
     """
     advice = f"; {problem.fix}" if with_advice and problem.fix else ""
     if not problem.path:
         return f"{problem.what}{advice}"
-    return f"{problem.path}: {_body(problem, value)}{advice}"
+    return f"{problem.path}: {_body(problem, value, longest)}{advice}"
 
 
 def aggregate_message(sentences: Iterable[str]) -> str:
@@ -46,17 +50,17 @@ def aggregate_message(sentences: Iterable[str]) -> str:
     return several[0] if len(several) == 1 else f"[{', '.join(several)}]"
 
 
-def status_cause(problem: Problem, value: JSONObject) -> JSONDict:
+def status_cause(problem: Problem, value: JSONObject, longest: int = LONGEST) -> JSONDict:
     """The problem as a cause of a Status, from which programs read the field."""
     reason = _CAUSES[FORBIDDEN if problem.forbidden else INVALID]
-    return {"reason": reason, "message": _body(problem, value), "field": problem.path}
+    return {"reason": reason, "message": _body(problem, value, longest), "field": problem.path}
 
 
-def _body(problem: Problem, value: JSONObject) -> str:
+def _body(problem: Problem, value: JSONObject, longest: int) -> str:
     """The error without its field."""
     if problem.forbidden:
         return f"{FORBIDDEN}: {problem.what}"
-    return f"{INVALID}: {_shown(bad_value(problem, value))}: {problem.what}"
+    return f"{INVALID}: {_shown(bad_value(problem, value), longest)}: {problem.what}"
 
 
 def bad_value(problem: Problem, value: JSONObject) -> Any:
@@ -83,7 +87,12 @@ def _value_in(value: Any, path: str) -> Any:
     return value
 
 
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+def _shown(value: Any, longest: int) -> str:
+    text = ""
+    # No more of a large value is written than is shown.
+    for part in _JSON.iterencode(value):
+        text += part
+        if len(text) > longest:
+            break
     text = text if isinstance(value, str) else text.translate(_ESCAPES)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= longest else f"{text[:longest]}…"

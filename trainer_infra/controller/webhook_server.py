@@ -35,6 +35,8 @@ _KEPT: Final = 300.0
 server that ends one at the moment of a call makes that call fail."""
 _SHUTDOWN: Final = 5.0
 """Seconds that answers in progress get when the server ends."""
+_LOGGED: Final = 2000
+"""Characters of a refusal that are logged."""
 _JSON: Final = "application/json"
 _LOG: Final = logging.getLogger(__name__)
 
@@ -131,4 +133,5 @@ def _log_refusal(path: str, request: AdmissionRequest, response: AdmissionRespon
     metadata = request.value.get("metadata") if isinstance(request.value, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     where = f"{request.namespace}/{name}" if request.namespace else str(name)
-    _LOG.info("%s refused %s (%d): %s", path, where, response.code, response.message)
+    why = response.message[:_LOGGED]
+    _LOG.info("%s refused %s (%d): %s", path, where, response.code, why)

@@ -101,6 +101,4 @@ def _is_rule_name(path: api.Path) -> bool:
 
 
 def _of_metadata(value: Any) -> Iterable[api.FieldFinding]:
-    walk = Walk({})
-    walk.check(value, OBJECT_META, ())
-    return walk.found
+    return schema.in_order(Walk({}), value, OBJECT_META)
