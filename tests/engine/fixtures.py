@@ -1,8 +1,10 @@
 """The fixtures of a stack on the engine for tests; rooms whose tests use them import them."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.deploy.project import processes_of
@@ -14,7 +16,9 @@ def engine_stack(tmp_path: Path, pulumi_env: dict[str, str]) -> Iterator[EngineS
     """A stack on the engine for tests: a tenth of a second for each command."""
     yield new_stack(tmp_path / "project", pulumi_env)
     for process in processes_of(tmp_path):
-        process.kill()
+        # A supervisor that has just ended is none to end.
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 @pytest.fixture
