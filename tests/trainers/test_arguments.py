@@ -98,7 +98,7 @@ def test_arguments_must_fit_a_function_in_a_file(write: Write, problems: Problem
 
 
 def test_each_kind_of_code_has_its_kind_of_arguments(write: Write, problems: Problems) -> None:
-    write("train.py", "def fit(): pass\n")
+    write("train.py", "def fit(): pass\nfit()\n")
     assert problems(CustomTrainer("train.py", func_args={"a": 1})) == [
         (
             "train.py: func_args: a script takes no func_args; "

@@ -15,7 +15,10 @@ def test_missing_things_say_where_was_looked(write: Write, problems: Problems) -
     write("train.sh", "")
     write("app/main.py", "")
     write("app/pkg/work.py", "")
-    forms = '"train.py", "train.py:function", "folder:main.py" or "folder:package.module:function"'
+    forms = (
+        '"train.py", "train.py:function", "folder:main.py", "folder:package.module" '
+        'or "folder:package.module:function"'
+    )
     found = {
         train: problems(CustomTrainer(train))
         for train in (
@@ -159,7 +162,7 @@ def test_arguments_count_too(write: Write, problems: Problems) -> None:
 def test_a_file_that_needs_its_neighbours_is_refused(
     write: Write, problems: Problems, entry: str
 ) -> None:
-    write("train.py", "import os\nimport helpers\ndef fit(): pass\n")
+    write("train.py", "import os\nimport helpers\ndef fit(): pass\nfit()\n")
     write("helpers.py", "")
     assert problems(CustomTrainer(entry)) == [
         (

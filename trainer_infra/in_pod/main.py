@@ -14,7 +14,7 @@ import os
 import runpy
 import signal
 import sys
-from types import CoroutineType
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ def main() -> None:
     set_path()
     if "program" in launch:
         run_program(launch["program"], reports=launch["reports"])
+    elif "main_module" in launch:
+        sys.path.insert(0, SOURCE)
+        runpy.run_module(launch["main_module"], run_name="__main__", alter_sys=True)
     elif "script" in launch:
         run_script(os.path.join(SOURCE, launch["script"]))  # noqa: PTH118
     else:
@@ -102,7 +105,7 @@ def call_function(function: Callable[..., object], framework: dict[str, Any] | N
     """Call the function with its arguments; with what a framework gives it, once that is prepared."""
     arguments = read_arguments()
     if framework is None:
-        refuse_coroutine(function(**arguments))
+        refuse_unstarted(function(**arguments))
         return
     import inspect  # noqa: PLC0415  slow to import
 
@@ -110,20 +113,34 @@ def call_function(function: Callable[..., object], framework: dict[str, Any] | N
     taken = inspect.signature(function).parameters
     with module.prepared(framework["settings"]) as given:
         used = {name: each for name, each in given.items() if name in taken}
-        refuse_coroutine(function(**used, **arguments))
+        refuse_unstarted(function(**used, **arguments))
 
 
-def refuse_coroutine(returned: object) -> None:
-    """End a run whose function has only begun: behind a decorator, no preview knows that it is async."""
+def refuse_unstarted(returned: object) -> None:
+    """End a run whose function has not begun: behind a decorator, no preview knows that it is async."""
+    what, verb = "generator", "runs"
     if isinstance(returned, CoroutineType):
-        code, name = returned.cr_code, returned.__qualname__
+        code, fix = returned.cr_code, "that calls asyncio.run"
+        what, verb = "coroutine", "awaits"
         # Else Python warns of it too.
         returned.close()
-        file = code.co_filename.replace(SOURCE, "", 1)
-        sys.exit(
-            f"{file}:{code.co_firstlineno}: the function returned the coroutine {name}, which nothing "
-            "awaits, so nothing was trained; make it a plain function that calls asyncio.run"
-        )
+    elif isinstance(returned, AsyncGeneratorType):
+        code, fix = returned.ag_code, "that calls asyncio.run, without yield"
+    elif isinstance(returned, GeneratorType) and is_unstarted(returned):
+        code, fix = returned.gi_code, "without yield"
+    else:
+        return
+    file = code.co_filename.replace(SOURCE, "", 1)
+    sys.exit(
+        f"{file}:{code.co_firstlineno}: the function returned the {what} {returned.__qualname__}, which "
+        f"nothing {verb}, so nothing was trained; make it a plain function {fix}"
+    )
+
+
+def is_unstarted(generator: GeneratorType[Any, Any, Any]) -> bool:
+    """Whether it is a function's whole body, of which nothing has run; an expression is a value."""
+    frame = generator.gi_frame
+    return generator.__name__ != "<genexpr>" and frame is not None and frame.f_lasti < 0
 
 
 def read_arguments() -> dict[str, Any]:

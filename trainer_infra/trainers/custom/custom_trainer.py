@@ -183,7 +183,7 @@ def _secret(arguments: Mapping[str, Secret]) -> dict[str, Any]:
 
 def _kind(source: CodeSource, given: Mapping[str, Any], args: Sequence[str]) -> Iterator[Problem]:
     """Arguments of the other kind of code."""
-    script = source.launch.get("script")
+    script = source.launch.get("script") or source.launch.get("main_module")
     if script and given:
         fix = f'give args, or a function: "{script}:FUNCTION"'
         yield Problem("func_args", "a script takes no func_args", fix=fix, where=source.where)

@@ -17,14 +17,17 @@ from trainer_infra.trainers.shown_path import shown_path
 
 LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulumi program's own"
 
-FORMS = '"train.py", "train.py:function", "folder:main.py" or "folder:package.module:function"'
+FORMS = (
+    '"train.py", "train.py:function", "folder:main.py", "folder:package.module" '
+    'or "folder:package.module:function"'
+)
 
 
 def read_path(train: str, root: Path | None = None, *, stores: bool = False) -> CodeSource:
     """What a path means.
 
     Args:
-        train: one of the four FORMS.
+        train: one of FORMS.
         root: the folder that it is relative to; None for the working directory.
         stores: whether there is a store for what a ConfigMap cannot hold.
 
@@ -36,20 +39,34 @@ def read_path(train: str, root: Path | None = None, *, stores: bool = False) -> 
     if path.is_dir() and len(rest) in {1, 2}:
         files = folder.read_folder(path, stores=stores)
         trees = folder.syntax_trees(path, files)
-        return (
-            _script(path, rest[0], files) if len(rest) == 1 else _called(path, rest, trees, files)
+        found = (
+            _script(path, rest[0], train, trees, files)
+            if len(rest) == 1
+            else _called(path, rest, trees, files)
         )
+        return replace(found, problems=(*found.problems, *_outside(path, rest, trees, files)))
     if path.is_file() and path.suffix == ".py" and len(rest) <= 1:
         files = folder.texts_of(path.parent, [path.name], stores=stores)
         trees = folder.syntax_trees(path.parent, files)
-        where = shown_path(path.parent)
-        fix = f'give the folder: CustomTrainer("{":".join([where, path.name, *rest])}")'
+        fix = f'give the folder: CustomTrainer("{source.in_folder(path, *rest)}")'
         alone = tuple(source.left_behind(trees[path.name], path, path.name, fix))
         if not rest:
-            return CodeSource(files, {"script": path.name}, None, shown_path(path), alone)
+            found = _script(path.parent, path.name, head, trees, files)
+            return replace(found, problems=(*alone, *found.problems))
         found = _called(path.parent, [path.name, *rest], trees, files)
         return replace(found, problems=(*alone, *found.problems))
     raise InvalidInput([_misread(train, path, root)])
+
+
+def _outside(
+    root: Path, entry: list[str], trees: Mapping[str, ast.Module], files: Mapping[str, str]
+) -> Iterator[Problem]:
+    """What starts and imports from a package whose folder does not travel."""
+    name, function = entry[0], "".join(entry[1:])
+    file = _module_file(name, name, files, "__init__" if function else "__main__")
+    if file in trees:
+        is_script = not function and name.endswith(".py")
+        yield from source.outside_folder(trees[file], root, file, function, is_script=is_script)
 
 
 def _misread(train: str, path: Path, root: Path | None) -> Problem:
@@ -65,9 +82,23 @@ def _misread(train: str, path: Path, root: Path | None) -> Problem:
     return Problem("train", "is not a Python file to run", got=train, fix=f"give {FORMS}")
 
 
-def _script(root: Path, entry: str, files: Mapping[str, str]) -> CodeSource:
-    problems = () if entry in files else (_no_entry(root, entry, files),)
-    return CodeSource(files, {"script": entry}, None, shown_path(root / entry), problems)
+def _script(
+    root: Path,
+    entry: str,
+    train: str,
+    trees: Mapping[str, ast.Module],
+    files: Mapping[str, str],
+) -> CodeSource:
+    """A file that runs as the program; `train` is what the user wrote for it."""
+    is_module = not entry.endswith(".py") and entry not in files
+    path = _module_file(entry, entry, files, "__main__") if is_module else entry
+    launch = {"main_module": entry} if is_module else {"script": entry}
+    where = shown_path(root / path)
+    if path not in files:
+        return CodeSource(files, launch, None, where, (_no_entry(root, entry, files),))
+    tree = trees.get(path, ast.Module([], []))
+    problems = tuple(source.runs_nothing(tree, train, where))
+    return CodeSource(files, launch, None, where, problems)
 
 
 def _no_entry(root: Path, entry: str, files: Mapping[str, str]) -> Problem:
@@ -107,11 +138,13 @@ def _unimportable(root: Path, path: str, files: Mapping[str, str]) -> Problem | 
     return None if path in files else _no_entry(root, path, files)
 
 
-def _module_file(entry: str, module: str, files: Mapping[str, str]) -> str:
+def _module_file(
+    entry: str, module: str, files: Mapping[str, str], of_package: str = "__init__"
+) -> str:
     if entry.endswith(".py"):
         return entry
     path = module.replace(".", "/")
-    package = f"{path}/__init__.py"
+    package = f"{path}/{of_package}.py"
     return package if package in files else f"{path}.py"
 
 

@@ -224,10 +224,11 @@ def _give_folder(function: FunctionType) -> str:
     """The same for everything beside its file."""
     name = function.__name__
     file = Path(function.__code__.co_filename)
-    where = shown_path(file.parent)
     if function.__module__ == "__main__":
+        where = shown_path(file.parent)
         return f'move it to a file of its own and give the folder: "{where}:{name}:{name}"'
-    return f'give the folder: CustomTrainer("{where}:{file.stem}:{name}")'
+    root, module = source.package_of(file)
+    return f'give the folder: CustomTrainer("{shown_path(root)}:{module}:{name}")'
 
 
 def undefined_names(text: str) -> dict[str, int]:

@@ -5,15 +5,25 @@ checks that both share. Pure but for a look at which files lie beside the user's
 """
 
 import ast
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from trainer_infra.errors import Problem
 from trainer_infra.trainers.shown_path import shown_path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_ENTRIES: Final = ("main", "train", "run", "fit", "train_func", "train_fn")
+"""Names that people give the function that starts everything."""
+_SETS_UP: Final = re.compile(
+    r"(?:logging|warnings|logger|log|os\.environ|sys\.path|random|np\.random|numpy\.random)\."
+    r"|(?:torch|multiprocessing|mp|tf|jax|matplotlib)[\w.]*\.(?:set|manual|config|use|update|seed)\w*"
+    r"|(?:load_dotenv|set_seed|seed_everything)\("
+)
+"""Calls that prepare a program and are none of its work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,94 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
             todo.extend(ast.iter_child_nodes(node))
 
 
+def runs_nothing(tree: ast.Module, entry: str, where: str) -> Iterator[Problem]:
+    """A script that defines functions and calls none, so that it ends at once and counts as complete.
+
+    Args:
+        tree: the script.
+        entry: how `train` names it, for example `train.py`.
+        where: its file.
+    """
+    functions = {each.name: each for each in tree.body if isinstance(each, Function)}
+    own = frozenset(each.name for each in tree.body if isinstance(each, Function | ast.ClassDef))
+    steps = tuple(_run_steps(tree.body))
+    if not functions or any(_does_something(each, own, functions) for each in steps):
+        return
+    started = next((name for name in _ENTRIES if name in functions), _last_uncalled(functions))
+    fix = f'did you mean "{entry}:{started}"?'
+    for each in tree.body:
+        if _name_test(each) not in {None, "__main__"}:
+            fix = (
+                f'line {each.lineno} compares __name__ with {_name_test(each)!r}; write "__main__"'
+            )
+    waiting = (each for each in steps if _called(each) in functions)
+    for each in waiting:
+        fix = f"line {each.lineno} calls {_called(each)} and runs nothing of it; write asyncio.run(...)"
+        if not isinstance(functions[_called(each)], ast.AsyncFunctionDef):
+            fix = f"{_called(each)} is a generator; make it a plain function without yield"
+    yield Problem("train", f"defines {', '.join(functions)} and runs nothing", fix=fix, where=where)
+
+
+def _last_uncalled(functions: Mapping[str, Function]) -> str:
+    """The last function that no other one calls."""
+    called = {
+        each.func.id
+        for function in functions.values()
+        for each in ast.walk(function)
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+    }
+    return ([name for name in functions if name not in called] or list(functions))[-1]
+
+
+def _run_steps(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run where a file is the program; one that holds others is not among them."""
+    for each in body:
+        if isinstance(each, ast.If):
+            tested = _name_test(each)
+            yield from _run_steps(each.body if tested in {None, "__main__"} else ())
+            yield from _run_steps(each.orelse)
+        elif isinstance(each, ast.Try):
+            handlers = (step for one in each.handlers for step in one.body)
+            yield from _run_steps((*each.body, *handlers, *each.orelse, *each.finalbody))
+        else:
+            yield each
+
+
+def _name_test(step: ast.stmt) -> str | None:
+    """The text that an `if` compares `__name__` with; None where it is another statement."""
+    test = step.test if isinstance(step, ast.If) else None
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return None
+    sides = (test.left, *test.comparators)
+    is_name = any(isinstance(each, ast.Name) and each.id == "__name__" for each in sides)
+    texts = [e.value for e in sides if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+    return texts[0] if is_name and texts else None
+
+
+def _does_something(step: ast.stmt, own: frozenset[str], functions: Mapping[str, Function]) -> bool:
+    """Whether a statement may train: it calls something that is not only there to set things up."""
+    if isinstance(step, Function | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Pass):
+        return False
+    called = _called(step)
+    if called in functions and any(never_runs(functions[called], "")):
+        return False
+    names = {each.id for each in ast.walk(step) if isinstance(each, ast.Name)}
+    calls = [each for each in ast.walk(step) if isinstance(each, ast.Call)]
+    if isinstance(step, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return any(isinstance(each.func, ast.Name) and each.func.id in own for each in calls)
+    if isinstance(step, ast.Expr):
+        return bool(calls) and (bool(names & own) or not _SETS_UP.match(ast.unparse(step.value)))
+    return True
+
+
+def _called(step: ast.stmt) -> str:
+    """The function that a statement calls and does nothing else; empty for none."""
+    call = step.value if isinstance(step, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+        return call.func.id
+    return ""
+
+
 def left_behind(tree: ast.AST, file: Path, subject: str, fix: str) -> Iterator[Problem]:
     """Imports of modules that lie beside the file and would not travel with it.
 
@@ -94,9 +192,55 @@ def _imported(node: ast.AST) -> list[str]:
     return []
 
 
+def package_of(file: Path) -> tuple[Path, str]:
+    """The folder above the packages that a file is in, and the name of its module from there."""
+    folder, parts = file.absolute().parent, [file.stem]
+    while (folder / "__init__.py").is_file() and folder.name:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(parts)
+
+
+def outside_folder(
+    tree: ast.Module, root: Path, entry: str, function: str, *, is_script: bool
+) -> Iterator[Problem]:
+    """Imports of what starts that mean its own package, whose parent folder does not travel.
+
+    Args:
+        tree: of the file that starts.
+        root: the folder that travels.
+        entry: the file in it.
+        function: the function in it that is called; empty for a script.
+        is_script: whether the file runs as a program by its path, which is in no package.
+    """
+    depth = 0 if is_script else entry.count("/")
+    above, module = package_of(root / entry)
+    own = module.partition(".")[0] if "." in module and above != root.absolute() else ""
+    for node in ast.walk(tree):
+        is_relative = isinstance(node, ast.ImportFrom) and node.level > depth
+        if is_relative or (own and own in _imported(node)):
+            yield Problem(
+                "train",
+                "imports from its own package, which is not there when it starts in this way",
+                fix=f'give the folder above: "{in_folder(root / entry, function)}"',
+                where=f"{shown_path(root / entry)}:{getattr(node, 'lineno', 1)}",
+            )
+            return
+
+
+def in_folder(file: Path, function: str = "") -> str:
+    """How `train` names a file together with all that it may import."""
+    root, module = package_of(file)
+    entry = module if "." in module else file.name
+    return ":".join(filter(None, (shown_path(root), entry, function)))
+
+
 def _beside(file: Path, module: str) -> bool:
     """Whether an import means a file beside this one; installed packages are found elsewhere."""
     if not module:
+        return True
+    _, own = package_of(file)
+    if "." in own and own.partition(".")[0] == module:
         return True
     if module in sys.stdlib_module_names or module == "trainer_infra":
         return False
