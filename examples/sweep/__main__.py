@@ -25,9 +25,7 @@ sweep = TrainJobs(
     max_parallel=2,
     wait_for="complete",
 )
-best = sweep.results.apply(
-    lambda runs: max(runs.items(), key=lambda run: run[1]["metrics"]["accuracy"])
-)
-pulumi.export("best", best[0])
-pulumi.export("accuracy", best[1]["metrics"]["accuracy"])
-pulumi.export("model", best[1]["outputs"]["model"])
+best = sweep.best("accuracy")
+pulumi.export("best", best["member"])
+pulumi.export("accuracy", best["value"])
+pulumi.export("model", best["outputs"]["model"])

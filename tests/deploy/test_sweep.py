@@ -189,3 +189,44 @@ def test_a_limit_without_a_deployment_that_waits_is_refused(stack: Stack) -> Non
     text: Any = HEAD + 'TrainJobs("sweep", {"a": job()}, max_parallel=2)'
     stack.program(text)
     assert "TrainJobs sweep: max_parallel needs the deployment" in stack.preview(ok=False)
+
+
+NEEDS = """
+def needs(file):
+    import os, sys
+    from trainer_infra.report import report
+    if not os.path.exists(file):
+        sys.exit("there is no data")
+    report(progress=100, accuracy=0.97)
+"""
+
+
+def test_after_a_retry_the_next_up_has_the_new_results(stack: Stack) -> None:
+    mended = stack.folder / "mended"
+    bad = f'{{"runtime": "jax-distributed", "trainer": CustomTrainer(needs, func_args={{"file": "{mended}"}})}}'
+    members = f'{{"good": job(text="one"), "bad": {bad}}}'
+    stack.program(NEEDS + sweep(members, ", tolerate_failures=1"))
+    stack.up()
+    assert stack.outputs()["failures"].keys() == {"bad"}
+    stack.unchanged()
+    mended.touch()
+    bad = batch(stack)["members"]["bad"]["name"]
+    assert "runs again" in stack.trainer("retry", bad)
+
+    assert "run again since they had failed: bad" in stack.preview()
+    stack.up()
+    assert stack.outputs() == {"accuracy": {"good": 0.97, "bad": 0.97}, "failures": {}}
+    stack.unchanged()
+
+
+def test_the_preview_says_how_many_members_start_anew_and_which_are_complete(stack: Stack) -> None:
+    members = (
+        '{{"good": job(text="{0}"), "bad": job(code=42, text="{0}"), "same": job(text="same")}}'
+    )
+    stack.program(sweep(members.format("one"), ", tolerate_failures=1"))
+    stack.up()
+    stack.program(sweep(members.format("two"), ", tolerate_failures=1"))
+    assert (
+        "2 of 3 members start anew, and their runs are deleted; 1 of these are complete: good"
+        in stack.preview()
+    )

@@ -1,7 +1,8 @@
 """How a run ended, as a program reads it. `operations.gate` makes it, the resources hand it over."""
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, get_args
 
 import pulumi
 
@@ -28,6 +29,15 @@ class RunResult(TypedDict):
     """Seconds between the two; not there while it runs."""
 
 
+class BestResult(RunResult):
+    """The result of the member of a batch that is best by a metric."""
+
+    member: str
+    """Its name."""
+    value: float
+    """Its value of the metric."""
+
+
 class Member(TypedDict, total=False):
     """A run of a batch; without `uid` it has none, and `error` says why."""
 
@@ -45,6 +55,50 @@ class Member(TypedDict, total=False):
     """Who declares it, where that is not the batch."""
     error: str
     """Why it has no run."""
+
+
+Mode = Literal["max", "min"]
+"""Whether the largest or the smallest value is the best."""
+
+
+def best_result(
+    results: Mapping[str, RunResult], metric: str, mode: Mode, batch: str
+) -> BestResult:
+    """The best of the members that reported the metric as a number, of equal ones the first.
+
+    Args:
+        results: By member that ended well.
+        metric: The metric's name.
+        mode: Which value is the best.
+        batch: What an error calls the batch.
+
+    Raises:
+        RunError: There is none, or the mode is unknown.
+    """
+    if mode not in get_args(Mode):
+        raise pulumi.RunError(f"{batch}: mode must be 'max' or 'min', got {mode!r}")
+    values = {name: each["metrics"].get(metric) for name, each in results.items()}
+    numbers = {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, int | float) and math.isfinite(value)
+    }
+    if not numbers:
+        raise pulumi.RunError(f"{batch}: no member is best by {metric!r}: {_none(results, metric)}")
+    choose = max if mode == "max" else min
+    name = choose(numbers, key=lambda each: numbers[each])
+    return {**results[name], "member": name, "value": numbers[name]}
+
+
+def _none(results: Mapping[str, RunResult], metric: str) -> str:
+    """Why no member has a number."""
+    if not results:
+        return "none ended well; failures says why"
+    told = {each["metrics"].get(metric) for each in results.values()} - {None}
+    if told:
+        return f"those that ended well reported {' and '.join(sorted(map(str, told)))}"
+    known = sorted({name for each in results.values() for name in each["metrics"]})
+    return f"those that ended well reported {', '.join(known) or 'no metric'}"
 
 
 if TYPE_CHECKING:

@@ -15,7 +15,15 @@ from trainer_infra.deploy import outputs, registration
 from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
 from trainer_infra.deploy.resource_type import TrainerResource, add_gate
-from trainer_infra.deploy.run_result import Members, Metrics, Results, with_python_names
+from trainer_infra.deploy.run_result import (
+    BestResult,
+    Members,
+    Metrics,
+    Mode,
+    Results,
+    best_result,
+    with_python_names,
+)
 from trainer_infra.deploy.train_job_arguments import TrainJobArgs, WaitFor
 from trainer_infra.errors import shown
 
@@ -130,6 +138,18 @@ class TrainJobs(TrainerResource):
                 for name, each in results.items()
             }
         )
+
+    def best(self, metric: str, mode: Mode = "max") -> pulumi.Output[BestResult]:
+        """The result of the member that is best by a metric, with its name and its value.
+
+        Members that failed, and those whose value is no number (`nan`, `inf`), are left out.
+
+        Args:
+            metric: Name of the metric.
+            mode: `max` or `min`: which value is the best.
+        """
+        batch = f"TrainJobs {self.pulumi_resource_name}"
+        return self.results.apply(lambda results: best_result(results, metric, mode, batch))
 
 
 class TrainJobsResult(TrainerResource):

@@ -40,7 +40,7 @@ _PASSING: Final = re.compile(
     r"running|created|\d+ of \d+ (submitted|done|deleted|complete.* (running|created)).*|\d+%.*"
 )
 """What a gate says for a moment, if it has to wait at all."""
-_LARGE: Final = ("rendered", "code", "spec", "runtime", "jobs", "digests")
+_LARGE: Final = ("rendered", "code", "spec", "runtime", "jobs", "texts", "digests")
 """Properties of our resources that have more in them than engines make of them."""
 _NEVER: Final = (
     "created",

@@ -30,7 +30,7 @@ from trainer_infra.deploy.operations.place import place_of_batch
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import Messages, StackSession
-from trainer_infra.deploy.operations.train_jobs import member_pool, members
+from trainer_infra.deploy.operations.train_jobs import member_pool, members, members_anew
 from trainer_infra.deploy.operations.train_jobs.member_runs import MemberRun, MemberRuns
 from trainer_infra.deploy.operations.train_jobs.members import (
     Kept,
@@ -156,9 +156,9 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
         session.messages(BatchProperties(news).urn).info(lines)
     replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
     paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
-    changed = any(
-        each is not MemberChange.NONE for each in members.member_changes(olds, news).values()
-    )
+    changes = members.member_changes(olds, news)
+    members_anew.tell_anew(olds, news, changes, session)
+    changed = any(each is not MemberChange.NONE for each in changes.values())
     if _is_unlimited(olds, news):
         paths["maxParallel"] = "DELETE"
         changed = True

@@ -29,7 +29,7 @@ from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.deploy.operations.train_jobs.members import member_lines
 from trainer_infra.deploy.operations.values import is_unknown
-from trainer_infra.errors import Problem, Unreadable
+from trainer_infra.errors import NotAvailable, Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.runs import sentences
@@ -64,14 +64,40 @@ def check(olds: JSONObject, given: JSONObject, session: StackSession) -> CheckAn
     return CheckAnswer(given, (*checked.problems, problem))
 
 
-def diff(olds: JSONObject, news: JSONObject, _session: StackSession) -> Difference:
-    """Other runs, or another event to wait for, are another wait; tolerance is judged anew."""
+def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
+    """Other runs, or another event to wait for, are another wait; tolerance is judged anew.
+
+    So are members that had failed and were run again since: their results are not known yet.
+    """
     same = not is_unknown(news.get("runs")) and olds["runs"] == news["runs"]
     replaces = () if same else ("runs",)
     before, after = BatchGateProperties(olds), BatchGateProperties(news)
     if before.until != after.until:
         replaces = (*replaces, "until")
-    return Difference(bool(replaces) or before.tolerated != after.tolerated, replaces)
+    again = () if replaces else _run_again(before, olds.get("failures") or {}, session)
+    if again:
+        session.messages(after.urn).info(f"run again since they had failed: {', '.join(again)}")
+    changes = bool(replaces or again) or before.tolerated != after.tolerated
+    return Difference(changes, replaces)
+
+
+def _run_again(
+    batch: BatchGateProperties, failures: JSONObject, session: StackSession
+) -> tuple[str, ...]:
+    """Members that had failed and have not now; none where their place cannot be asked."""
+    failed = {name: each for name, each in batch.runs.items() if name in failures and each.has_run}
+    if not failed:
+        return ()
+    try:
+        place = place_of_batch(batch, session)
+        runs = {} if place.elsewhere else runs_of(place.target, failed)
+    except NotAvailable:
+        return ()
+    return tuple(
+        name
+        for name, each in failed.items()
+        if each.uid in runs and not sentences.may_be_retried(runs[each.uid])
+    )
 
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
@@ -132,7 +158,7 @@ def read(state: JSONObject, session: StackSession) -> Present:
     place = place_of_batch(batch, session)
     if place.elsewhere:
         return Present(state)
-    runs = _runs_of(place.target, batch.runs)
+    runs = runs_of(place.target, batch.runs)
     known = {
         name: runs[each.uid]
         for name, each in batch.runs.items()
@@ -220,7 +246,7 @@ class _Watch:
             if name not in self.ended and name not in self._bad
         }
         try:
-            runs = _runs_of(self.target, waiting)
+            runs = runs_of(self.target, waiting)
             for name, each in waiting.items():
                 self._judge(name, runs.get(each.uid))
         except Unreachable as error:
@@ -295,7 +321,7 @@ class _Watch:
                 yield name, sentence
 
 
-def _runs_of(target: Target, runs: Mapping[str, MemberEntry]) -> dict[str, Run]:
+def runs_of(target: Target, runs: Mapping[str, MemberEntry]) -> dict[str, Run]:
     """The runs there are, by uid, with one list for each namespace."""
     spaces = sorted({each.namespace for each in runs.values() if each.has_run})
     return {run.uid: run for space in spaces for run in target.list_runs(space).runs}
