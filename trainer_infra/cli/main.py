@@ -9,7 +9,9 @@ message on stderr and exit code 1; any other error is a bug and shows its traceb
 # ruff: noqa: ARG001  the callback of `run --target` has judged it: there is one target
 
 import gc
+import io
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -48,6 +50,10 @@ def main() -> int:
     gc.set_threshold(_RUBBISH)
     # Pydantic looks for plugins of its own in every installed package: a tenth of a second.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    for each in (sys.stdout, sys.stderr):
+        if isinstance(each, io.TextIOWrapper):
+            # What a terminal's encoding lacks is shown as Python writes it, and ends no command.
+            each.reconfigure(errors="backslashreplace")
     try:
         app()
     except SystemExit as end:
