@@ -21,7 +21,7 @@ from typing import Final
 from typing_extensions import override
 
 MOST_PROBLEMS: Final = 100
-"""Problems of one object that are listed: nobody reads more, and somebody may write a million."""
+"""Problems of one object that are listed: a reader takes in no more, and a client may send a million."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ class Walk:
             self.add(path, f"must have at least {_count(least, 'item')}, has {len(value)}")
         if most is not None and len(value) > most:
             self.add(path, f"must have at most {_count(most, 'item')}, has {len(value)}")
-        # What is too many is not looked at: it would be judged for as long as somebody likes.
+        # What is too many is not looked at: a client could have it judged for minutes.
         judged = value if most is None else value[:most]
         for position, item in enumerate(judged):
             self.check(item, schema["items"], (*path, position))

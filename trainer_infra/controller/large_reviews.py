@@ -25,6 +25,6 @@ class LargeReviews:
         self._executor = ThreadPoolExecutor(1, "large-reviews")
 
     async def done(self, work: Callable[..., T], *arguments: Any) -> T:
-        """What the work gives, in its turn; whoever stops waiting gives up the turn."""
+        """What the work gives, in its turn; a caller that stops waiting gives up the turn."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, work, *arguments)

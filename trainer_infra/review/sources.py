@@ -42,7 +42,7 @@ class SourceObjects:
     excluded: tuple[str, ...] = ()
     """Files and folders that were left out because they are excluded."""
     passed_over: tuple[str, ...] = ()
-    """What no tool makes an object of and nobody can read as one, a sentence each."""
+    """What no tool makes an object of and cannot be read as one, a sentence each."""
 
 
 @dataclass(slots=True)
