@@ -1,4 +1,4 @@
-"""Large objects that somebody might send to the webhooks, nearly all of them wrong, by what is large in them."""
+"""Large objects that a client might send to the webhooks, nearly all of them wrong, by what is large in them."""
 
 import json
 from collections.abc import Iterator
