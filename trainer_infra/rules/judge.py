@@ -6,15 +6,19 @@ Called by `review` and `crossguard`. A value that is not known hides nothing but
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from trainer_infra.api.finding import Path
+from trainer_infra.errors import MOST_PROBLEMS
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import AnyRule, Context, Parameters
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UnseenValue, Value
 from trainer_infra.rules.world import World
+
+_FIRST: Final = "mend these first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,8 @@ class RuleVerdict:
     chosen: ConfiguredRule
     """The rule."""
     findings: tuple[Finding, ...]
-    """What is wrong, in the order of the places."""
+    """What is wrong, in the order of the places; of more than `MOST_PROBLEMS` the first ones, and one that
+    says that there are more."""
     unseen: tuple[Path, ...]
     """What it could not see because it is not known yet."""
 
@@ -92,9 +97,15 @@ def _judged(
     found: list[Finding] = []
     for place in places:
         try:
-            found += rule.check(place, context)
+            found += islice(rule.check(place, context), MOST_PROBLEMS + 1)
         except UnseenValue as error:
             missed[error.path] = None
+        if len(found) > MOST_PROBLEMS:
+            more = subject.object.finding(
+                f"has more of this than these {MOST_PROBLEMS}", fix=_FIRST
+            )
+            found[MOST_PROBLEMS:] = [more]
+            break
     if not found and not missed:
         return None
     own = tuple(_own(found, subject, rule))

@@ -4,8 +4,9 @@ Facts: reference behaviour 5.1 and 7.1 (the volume's name, the folders that the
 reference's images write to). The data cache keeps nothing in a volume.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Final
 
 from trainer_infra import names
@@ -36,6 +37,8 @@ class _Place:
     """The JobSet's spec."""
     job: Value
     """The job."""
+    is_filled: Callable[[], bool]
+    """Whether an initializer of the JobSet puts files on the volume; asked once for all jobs."""
 
     @property
     def initializer(self) -> str:
@@ -50,7 +53,8 @@ class _Place:
 
 def _places(subject: Subject) -> Iterator[_Place]:
     for spec in pods.jobsets(subject):
-        yield from (_Place(spec, job) for job in spec["replicatedJobs"].items())
+        is_filled = cache(partial(_is_filled, spec))
+        yield from (_Place(spec, job, is_filled) for job in spec["replicatedJobs"].items())
 
 
 def _check(place: _Place, _context: Context[Parameters]) -> Iterator[Finding]:
@@ -77,15 +81,14 @@ def _sharing(place: _Place) -> Value | None:
     step = names.TRAINER if name == names.NODE else jobs.step_label(place.job).text()
     if step not in jobs.CONTAINERS or name == names.LAUNCHER:
         return None
-    others = (place.job,) if place.initializer else _initializers(place.spec)
-    if not any(_fills(each) for each in others):
+    if not (_fills(place.job) if place.initializer else place.is_filled()):
         return None
     return jobs.item_named(jobs.pod_spec(place.job)["containers"], jobs.CONTAINERS[step])
 
 
-def _initializers(spec: Value) -> Iterator[Value]:
+def _is_filled(spec: Value) -> bool:
     found = spec["replicatedJobs"].items()
-    return (each for each in found if jobs.step_label(each).text() in pods.INITIALIZERS)
+    return any(_fills(each) for each in found if jobs.step_label(each).text() in pods.INITIALIZERS)
 
 
 def _fills(job: Value) -> bool:
