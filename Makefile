@@ -95,7 +95,8 @@ e2e-controllers: export TRAINER_INFRA_CLUSTER = controllers
 e2e-controllers: STREAM = $(CONTROLLERS)
 e2e-alone e2e-controllers:
 	@$(BIN)/pytest -m "not soak" $(STREAM) $(OWN_CLUSTERS:%=--ignore=%); \
-	  status=$$?; $(BIN)/python -m tools.cluster.down; exit $$status
+	  status=$$?; [ $$status = 0 ] || $(BIN)/python -m tools.cluster_logs; \
+	  $(BIN)/python -m tools.cluster.down; exit $$status
 
 e2e-own-clusters:
 	@$(BIN)/pytest -m "not soak" $(OWN_CLUSTERS)
