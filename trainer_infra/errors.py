@@ -23,6 +23,9 @@ from typing_extensions import override
 MOST_PROBLEMS: Final = 100
 """Problems of one object that are listed: a reader takes in no more, and a client may send a million."""
 
+MEND_FIRST: Final = "mend these first"
+"""What to do about more of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -63,7 +66,7 @@ def summed_up(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     if len(found) <= MOST_PROBLEMS + 1:
         return found
     more = f"has {len(found) - MOST_PROBLEMS} more problems than these {MOST_PROBLEMS}"
-    return (*found[:MOST_PROBLEMS], Problem("", more, fix="mend these first", where=found[0].where))
+    return (*found[:MOST_PROBLEMS], Problem("", more, fix=MEND_FIRST, where=found[0].where))
 
 
 def shown(value: object, limit: int = 120) -> str:

@@ -17,7 +17,7 @@ from trainer_infra.api import removed_fields
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
 from trainer_infra.api.schema_walk import UNKNOWN_FIELD, EnoughFindings, Schema, Walk
-from trainer_infra.errors import MOST_PROBLEMS
+from trainer_infra.errors import MEND_FIRST, MOST_PROBLEMS
 from trainer_infra.names import API_VERSION, JOBSET, JOBSET_API_VERSION, TRAIN_JOB
 
 _FOLDER: Final = File(__file__).parent / "schemas"
@@ -75,7 +75,7 @@ def in_order(walk: Walk, value: object, schema: Schema) -> tuple[FieldFinding, .
     try:
         walk.check(value, schema, ())
     except EnoughFindings:
-        more = (FieldFinding((), _MORE, fix="mend these first"),)
+        more = (FieldFinding((), _MORE, fix=MEND_FIRST),)
     order = _WrittenOrder()
     return (*sorted(walk.found, key=lambda finding: order.position(value, finding.path)), *more)
 

@@ -78,12 +78,14 @@ def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]
         NotAvailable: It cannot be rendered; a sentence.
         InvalidInput: What it renders to is not YAML.
     """
-    found = placed_chart(folder, _rendered(folder, values))
+    text = _rendered(folder, values)
+    found = placed_chart(folder, text)
     if not any(each.value.get("kind") == plain_secret.KIND for each in found):
         return found
     # What helm renders otherwise a second time, it has drawn at random.
-    again = placed_chart(folder, _rendered(folder, values))
-    if len(again) != len(found):
+    other_text = _rendered(folder, values)
+    again = found if other_text == text else placed_chart(folder, other_text)
+    if again is found or len(again) != len(found):
         return found
     return tuple(
         replace(one, drawn=plain_secret.different_values(one.value, other.value))

@@ -89,10 +89,10 @@ def used_files(folder: Path) -> Uses:
     )
 
 
-def used_kustomizations(folder: Path) -> dict[str, Uses]:
-    """The folder's kustomization and those that it builds upon, those that are nearer to it first."""
+def used_kustomizations(folders: Iterable[Path]) -> dict[str, Uses]:
+    """The folders' kustomizations and those that these build upon, those that are nearer first."""
     found: dict[str, Uses] = {}
-    waiting = [os.path.realpath(folder)]
+    waiting = [*map(os.path.realpath, folders)]
     for each in waiting:
         if each not in found:
             found[each] = used_files(Path(each))
@@ -182,7 +182,7 @@ class _Placing:
 
     @cached_property
     def _uses(self) -> dict[str, Uses]:
-        return used_kustomizations(self._folder)
+        return used_kustomizations([self._folder])
 
     @property
     def _below(self) -> Iterator[str]:

@@ -140,10 +140,7 @@ def _folder(folder: Path, values: Sequence[str], exclusion: Exclusion) -> Source
 
     found = _Folder(exclusion)
     _walk(folder, found)
-    built, unused = _kustomizations(folder, found.kustomizations)
-    uses = [each for one in built for each in kustomize.used_kustomizations(one).values()]
-    taken = {file for each in uses for file in each.files}
-    taken |= {file for each in unused for file in kustomize.used_files(each).configuration}
+    built, unused, taken = _kustomizations(folder, found.kustomizations)
     files = (each for each in found.files if not taken or os.path.realpath(each) not in taken)
     return joined_sources(
         (
@@ -159,23 +156,28 @@ def _folder(folder: Path, values: Sequence[str], exclusion: Exclusion) -> Source
     )
 
 
-def _kustomizations(folder: Path, found: Iterable[Path]) -> tuple[list[Path], list[Path]]:
-    """Those that are built by themselves, and components that none of them uses."""
-    from trainer_infra.review import kustomize  # noqa: PLC0415  the same
+def _kustomizations(
+    folder: Path, found: Iterable[Path]
+) -> tuple[list[Path], list[Path], frozenset[str]]:
+    """Those that are built by themselves, components that none of them uses, and files that are theirs."""
+    from trainer_infra.review import kustomize  # noqa: PLC0415  a file does not need it
 
     uses = {each: kustomize.used_files(each) for each in found}
     below = {inner for each in uses.values() for inner in each.folders}
-    is_part = {each: own.is_component for each, own in uses.items()}
     built = [
         each
-        for each in uses
-        if each == folder or not (is_part[each] or os.path.realpath(each) in below)
+        for each, own in uses.items()
+        if each == folder or not (own.is_component or os.path.realpath(each) in below)
     ]
-    reached = {inner for each in built for inner in kustomize.used_kustomizations(each)}
+    reached = kustomize.used_kustomizations(built)
     left = [each for each in uses if os.path.realpath(each) not in reached]
     # Others of these build upon each other, in a circle: kustomize says so.
-    built += (each for each in left if not is_part[each])
-    return built, [each for each in left if is_part[each]]
+    circles = [each for each in left if not uses[each].is_component]
+    unused = [each for each in left if uses[each].is_component]
+    reached |= kustomize.used_kustomizations(circles)
+    taken = {file for each in reached.values() for file in each.files}
+    taken |= {file for each in unused for file in uses[each].configuration}
+    return [*built, *circles], unused, frozenset(taken)
 
 
 def _chart(

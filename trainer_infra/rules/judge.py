@@ -7,18 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
 from trainer_infra.api.finding import Path
-from trainer_infra.errors import MOST_PROBLEMS
+from trainer_infra.errors import MEND_FIRST, MOST_PROBLEMS
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import AnyRule, Context, Parameters
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UnseenValue, Value
 from trainer_infra.rules.world import World
-
-_FIRST: Final = "mend these first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ def _judged(
             missed[error.path] = None
         if len(found) > MOST_PROBLEMS:
             more = subject.object.finding(
-                f"has more of this than these {MOST_PROBLEMS}", fix=_FIRST
+                f"has more of this than these {MOST_PROBLEMS}", fix=MEND_FIRST
             )
             found[MOST_PROBLEMS:] = [more]
             break

@@ -4,7 +4,7 @@ A name alone is not enough: the value must look as if a machine had made it, or 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -85,8 +85,8 @@ _ASSIGNED: Final = tuple(
 @lru_cache(maxsize=4096)
 def says_secret(name: str) -> bool:
     """Whether a variable, option or key of this name is to hold a secret."""
-    words = [each.lower() for each in _WORD.findall(name)]
-    if not words or is_about_secret(name) or any(map(_PUBLIC.fullmatch, words)):
+    words = _words(name)
+    if not words or _is_about(words) or any(map(_PUBLIC.fullmatch, words)):
         return False
     if words[-1] == "key":
         return len(words) > 1 and not _OTHER_KEYS.fullmatch(words[-2])
@@ -95,8 +95,15 @@ def says_secret(name: str) -> bool:
 
 def is_about_secret(name: str) -> bool:
     """Whether a name says that its value is only something about a secret, `token_url`."""
-    words = [each.lower() for each in _WORD.findall(name)]
+    return _is_about(_words(name))
+
+
+def _is_about(words: Sequence[str]) -> bool:
     return bool(words) and _NO_SECRET.fullmatch(words[-1]) is not None
+
+
+def _words(name: str) -> list[str]:
+    return [each.lower() for each in _WORD.findall(name)]
 
 
 def looks_secret(value: str) -> bool:
@@ -111,10 +118,9 @@ def looks_secret(value: str) -> bool:
 
 def looks_chosen(name: str, value: str) -> bool:
     """Whether it is a password that a person chose: any plain word of a name that says password."""
-    words = (each.lower() for each in _WORD.findall(name))
     text = value.strip()
     return (
-        any(map(_PASSWORD.fullmatch, words))
+        any(map(_PASSWORD.fullmatch, _words(name)))
         and _SHORTEST_CHOSEN <= len(text) <= _LONGEST_CHOSEN
         and len(text.split()) == 1
         and "/" not in text

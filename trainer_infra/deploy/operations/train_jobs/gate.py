@@ -21,6 +21,7 @@ from trainer_infra.deploy.operations.answers import (
 )
 from trainer_infra.deploy.operations.batch_properties import (
     BatchGateProperties,
+    BatchProperties,
     MemberEntry,
 )
 from trainer_infra.deploy.operations.gate import Progress, Silence, Stuck
@@ -84,15 +85,11 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 def _run_again(
     batch: BatchGateProperties, failures: JSONObject, session: StackSession
 ) -> tuple[str, ...]:
-    """Members that had failed and have not now; none where their place cannot be asked."""
+    """Members that had failed and have not now."""
     failed = {name: each for name, each in batch.runs.items() if name in failures and each.has_run}
     if not failed:
         return ()
-    try:
-        place = place_of_batch(batch, session)
-        runs = {} if place.elsewhere else runs_of(place.target, failed)
-    except NotAvailable:
-        return ()
+    runs = seen_runs(batch, failed, session)
     return tuple(
         name
         for name, each in failed.items()
@@ -158,7 +155,7 @@ def read(state: JSONObject, session: StackSession) -> Present:
     place = place_of_batch(batch, session)
     if place.elsewhere:
         return Present(state)
-    runs = runs_of(place.target, batch.runs)
+    runs = _runs_of(place.target, batch.runs)
     known = {
         name: runs[each.uid]
         for name, each in batch.runs.items()
@@ -246,7 +243,7 @@ class _Watch:
             if name not in self.ended and name not in self._bad
         }
         try:
-            runs = runs_of(self.target, waiting)
+            runs = _runs_of(self.target, waiting)
             for name, each in waiting.items():
                 self._judge(name, runs.get(each.uid))
         except Unreachable as error:
@@ -321,7 +318,18 @@ class _Watch:
                 yield name, sentence
 
 
-def runs_of(target: Target, runs: Mapping[str, MemberEntry]) -> dict[str, Run]:
+def seen_runs(
+    batch: BatchProperties, runs: Mapping[str, MemberEntry], session: StackSession
+) -> dict[str, Run]:
+    """Runs of a batch in the state, by uid, for who can do without; none where their place cannot be asked."""
+    try:
+        place = place_of_batch(batch, session)
+        return {} if place.elsewhere else _runs_of(place.target, runs)
+    except NotAvailable:
+        return {}
+
+
+def _runs_of(target: Target, runs: Mapping[str, MemberEntry]) -> dict[str, Run]:
     """The runs there are, by uid, with one list for each namespace."""
     spaces = sorted({each.namespace for each in runs.values() if each.has_run})
     return {run.uid: run for space in spaces for run in target.list_runs(space).runs}

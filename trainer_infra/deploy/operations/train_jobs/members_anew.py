@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainer_infra.deploy.operations.batch_properties import BatchProperties
-from trainer_infra.deploy.operations.place import place_of_batch
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import gate
 from trainer_infra.deploy.operations.train_jobs.members import MemberChange, members_of
 from trainer_infra.deploy.operations.values import is_unknown
-from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import COMPLETE
 
@@ -51,13 +49,9 @@ def tell_anew(
 
 
 def _complete(state: JSONObject, session: StackSession) -> frozenset[str]:
-    """Members whose runs are complete; none where their place cannot be asked."""
+    """Members whose runs are complete."""
     known = BatchProperties(state)
-    try:
-        place = place_of_batch(known, session)
-        runs = {} if place.elsewhere else gate.runs_of(place.target, known.runs)
-    except NotAvailable:
-        return frozenset()
+    runs = gate.seen_runs(known, known.runs, session)
     return frozenset(
         name
         for name, each in known.runs.items()
