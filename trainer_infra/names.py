@@ -112,6 +112,13 @@ PET_NPROC_PER_NODE: Final = "PET_NPROC_PER_NODE"
 PET_NODE_RANK: Final = "PET_NODE_RANK"
 PET_MASTER_ADDR: Final = "PET_MASTER_ADDR"
 PET_MASTER_PORT: Final = "PET_MASTER_PORT"
+TORCH_VARIABLES: Final = (
+    PET_MASTER_ADDR,
+    PET_MASTER_PORT,
+    PET_NNODES,
+    PET_NODE_RANK,
+    PET_NPROC_PER_NODE,
+)
 JAX_NUM_PROCESSES: Final = "JAX_NUM_PROCESSES"
 JAX_PROCESS_ID: Final = "JAX_PROCESS_ID"
 JAX_COORDINATOR_ADDRESS: Final = "JAX_COORDINATOR_ADDRESS"
@@ -123,6 +130,12 @@ OMPI_DEFAULT_HOSTFILE: Final = "OMPI_MCA_orte_default_hostfile"
 OMPI_KEEP_FQDN_HOSTNAMES: Final = "OMPI_MCA_orte_keep_fqdn_hostnames"
 OMPI_DEFAULT_SLOTS: Final = "OMPI_MCA_orte_set_default_slots"
 OMPI_RSH_ARGS: Final = "OMPI_MCA_plm_rsh_args"
+OMPI_EXPORTED: Final = "OMPI_MCA_mca_base_env_list"
+"""Variables that mpirun gives to its processes on other nodes, as -x does; Open MPI 4 aborts with both."""
+PRTE_DEFAULT_HOSTFILE: Final = "PRTE_MCA_prte_default_hostfile"
+PRTE_KEEP_FQDN_HOSTNAMES: Final = "PRTE_MCA_prte_keep_fqdn_hostnames"
+PRTE_DEFAULT_SLOTS: Final = "PRTE_MCA_prte_set_default_slots"
+PRTE_SSH_ARGS: Final = "PRTE_MCA_plm_ssh_args"
 STORAGE_URI: Final = "STORAGE_URI"
 RENDEZVOUS_PORT: Final = 29500
 

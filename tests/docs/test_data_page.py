@@ -17,9 +17,7 @@ from trainer_infra.trainers.pods import pod_resources
 PAGE = page.ROOT / "docs" / "data.md"
 RESOURCES = page.table(PAGE, "`resources_per_node`", "resource of the pod")
 VOLUMES = page.table(PAGE, "volume", "its folder on this machine")
-PROCESSES = page.table(
-    PAGE, "runtime", "processes of each node, unless `num_proc_per_node` says it"
-)
+PROCESSES = page.table(PAGE, "runtime", "processes of each node")
 
 
 @pytest.mark.parametrize("row", RESOURCES, ids=lambda row: row[0])
@@ -66,7 +64,7 @@ def test_processes_follow_the_gpus_as_the_page_says() -> None:
     assert found == expected
     assert "`auto`" in said["torch-distributed"]
     for resource in ("nvidia.com/mig-1g.5gb", "google.com/tpu"):
-        assert processes("torch-distributed", resource) == "3"
+        assert processes("torch-distributed", resource) == "2"
 
 
 def test_the_accelerators_that_are_counted_here_are_those_of_the_page() -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.migrate.jobs import container_of, env_of, jobs_of, notes, pod, refusal, runtime_of, v1
 from tests.migrate.jobs import spec_of as train_job_of
 
@@ -117,3 +119,16 @@ def test_a_script_that_the_operator_wrote_is_told() -> None:
         assert [each.partition(": ")[0] for each in found if "script" in each] == [
             "spec.mpiReplicaSpecs.Launcher.template.spec.containers[0].command[2]"
         ] * told
+
+
+@pytest.mark.parametrize("policy", ["Never", "OnFailure"])
+@pytest.mark.parametrize(("limit", "expected"), [(3, 3), (0, 0), (None, 6)])
+def test_a_launcher_of_v2beta1_is_tried_again_as_the_job_that_it_was(
+    policy: str, limit: int | None, expected: int
+) -> None:
+    spec = {} if limit is None else {"runPolicy": {"backoffLimit": limit}}
+    launcher = {**LAUNCHER, "restartPolicy": policy}
+    job = v1("MPIJob", BETA, spec=spec, Launcher=launcher, Worker=WORKER)
+    assert jobs_of(job)["launcher"]["backoffLimit"] == expected
+    assert jobs_of(job)["launcher"]["template"]["spec"]["restartPolicy"] == policy
+    assert [each for each in notes(job) if "restarts without end" in each] == []

@@ -28,6 +28,7 @@ SHOWN: Final = {
     Deviation.Q2,
     Deviation.Q4,
     Deviation.Q5,
+    Deviation.Q6,
     Deviation.Q7,
     Deviation.Q8,
     Deviation.Q9,
@@ -41,7 +42,15 @@ SHOWN: Final = {
     Deviation.ENV_VAR,
     Deviation.TORCHTUNE,
     Deviation.SCHEDULER,
+    Deviation.OPEN_MPI_5,
+    Deviation.MPI_IMAGE,
+    Deviation.MPI_ENV,
+    Deviation.SSH_KEY,
+    Deviation.STORAGE_URI,
     Deviation.NUM_NODES,
+    Deviation.NUM_PROC,
+    Deviation.ARGS,
+    Deviation.LAUNCH,
     Deviation.RESOURCES,
     Deviation.TTL,
     Deviation.RUNTIME,
@@ -86,11 +95,28 @@ def with_a_new_deadline(case: Case) -> Case:
     return replace(case, train_job=new, old_train_job=old)
 
 
+def with_a_slice_of_a_gpu(case: Case) -> Case:
+    new = copy.deepcopy(case.train_job)
+    amounts = {"cpu": "8", "nvidia.com/mig-1g.10gb": "1"}
+    both = {"limits": amounts, "requests": amounts}
+    new["spec"]["trainer"] = {**(new["spec"].get("trainer") or {}), "resourcesPerNode": both}
+    return replace(case, train_job=new)
+
+
+def with_mpirun_and_a_variable(case: Case) -> Case:
+    new = copy.deepcopy(case.train_job)
+    own = {"command": ["mpirun", "python", "t.py"], "env": [{"name": "A", "value": "1"}]}
+    new["spec"]["trainer"] = {**(new["spec"].get("trainer") or {}), **own}
+    return replace(case, train_job=new)
+
+
 TWISTS: Final[tuple[Callable[[Case], Case], ...]] = (
     with_a_long_name,
     with_a_scheduler,
     with_a_ttl_that_is_no_number,
     with_a_new_deadline,
+    with_a_slice_of_a_gpu,
+    with_mpirun_and_a_variable,
 )
 
 

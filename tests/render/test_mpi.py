@@ -231,3 +231,111 @@ def test_keys_and_hostfiles_of_trainjobs_wake_them() -> None:
         ("v1", "ConfigMap", None),
         ("v1", "Secret", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "pod", "container", "mode"),
+    [
+        ({}, {}, {}, 0o600),
+        ({}, {"runAsUser": 0}, {}, 0o600),
+        ({"sshAuthMountPath": "/keys"}, {}, {"runAsUser": 0}, 0o600),
+        ({"sshAuthMountPath": "/home/u/.ssh"}, {}, {}, 0o644),
+        ({"sshAuthMountPath": "/home/u/.ssh"}, {"runAsUser": 1000}, {}, 0o644),
+        ({"sshAuthMountPath": "/home/u/.ssh"}, {"runAsUser": 1000, "fsGroup": 1000}, {}, 0o640),
+        ({}, {"runAsUser": 0, "fsGroup": 1000}, {"runAsUser": 1000}, 0o640),
+    ],
+)
+def test_ssh_key_has_a_mode_that_ssh_takes_of_its_user(
+    policy: dict[str, Any], pod: dict[str, Any], container: dict[str, Any], mode: int
+) -> None:
+    jobs = [
+        replicated(name, container={"securityContext": container}) for name in ("node", "launcher")
+    ]
+    for each in jobs:
+        each["template"]["spec"]["template"]["spec"]["securityContext"] = pod
+    for behaviour, expected in ((OURS, mode), (REFERENCE, 0o640)):
+        objects = rendered(runtime(policy, *jobs), behaviour=behaviour)
+        for each in objects["JobSet"]["spec"]["replicatedJobs"]:
+            (keys, *_) = each["template"]["spec"]["template"]["spec"]["volumes"]
+            assert keys["secret"]["items"][0]["mode"] == expected
+
+
+@pytest.mark.parametrize("is_launcher_a_node", [True, False])
+def test_mpi_image_is_that_of_all_nodes(is_launcher_a_node: bool) -> None:
+    on = runtime({"runLauncherAsNode": is_launcher_a_node})
+    images = {
+        behaviour: [
+            each["template"]["spec"]["template"]["spec"]["containers"][0]["image"]
+            for each in rendered(on, behaviour=behaviour, image="own")["JobSet"]["spec"][
+                "replicatedJobs"
+            ]
+        ]
+        for behaviour in (OURS, REFERENCE)
+    }
+    assert images == {OURS: ["own", "own"], REFERENCE: ["mpi", "own"]}
+
+
+def test_open_mpi_5_has_the_same_settings_by_its_own_names() -> None:
+    def env(behaviour: Behaviour) -> dict[str, str]:
+        jobs = rendered(runtime({}), behaviour=behaviour)["JobSet"]["spec"]["replicatedJobs"]
+        pods = (each["template"]["spec"]["template"]["spec"] for each in jobs)
+        listed = (v for pod in pods for v in pod["containers"][0].get("env", ()))
+        return {each["name"]: each["value"] for each in listed}
+
+    ours, reference = env(OURS), env(REFERENCE)
+    assert {each for each in ours if each not in reference} == {*mpi.OF_OPEN_MPI_5}
+    assert [ours[each] for each in mpi.OF_OPEN_MPI_5] == [ours[each] for each in mpi.RESERVED]
+
+
+@pytest.mark.parametrize("nodes", [mpi.MOST_HOSTS + 1, 2**31 - 1])
+def test_a_hostfile_that_no_config_map_holds_is_refused(nodes: int) -> None:
+    with pytest.raises(InvalidInput, match=rf"numNodes: makes a hostfile of {nodes} lines"):
+        rendered(runtime({}), numNodes=nodes)
+
+
+@pytest.mark.parametrize(
+    ("trainer", "listed", "warned"),
+    [
+        ({"command": ["mpirun", "python", "t.py"]}, "A;B", ""),
+        ({"command": ["sh", "-c", "cd /app && mpirun python t.py"]}, "A;B", ""),
+        ({"command": ["mpirun"], "args": ["-np", "1", "python", "t.py"]}, "A;B", ""),
+        ({"command": ["mpirun", "-x", "A", "-x", "B", "python", "t.py"]}, None, ""),
+        ({"command": ["mpirun", "-x", "A=1", "python", "t.py"]}, None, "no B; write -x B after"),
+        ({"command": ["bash", "/opt/start.sh"]}, None, "no A and no B; write -x A -x B after"),
+    ],
+    ids=["mpirun", "shell", "args", "all by -x", "one by -x", "script"],
+)
+def test_mpi_env_reaches_the_ranks(trainer: dict[str, Any], listed: Any, warned: str) -> None:
+    env = [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"secretKeyRef": {"key": "k"}}}]
+    given, on = {"env": env, **trainer}, runtime({})
+    for behaviour, expected in ((OURS, listed), (REFERENCE, None)):
+        jobs = rendered(on, behaviour=behaviour, **given)["JobSet"]["spec"]["replicatedJobs"]
+        pods = {each["name"]: each["template"]["spec"]["template"]["spec"] for each in jobs}
+        found = {
+            each["name"]: each.get("value") for each in pods["launcher"]["containers"][0]["env"]
+        }
+        assert found.get("OMPI_MCA_mca_base_env_list") == expected
+        assert "A" in found
+    said = pipeline.rendering_warnings(job(**given), on)
+    assert [warned in each for each in said] == ([True] if warned else [])
+
+
+@pytest.mark.parametrize(
+    ("context", "is_told"),
+    [
+        ({"fsGroup": 1000}, True),
+        ({"runAsUser": 0, "fsGroup": 0}, True),
+        ({"runAsUser": 1000, "fsGroup": 1000}, False),
+        ({}, False),
+    ],
+)
+def test_a_key_that_ssh_ignores_whatever_its_mode_is_told(
+    context: dict[str, Any], is_told: bool
+) -> None:
+    """The kubelet gives each file of a pod with fsGroup to that group, and lets it read."""
+    jobs = [replicated(name) for name in ("node", "launcher")]
+    for each in jobs:
+        each["template"]["spec"]["template"]["spec"]["securityContext"] = context
+    said = pipeline.rendering_warnings(job(command=["mpirun", "t"]), runtime({}, *jobs))
+    told = [each.partition(":")[0] for each in said if "ssh ignores such a key" in each]
+    assert told == (["job node", "job launcher"] if is_told else [])

@@ -54,9 +54,8 @@ def env(found: dict[str, Any]) -> dict[str, str]:
     [
         ({}, "1"),
         ({"numNodes": 3}, "3"),
-        ({"numNodes": 3, "numProcPerNode": 2}, "3"),
         ({"numNodes": 3, "resourcesPerNode": {"limits": {"cpu": 8}}}, "3"),
-        ({"numNodes": 3, "resourcesPerNode": {"requests": {"amd.com/gpu": 2}}}, "6"),
+        ({"numNodes": 3, "resourcesPerNode": {"limits": {"amd.com/gpu": 2}}}, "6"),
         ({"numNodes": 0}, "0"),
     ],
 )

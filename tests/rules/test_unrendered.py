@@ -132,6 +132,13 @@ def test_something_wrong_hides_nothing_else(what: str, runtime: str) -> None:
     assert {rule for rule, _ in found} & of_shape
 
 
+@pytest.mark.parametrize("number", [0, -1, 10**9])
+@pytest.mark.parametrize("runtime", [each.name for each in catalog.RUNTIMES])
+def test_numbers_that_make_no_sense_are_judged_without_a_crash(runtime: str, number: int) -> None:
+    odd = {**TRAINER, "numNodes": number, "numProcPerNode": number, "command": ["python", "t.py"]}
+    assert told(train_job(runtime, trainer=odd))
+
+
 def test_what_is_left_out_of_a_patch_is_said_to_be_unseen() -> None:
     pod = {**POD, "volumes": "all"}
     found = verdicts(train_job("torch-distributed", runtimePatches=[patch(pod)]))

@@ -49,13 +49,12 @@ def patched(pod: Mapping[str, Any]) -> dict[str, Any]:
     return {"runtimePatches": [{"manager": "example.com/a", "trainingRuntimeSpec": patch}]}
 
 
-def test_the_image_of_mpis_nodes_is_their_runtimes() -> None:
+def test_the_image_of_mpis_nodes_is_the_trainers() -> None:
     found = judged(image_digest.RULE, "deepspeed-distributed", trainer={"image": "own:v1"})
     assert found is not None
-    assert [(each.path, each.got) for each in found.findings] == [
-        (REFERENCE, "ghcr.io/kubeflow/trainer/deepspeed-runtime:v2.3.0"),
-        (("spec", "trainer", "image"), "own:v1"),
-    ]
+    assert {(each.path, each.got) for each in found.findings} == {
+        (("spec", "trainer", "image"), "own:v1")
+    }
 
 
 def test_a_field_of_a_patch_that_is_not_known_hides_that_field_alone() -> None:

@@ -43,7 +43,7 @@ def mpi_parts(job: V1Job) -> Parts:
     launcher, workers = _read(job)
     limit = job.run_policy.backoff_limit
     as_node = bool(job.spec.get("runLauncherAsWorker"))
-    jobs = [_job(names.LAUNCHER, launcher, limit, as_node=as_node)]
+    jobs = [_job(job, launcher, limit, as_node=as_node)]
     if workers:
         jobs.append(_server(job, workers, limit))
     # Whether the launcher starts when the workers are ready; in v1 it always did.
@@ -100,11 +100,13 @@ def _read(job: V1Job) -> tuple[Replica, Replica | None]:
     return launcher, workers
 
 
-def _job(name: str, launcher: Replica, limit: int | None, *, as_node: bool) -> dict[str, Any]:
+def _job(job: V1Job, launcher: Replica, limit: int | None, *, as_node: bool) -> dict[str, Any]:
+    """The launcher, which the operator of v2beta1 ran as a Job, and the one of v1 as a pod."""
     env = {ROLE: names.LAUNCHER, **({} if as_node else NO_GPU)}
-    spec = restart_policy.job_spec(launcher, limit, replica.node_template(launcher, env))
+    template, was_a_job = replica.node_template(launcher, env), job.api_version != V1
+    spec = restart_policy.job_spec(launcher, limit, template, was_a_job=was_a_job)
     metadata = {"labels": {names.ANCESTOR_LABEL: names.TRAINER}}
-    return {"name": name, "template": {"metadata": metadata, "spec": spec}}
+    return {"name": names.LAUNCHER, "template": {"metadata": metadata, "spec": spec}}
 
 
 def _server(job: V1Job, workers: Replica, limit: int | None) -> dict[str, Any]:
@@ -128,7 +130,8 @@ def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[N
     if job.api_version == V1:
         yield Note(("apiVersion",), V1, SSH_ADVICE)
     for each in filter(None, (launcher, workers)):
-        yield from restart_policy.restart_notes(each, limit)
+        was_a_job = each is launcher and job.api_version != V1
+        yield from restart_policy.restart_notes(each, limit, was_a_job=was_a_job)
         yield from replica.pod_names(job, each)
         yield from replica.mention_notes(each, SCRIPT, SCRIPT_ADVICE)
     if job.api_version == V1 and workers:

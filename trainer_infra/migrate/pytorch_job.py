@@ -13,12 +13,14 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import nodes, replica
 from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import RANK_ENV, Defaults, Replica
+from trainer_infra.render.command_lines.program import read_command_line
+from trainer_infra.render.command_lines.program_options import LauncherKind
 
 DEFAULTS: Final = Defaults("pytorchReplicaSpecs", "pytorch", "OnFailure")
 PORT_NAME: Final = "pytorchjob-port"
 PORT: Final = 23456
-TORCHRUN: Final = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
-"""Words of a command line that starts a launcher, which writes the variables for what it starts."""
+TORCHRUN: Final = (LauncherKind.TORCHRUN, LauncherKind.TUNE)
+"""Launchers that write the variables for what they start."""
 ELASTIC: Final = ("spec", "elasticPolicy")
 NO_RANGE: Final = "is lost: the number of nodes is fixed, change it with trainer.numNodes"
 LOST: Final = {
@@ -67,11 +69,13 @@ def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
         "WORLD_SIZE": world,
         "RANK": RANK_ENV,
     }
-    words = replica.command_text(found.kept)
-    if not any(each in words for each in TORCHRUN):
+    words = replica.words(found.kept)
+    if not any(each.kind in TORCHRUN for each in read_command_line(words).programs):
         return written
     return {
-        name: value for name, value in written.items() if re.search(rf"(?<!\w){name}(?!\w)", words)
+        name: value
+        for name, value in written.items()
+        if re.search(rf"(?<!\w){name}(?!\w)", " ".join(words))
     }
 
 
@@ -84,7 +88,7 @@ def _nproc_notes(job: V1Job) -> Iterator[Note]:
 
 
 def _elastic_env(job: V1Job, workers: Replica) -> dict[str, Any]:
-    """Variables that torchrun reads for what the policy says of the rendezvous."""
+    """ContainerVariables that torchrun reads for what the policy says of the rendezvous."""
     policy: JSONObject | None = job.spec.get("elasticPolicy")
     if policy is None:
         return {}

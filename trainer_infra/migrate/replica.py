@@ -121,9 +121,9 @@ def what_runs(replica: Replica) -> dict[str, Any]:
     return {key: container[key] for key in ("command", "args") if key in container}
 
 
-def command_text(replica: Replica) -> str:
-    """Its command line as one text."""
-    return " ".join(str(word) for part in what_runs(replica).values() for word in part)
+def words(replica: Replica) -> tuple[str, ...]:
+    """The words of its command line."""
+    return tuple(str(word) for part in what_runs(replica).values() for word in part)
 
 
 def difference_notes(kept: Replica, dropped: Replica) -> Iterator[Note]:

@@ -28,18 +28,22 @@ LAST_PERMANENT: Final = 127
 """In v1, codes up to it end the job and higher ones restart the pod."""
 
 
-def job_spec(replica: Replica, limit: int | None, pod_template: JSONObject) -> dict[str, Any]:
+def job_spec(
+    replica: Replica, limit: int | None, pod_template: JSONObject, *, was_a_job: bool = False
+) -> dict[str, Any]:
     """The JobSpec of a replica type.
 
     Args:
         replica: the replica type.
         limit: runPolicy.backoffLimit; None when not given.
         pod_template: its pods, whose restartPolicy is added.
+        was_a_job: whether the operator made a Job of it, which tries again whatever its pods' policy.
     """
     in_place = replica.restart_policy in {ON_FAILURE, ALWAYS}
     retries = DEFAULT_BACKOFF_LIMIT if limit is None else limit
     spec = {**pod_template["spec"], "restartPolicy": ON_FAILURE if in_place else NEVER}
-    made: dict[str, Any] = {"backoffLimit": 0 if replica.restart_policy == NEVER else retries}
+    is_final = replica.restart_policy == NEVER and not was_a_job
+    made: dict[str, Any] = {"backoffLimit": 0 if is_final else retries}
     if replica.restart_policy == EXIT_CODE:
         codes = OnExitCodes(values=tuple(range(1, LAST_PERMANENT + 1)), container_name=names.NODE)
         made["podFailurePolicy"] = PodFailurePolicy(
@@ -48,13 +52,16 @@ def job_spec(replica: Replica, limit: int | None, pod_template: JSONObject) -> d
     return {**made, "template": {**pod_template, "spec": spec}}
 
 
-def restart_notes(replica: Replica, limit: int | None) -> Iterator[Note]:
+def restart_notes(
+    replica: Replica, limit: int | None, *, was_a_job: bool = False
+) -> Iterator[Note]:
     """What a written restart policy means otherwise in v2."""
     path = (*replica.path, "restartPolicy")
     if replica.restart_policy == ALWAYS:
         advice = "becomes OnFailure: a pod that ends with 0 is done"
         yield Note(path, ALWAYS, advice)
-    if replica.explicit and replica.restart_policy != NEVER and limit is None:
+    ended_in_v1 = was_a_job or limit is not None or replica.restart_policy == NEVER
+    if replica.explicit and not ended_in_v1:
         advice = (
             f"restarts without end in v1, {DEFAULT_BACKOFF_LIMIT} times here: change backoffLimit "
             "of the runtime's job"

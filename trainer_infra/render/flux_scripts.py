@@ -102,7 +102,7 @@ def broker_toml(cluster: FluxCluster) -> str:
 
 def _gpus(tasks: Tasks) -> tuple[str, ...]:
     """Flux's `-g` is per task. GPUs that cannot be shared out evenly are given to all tasks."""
-    if not tasks.gpus_per_node:
+    if not tasks.gpus_per_node or not tasks.per_node:
         return ()
     if not tasks.shares_gpus:
         return (f"-g {tasks.gpus_per_node}",)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer
 from trainer_infra.errors import Problem
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
@@ -29,6 +30,24 @@ def initializer_problems(draft: Draft) -> Iterable[Problem]:
         yield from _missing(draft, names.DATASET_INITIALIZER, "datasetConfig", needs_mount)
     if source.model is not None:
         yield from _missing(draft, names.MODEL_INITIALIZER, "modelConfig", needs_mount=True)
+    if draft.ours(Deviation.STORAGE_URI):
+        yield from _said_twice("dataset", source.dataset)
+        yield from _said_twice("model", source.model)
+
+
+def _said_twice(
+    name: str, source: DatasetInitializer | ModelInitializer | None
+) -> Iterable[Problem]:
+    """Variables that would be fetched in place of what storageUri says."""
+    uri = source.storage_uri if source else None
+    for index, each in enumerate((source.env if source and uri else None) or ()):
+        if each["name"] == names.STORAGE_URI and each.get("value") != uri:
+            yield Problem(
+                f"spec.initializer.{name}.env[{index}]",
+                f"STORAGE_URI would be fetched, and not spec.initializer.{name}.storageUri",
+                got=each.get("value"),
+                fix="write the address in one of them",
+            )
 
 
 def _missing(draft: Draft, name: str, config: str, needs_mount: bool) -> Iterable[Problem]:

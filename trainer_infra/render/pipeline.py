@@ -8,14 +8,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
 
+from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import (
+    launch_warnings,
     owner,
     patch_conflicts,
     resolve,
+    resources,
     runtime_ref,
     scheduler,
     ttl_seconds_after_finished,
@@ -103,10 +106,23 @@ def rendering_warnings(
 ) -> tuple[str, ...]:
     """What is worth knowing of a TrainJob on a runtime although nothing is wrong."""
     deprecated = runtime_ref.is_deprecated(runtime)
+    draft, _ = _drafted(job, runtime, behaviour)
     return (
         *((f"Referenced {runtime_ref.deprecation_sentence(runtime)}",) if deprecated else ()),
         *(patch_conflicts.conflict_sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
+        *(resources.uncounted_sentences(draft) if behaviour.ours(Deviation.Q6) else ()),
+        *(_launch_sentences(job, runtime, behaviour) if behaviour.ours(Deviation.LAUNCH) else ()),
     )
+
+
+def _launch_sentences(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> Iterable[str]:
+    try:
+        objects = render(job, runtime, behaviour)
+    except InvalidInput:
+        return
+    for each in objects:
+        if each["kind"] == names.JOBSET:
+            yield from launch_warnings.launch_sentences(job, runtime, each)
 
 
 def _drafted(

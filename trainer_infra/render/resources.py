@@ -4,11 +4,19 @@ Called by `resolve` and by plugins that derive process counts. Rules:
 reference behaviour 2.3 and 2.4.
 """
 
+from collections.abc import Iterator, Sequence
+from typing import Final
+
 from trainer_infra import names
 from trainer_infra.api import quantity
+from trainer_infra.catalog import device_resources
+from trainer_infra.catalog.device_resources import DeviceUse
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
+
+_DEVICES: Final = (DeviceUse.GPU, DeviceUse.DEVICE)
+_WRITE: Final = "write spec.trainer.numProcPerNode (num_proc_per_node)"
 
 
 def merged_resources(base: JSONObject | None, override: JSONObject) -> JSONObject:
@@ -39,6 +47,38 @@ def of_node(draft: Draft) -> JSONObject:
             if container:
                 return container.resources or {}
     return {}
+
+
+def accelerators(draft: Draft, uses: Sequence[DeviceUse] = _DEVICES) -> int:
+    """Accelerators of one training node, each of which gets a process."""
+    node = of_node(draft)
+    return devices(node, uses) if draft.ours(Deviation.Q6) else gpus(node)
+
+
+def devices(resources: JSONObject, uses: Sequence[DeviceUse] = _DEVICES) -> int:
+    """Whole devices, and slices that count as one; 1 where only a share of one is asked for."""
+    whole = sum(device_resources.device_amounts(resources, *uses).values())
+    return whole or (1 if device_resources.device_amounts(resources, DeviceUse.SHARE) else 0)
+
+
+def uncounted_sentences(draft: Draft) -> Iterator[str]:
+    """Why the processes of a node may not be those that its accelerators can have."""
+    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
+    is_written = trainer is not None and trainer.num_proc_per_node is not None
+    if is_written or policy is None or not (policy.torch or policy.mpi):
+        return
+    node = of_node(draft)
+    unknown = device_resources.device_amounts(node, DeviceUse.UNKNOWN)
+    if unknown and not devices(node):
+        yield (
+            f"a node asks for {' and '.join(unknown)}, and whether that is an accelerator is not known, so its "
+            f"processes are not counted by it; {_WRITE}"
+        )
+    if device_resources.NEURON in device_resources.device_amounts(node, DeviceUse.DEVICE):
+        yield (
+            f"a node gets one process for each {device_resources.NEURON}, which has several cores; "
+            f"for one on each core {_WRITE}"
+        )
 
 
 def gpus(resources: JSONObject) -> int:

@@ -59,7 +59,7 @@ def tune_command(draft: Draft, processes: int | str) -> tuple[str, ...]:
         processes: processes per node, or torchrun's `auto`.
     """
     nodes = draft.trainer.count if draft.trainer else 1
-    gpus = resources.gpus(resources.of_node(draft))
+    gpus = resources.accelerators(draft)
     several = processes > 1 if isinstance(processes, int) else gpus > 1
     address = f"--rdzv_endpoint={endpoints.head(draft)}:{names.RENDEZVOUS_PORT}"
     recipe, suffix = _recipe(draft, nodes, processes)
@@ -138,7 +138,7 @@ def _recipe(draft: Draft, nodes: int, processes: int | str) -> tuple[str, str]:
     if nodes < 1:
         return "full_finetune_distributed", _FULL
     method = "full" if tuned == _FULL else "lora"
-    if processes == 1 or resources.gpus(resources.of_node(draft)) == 1:
+    if processes == 1 or resources.accelerators(draft) == 1:
         return f"{method}_finetune_single_device", f"{tuned}_single_device"
     return f"{method}_finetune_distributed", tuned
 

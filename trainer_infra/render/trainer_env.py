@@ -11,6 +11,9 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.render import resolve
+from trainer_infra.render.command_lines.program import read_command_line
+from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
 
@@ -99,4 +102,42 @@ def num_nodes_problems(draft: Draft) -> Iterable[Problem]:
             "must not be negative: it is the number of pods that train",
             got=nodes,
             fix="write 1 or more, or leave it out for the runtime's number",
+        )
+
+
+def num_proc_problems(draft: Draft) -> Iterable[Problem]:
+    """A number of processes that nothing reads, which the reference admits."""
+    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
+    number = trainer.num_proc_per_node if trainer else None
+    is_read = policy is not None and any((policy.torch, policy.mpi, policy.flux))
+    if number is None or is_read or not draft.ours(Deviation.NUM_PROC):
+        return
+    each = "a worker counts for each GPU" if policy and policy.xgboost else "a node has one process"
+    yield Problem(
+        "spec.trainer.numProcPerNode",
+        "has no effect on this runtime, which has neither mlPolicy.torch nor mlPolicy.mpi nor mlPolicy.flux",
+        got=number,
+        fix=f"leave it out ({each}), or take another runtime, such as torch-distributed",
+    )
+
+
+def args_problems(draft: Draft) -> Iterable[Problem]:
+    """Arguments that start nothing, where torchrun or the program itself must bring the nodes together."""
+    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
+    is_torch = policy is not None and policy.torch is not None
+    if trainer is None or not trainer.args or trainer.command or not is_torch:
+        return
+    containers = tuple(each for _, each in resolve.trainer_containers(draft.spec))
+    env = [*(trainer.env or ()), *(v for each in containers for v in each.get("env") or ())]
+    finds_others = ContainerVariables({each["name"]: None for each in env}).tell_of_nodes()
+    if finds_others or any(each.get("command") for each in containers):
+        return
+    # The entrypoint of some images starts its arguments, so that these may be a command.
+    if draft.ours(Deviation.ARGS) and not read_command_line(trainer.args).launchers():
+        yield Problem(
+            "spec.trainer.args",
+            "are arguments of no command: neither the TrainJob nor its runtime has one, and the entrypoint "
+            "of an image is not torchrun",
+            got=trainer.args[0],
+            fix="set spec.trainer.command, as in [torchrun]",
         )

@@ -36,7 +36,7 @@ _COUNTS: Final = (("replicas",), ("template", "spec", "parallelism"))
 """Fields of a replicated job that `spec.trainer.numNodes` fills."""
 _FILLED: Final = {(), ("envFrom",), *((each,) for each in _TRAINER)}
 """Beginnings of paths in containers that anything of `spec.trainer` or an initializer may fill."""
-_SHARED: Final = (("env",), ("resources",))
+_SHARED: Final = (("image",), ("env",), ("resources",))
 """Of these, what `spec.trainer` also fills in MPI's nodes, whose launcher has the trainer's label."""
 _INITIALIZER: Final[Mapping[str, Path]] = {
     names.DATASET_INITIALIZER: ("spec", "initializer", "dataset"),

@@ -33,7 +33,9 @@ _FILLS: Final[Mapping[str, str]] = {
     "image": "image",
 }
 """Fields of `spec.trainer`, and those of the container `node` that they fill."""
-_FILLS_NODE: Final[Mapping[str, str]] = {"resourcesPerNode": "resources", "env": "env"}
+_FILLS_NODE: Final[Mapping[str, str]] = {
+    key: _FILLS[key] for key in ("resourcesPerNode", "env", "image")
+}
 """The same of the nodes of MPI, whose launcher has the label of the trainer."""
 
 

@@ -78,7 +78,7 @@ def restart_count(pod: JSONObject) -> int:
 def gpu_count(pod: JSONObject) -> int:
     """Accelerators that its containers asked for."""
     listed = (pod.get("spec") or {}).get("containers") or ()
-    return sum(resources.gpus(each.get("resources") or {}) for each in listed)
+    return sum(resources.devices(each.get("resources") or {}) for each in listed)
 
 
 def started_at(pod: JSONObject) -> str:

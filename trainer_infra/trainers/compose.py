@@ -85,7 +85,7 @@ def _missing_workers(code: Code, draft: Draft) -> Problem | None:
 
     A runtime counts one for each GPU (reference behaviour 3.5), of which a worker uses one.
     """
-    count = resources.gpus(resources.of_node(draft))
+    count = resources.accelerators(draft)
     if "xgboost" not in code.policies or count <= 1:
         return None
     return Problem(

@@ -51,7 +51,6 @@ def found(policy: dict[str, Any], trainer: dict[str, Any]) -> list[Any]:
         pytest.param(
             {"mpi": {"numProcPerNode": 2}}, {**ASKS, "numProcPerNode": 4}, [], id="the job's number"
         ),
-        pytest.param({"jax": {}}, {**ASKS, "numProcPerNode": 2}, [], id="JAX does not read it"),
         pytest.param({"flux": {"numProcPerNode": 8}}, ASKS, [OWN], id="Flux"),
     ],
 )

@@ -13,6 +13,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Flux
+from trainer_infra.catalog.device_resources import DeviceUse
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import (
@@ -105,7 +106,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     )
     tasks = flux_scripts.Tasks(
         per_node=_per_node(draft),
-        gpus_per_node=resources.gpus(resources.of_node(draft)),
+        gpus_per_node=resources.accelerators(draft, [DeviceUse.GPU]),
         quoted=draft.ours(Deviation.Q18),
         shares_gpus=draft.ours(Deviation.Q18),
     )

@@ -9,6 +9,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api import quantity
+from trainer_infra.api.runtime import MPI
 from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer, TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
@@ -39,6 +40,8 @@ def validate(draft: Draft) -> Iterable[Problem]:
     yield from runtime_patches.patch_problems(draft)
     yield from metadata_name.name_problems(draft)
     yield from trainer_env.num_nodes_problems(draft)
+    yield from trainer_env.num_proc_problems(draft)
+    yield from trainer_env.args_problems(draft)
     yield from resource_problems(draft)
 
 
@@ -134,8 +137,9 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObj
         if trainer.image is not None:
             result["image"] = trainer.image
         return _with_user_env(result, draft)
-    if pod_set.name == container["name"] == names.NODE and _launcher_is_node(draft):
-        return _with_user_env(container, draft)
+    mpi = _mpi(draft)
+    if pod_set.name == container["name"] == names.NODE and mpi is not None:
+        return _mpi_node(draft, mpi, container)
     if spec.initializer and container["name"] == pod_set.ancestor:
         source = {
             names.DATASET_INITIALIZER: spec.initializer.dataset,
@@ -143,6 +147,15 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObj
         }.get(container["name"])
         return container if source is None else _initializer(container, source)
     return container
+
+
+def _mpi_node(draft: Draft, mpi: MPI, container: JSONObject) -> JSONObject:
+    """What the launcher starts the program in."""
+    trainer = draft.job.spec.trainer
+    if trainer is not None and trainer.image is not None and draft.ours(Deviation.MPI_IMAGE):
+        container = {**container, "image": trainer.image}
+    # Where the launcher is a node, the nodes run what it runs, and so have the same variables.
+    return _with_user_env(container, draft) if mpi.run_launcher_as_node else container
 
 
 def _with_user_env(container: JSONObject, draft: Draft) -> JSONObject:
@@ -153,10 +166,10 @@ def _with_user_env(container: JSONObject, draft: Draft) -> JSONObject:
     return {**container, "env": list(upsert_env(container.get("env") or (), trainer.env))}
 
 
-def _launcher_is_node(draft: Draft) -> bool:
-    """Whether MPI's nodes run what the launcher runs, and so have the same variables."""
+def _mpi(draft: Draft) -> MPI | None:
+    """What says that a launcher starts the program on nodes of another job."""
     policy = draft.runtime.spec.ml_policy
-    return bool(policy and policy.mpi and policy.mpi.run_launcher_as_node)
+    return policy.mpi if policy else None
 
 
 def _initializer(
@@ -218,14 +231,31 @@ def resource_problems(draft: Draft) -> Iterable[Problem]:
 
 
 def _of_container(resources: JSONObject) -> Iterable[Problem]:
-    requests = resources.get("requests") or {}
-    for name, limit in (resources.get("limits") or {}).items():
-        request = requests.get(name, limit)
-        wanted, most = quantity.parse_quantity(request), quantity.parse_quantity(limit)
+    requests, limits = (resources.get(part) or {} for part in ("requests", "limits"))
+    where = "spec.trainer.resourcesPerNode"
+    for name in dict.fromkeys((*limits, *requests)):
         # Kubernetes' own resources have no domain; a device cannot be shared out.
-        if wanted > most or ("/" in name and wanted != most):
+        is_device = "/" in name
+        limit = limits.get(name)
+        request = requests.get(name, limit)
+        wanted = quantity.parse_quantity(request)
+        if is_device and wanted != wanted.to_integral_value():
             yield Problem(
-                f"spec.trainer.resourcesPerNode.requests[{name}]",
+                f"{where}.{'requests' if name in requests else 'limits'}[{name}]",
+                "must be a whole number: a device is given to one container as a whole",
+                got=request,
+                fix="write 1 or more; a part of a GPU is a resource of its own, such as a MIG slice",
+            )
+        elif limit is None:
+            if is_device or name.startswith("hugepages-"):
+                yield Problem(
+                    f"{where}.limits[{name}]",
+                    "is missing, and Kubernetes takes no request for a device without its limit",
+                    fix=f"write the limit {request}, too",
+                )
+        elif wanted > (most := quantity.parse_quantity(limit)) or (is_device and wanted != most):
+            yield Problem(
+                f"{where}.requests[{name}]",
                 "must not be above its limit, and for a device equal to it, once both are merged "
                 "with the runtime's",
                 got=f"request {request}, limit {limit}",

@@ -8,6 +8,7 @@ reference behaviour 3.6. The keys are made at create: lifecycle/generated_secret
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from trainer_infra import names
@@ -15,7 +16,8 @@ from trainer_infra.api.runtime import MPI, Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import child_metadata, endpoints, resources, trainer_env
+from trainer_infra.render import child_metadata, endpoints, resolve, resources, trainer_env
+from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import (
     Container,
@@ -36,18 +38,28 @@ HOSTFILE_DIR: Final = "/etc/mpi"
 KEYS_VOLUME: Final = "mpi-ssh-auth"
 HOSTFILE_VOLUME: Final = "mpi-hostfile"
 RSH_ARGS: Final = "-o ConnectionAttempts=10"
-KEY_FILES: Final = (
-    (names.SSH_PRIVATE_KEY, "id_rsa", 0o640),
+PUBLIC_KEY_FILES: Final = (
     (names.SSH_PUBLIC_KEY, "id_rsa.pub", 0o644),
     (names.SSH_PUBLIC_KEY, "authorized_keys", 0o644),
 )
 """Key of the Secret, file and its mode, in the folder of the keys."""
+MOST_HOSTS: Final = 2**14
+"""Lines of a hostfile: of 64 characters each, as of long names, they are the 1 MiB of a ConfigMap."""
+_OF_GROUP, OF_OWNER, _OF_ALL = 0o640, 0o600, 0o644
+"""Modes of the private key. Root owns it, and ssh ignores one of its own user that others may read."""
 RESERVED: Final = (
     names.OMPI_DEFAULT_HOSTFILE,
     names.OMPI_KEEP_FQDN_HOSTNAMES,
     names.OMPI_DEFAULT_SLOTS,
     names.OMPI_RSH_ARGS,
 )
+OF_OPEN_MPI_5: Final = (
+    names.PRTE_DEFAULT_HOSTFILE,
+    names.PRTE_KEEP_FQDN_HOSTNAMES,
+    names.PRTE_DEFAULT_SLOTS,
+    names.PRTE_SSH_ARGS,
+)
+"""The same settings, in the same order, as the launcher of Open MPI 5 reads them."""
 
 
 def applies(draft: Draft) -> bool:
@@ -78,7 +90,10 @@ def validate(draft: Draft) -> Iterable[Problem]:
             got=trainer.num_nodes,
         )
     fix = "remove them: the runtime sets them for the launcher"
-    yield from trainer_env.reserved_variables(draft, RESERVED, fix)
+    newer = OF_OPEN_MPI_5 if draft.ours(Deviation.OPEN_MPI_5) else ()
+    yield from trainer_env.reserved_variables(draft, (*RESERVED, *newer), fix)
+    if draft.ours(Deviation.NUM_NODES):
+        yield from _hosts_problems(draft)
     if draft.ours(Deviation.Q5) and not _is_open_mpi(draft):
         yield Problem(
             "spec.mlPolicy.mpi.mpiImplementation",
@@ -113,7 +128,7 @@ def slots(draft: Draft) -> int:
     number = _policy(draft).num_proc_per_node
     if number is not None and number != 1:
         return number
-    return max(1, resources.gpus(resources.of_node(draft)))
+    return max(1, resources.accelerators(draft))
 
 
 def build(draft: Draft) -> Iterable[JSONObject]:
@@ -169,7 +184,8 @@ def _with_num_nodes(draft: Draft) -> Draft:
 
 def _node(draft: Draft, pod_set: PodSet) -> PodSet:
     """The keys; JobSet adds the user's variables where the launcher is a node like this one."""
-    changed = replace(pod_set, volumes=upsert_volumes(pod_set.volumes, (_keys(draft),)))
+    keys = _keys(draft, pod_set)
+    changed = replace(pod_set, volumes=upsert_volumes(pod_set.volumes, (keys,)))
     return changed.with_container(
         names.NODE, partial(_mounted, mounts=(_keys_mount(draft),), env=())
     )
@@ -182,17 +198,35 @@ def _launcher(draft: Draft, pod_set: PodSet) -> PodSet:
         "items": [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}],
     }
     volumes = upsert_volumes(
-        pod_set.volumes, (_keys(draft), {"name": HOSTFILE_VOLUME, "configMap": config_map})
+        pod_set.volumes, (_keys(draft, pod_set), {"name": HOSTFILE_VOLUME, "configMap": config_map})
     )
     mounts = (_keys_mount(draft), {"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIR})
-    own = (
-        trainer_env.variable(names.OMPI_DEFAULT_HOSTFILE, f"{HOSTFILE_DIR}/{HOSTFILE}"),
-        trainer_env.variable(names.OMPI_KEEP_FQDN_HOSTNAMES, "true"),
-        trainer_env.variable(names.OMPI_DEFAULT_SLOTS, slots(draft)),
-        trainer_env.variable(names.OMPI_RSH_ARGS, RSH_ARGS),
+    settings = (f"{HOSTFILE_DIR}/{HOSTFILE}", "true", slots(draft), RSH_ARGS)
+    lists = (RESERVED, OF_OPEN_MPI_5) if draft.ours(Deviation.OPEN_MPI_5) else (RESERVED,)
+    own = tuple(
+        trainer_env.variable(name, value)
+        for each in lists
+        for name, value in zip(each, settings, strict=True)
     )
     changed = replace(pod_set, volumes=volumes)
-    return changed.with_container(names.NODE, partial(_mounted, mounts=mounts, env=own))
+    env = (*own, *_exported(draft, pod_set))
+    return changed.with_container(names.NODE, partial(_mounted, mounts=mounts, env=env))
+
+
+def _exported(draft: Draft, pod_set: PodSet) -> Iterable[JSONObject]:
+    """The user's variables for the ranks, which SSH starts with none of the launcher's.
+
+    Nothing where the command has an -x of its own, with which Open MPI 4 takes no such list, or is not read.
+    """
+    trainer = draft.job.spec.trainer
+    given = [each["name"] for each in (trainer.env if trainer else None) or ()]
+    if not given or names.OMPI_EXPORTED in given or not draft.ours(Deviation.MPI_ENV):
+        return
+    container = _written_container(draft, pod_set)
+    command = container.get("command") if draft.command is None else draft.command
+    args = container.get("args") if draft.args is None else draft.args
+    if read_command_line([*(command or ()), *(args or ())]).exports() == frozenset():
+        yield trainer_env.variable(names.OMPI_EXPORTED, ";".join(dict.fromkeys(given)))
 
 
 def _mounted(
@@ -206,31 +240,85 @@ def _mounted(
 
 
 def _keys_mount(draft: Draft) -> JSONObject:
+    return {"name": KEYS_VOLUME, "mountPath": _mount_path(draft)}
+
+
+def _mount_path(draft: Draft) -> str:
     path = _policy(draft).ssh_auth_mount_path
-    return {"name": KEYS_VOLUME, "mountPath": MOUNT_PATH if path is None else path}
+    return MOUNT_PATH if path is None else path
 
 
-def _keys(draft: Draft) -> JSONObject:
+def _keys(draft: Draft, pod_set: PodSet) -> JSONObject:
+    files = ((names.SSH_PRIVATE_KEY, "id_rsa", _private_mode(draft, pod_set)), *PUBLIC_KEY_FILES)
     secret = {
         "secretName": child_metadata.child_name(draft.job, names.SSH_AUTH_SUFFIX),
         "defaultMode": 0o400,
-        "items": [{"key": key, "path": path, "mode": mode} for key, path, mode in KEY_FILES],
+        "items": [{"key": key, "path": path, "mode": mode} for key, path, mode in files],
     }
     return {"name": KEYS_VOLUME, "secret": secret}
 
 
+def _private_mode(draft: Draft, pod_set: PodSet) -> int:
+    """The mode with which the user of the container can read the key, and ssh takes it.
+
+    A user who is not named is root where the key lies in root's folder, as in v1's operator.
+    """
+    if not draft.ours(Deviation.SSH_KEY):
+        return _OF_GROUP
+    contexts = (_pod_spec(draft, pod_set), _written_container(draft, pod_set))
+    pod, own = (each.get("securityContext") or {} for each in contexts)
+    user = own.get("runAsUser", pod.get("runAsUser"))
+    is_roots = _mount_path(draft).startswith("/root/") if user is None else user == 0
+    if is_roots:
+        return OF_OWNER
+    return _OF_ALL if pod.get("fsGroup") is None else _OF_GROUP
+
+
+def _pod_spec(draft: Draft, pod_set: PodSet) -> JSONObject:
+    jobs = draft.spec["replicatedJobs"]
+    return resolve.pod_spec(next(each for each in jobs if each["name"] == pod_set.name))
+
+
+def _written_container(draft: Draft, pod_set: PodSet) -> JSONObject:
+    """The container `node` as the runtime and its patches have it; empty where there is none."""
+    containers = _pod_spec(draft, pod_set).get("containers") or ()
+    return next((each for each in containers if each["name"] == names.NODE), {})
+
+
 def _hostfile(draft: Draft) -> str:
-    """A line for each node, in template order."""
+    """A line for each node, in template order; no more than a ConfigMap can hold, where that is refused."""
     name, per_node = draft.job.metadata.name or "", slots(draft)
-    listed = (names.NODE, names.LAUNCHER) if _launcher_is_node(draft) else (names.NODE,)
     tail = f".{endpoints.subdomain(name, draft.spec)} slots={per_node}\n"
-    return "".join(
+    lines = (
         endpoints.pod_name(name, pod_set.name, replica, index) + tail
         for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True)
-        if pod_set.name in listed
+        if pod_set.name in _hosts(draft)
         for replica in range(template.get("replicas", 1))
         for index in range(pod_set.count)
     )
+    return "".join(islice(lines, MOST_HOSTS))
+
+
+def _hosts(draft: Draft) -> tuple[str, ...]:
+    """Jobs whose pods stand in the hostfile."""
+    return (names.NODE, names.LAUNCHER) if _launcher_is_node(draft) else (names.NODE,)
+
+
+def _hosts_problems(draft: Draft) -> Iterable[Problem]:
+    """A hostfile that no ConfigMap holds, which the reference tries to write for ever."""
+    after = _with_num_nodes(draft)
+    count = sum(
+        template.get("replicas", 1) * max(pod_set.count, 0)
+        for template, pod_set in zip(after.spec["replicatedJobs"], after.pod_sets, strict=True)
+        if pod_set.name in _hosts(after)
+    )
+    if count > MOST_HOSTS:
+        yield Problem(
+            "spec.trainer.numNodes",
+            f"makes a hostfile of {count} lines, and a ConfigMap holds some {MOST_HOSTS}",
+            got=count,
+            fix="write the number of nodes that there are",
+        )
 
 
 PLUGIN = Plugin(

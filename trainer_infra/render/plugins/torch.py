@@ -10,19 +10,16 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import EnvInjectionTarget, Runtime
+from trainer_infra.catalog import device_resources
+from trainer_infra.catalog.device_resources import DeviceUse
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import endpoints, resources, torchtune, trainer_env
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env
 from trainer_infra.render.phases import Launcher, Plugin
 
-RESERVED: Final = (
-    names.PET_MASTER_ADDR,
-    names.PET_MASTER_PORT,
-    names.PET_NNODES,
-    names.PET_NODE_RANK,
-    names.PET_NPROC_PER_NODE,
-)
+RESERVED: Final = names.TORCH_VARIABLES
 ADDRESS: Final = (names.PET_MASTER_ADDR, names.PET_MASTER_PORT)
 AUTO: Final = "auto"
 TORCHRUN: Final = Launcher(lambda _variables: ("torchrun",))
@@ -85,8 +82,12 @@ def processes_per_node(draft: Draft) -> int | str:
     trainer = draft.job.spec.trainer
     if trainer and trainer.num_proc_per_node is not None:
         return trainer.num_proc_per_node
-    node = resources.of_node(draft)
-    return AUTO if resources.gpus(node) else max(1, resources.cpus(node))
+    count, node = resources.accelerators(draft), resources.of_node(draft)
+    if not count:
+        return max(1, resources.cpus(node))
+    # torchrun counts what CUDA and ROCm show, and no slices and no other devices.
+    others = device_resources.device_amounts(node, DeviceUse.DEVICE)
+    return count if others and draft.ours(Deviation.Q6) else AUTO
 
 
 def _targets(draft: Draft) -> Iterable[tuple[EnvInjectionTarget, str]]:

@@ -45,7 +45,7 @@ def enforce_ml_policy(draft: Draft) -> Draft:
     draft = trainer_env.with_num_nodes(draft)
     if draft.trainer is None or not trainer_env.injects(draft):
         return draft
-    workers = draft.trainer.count * max(1, resources.gpus(resources.of_node(draft)))
+    workers = draft.trainer.count * max(1, resources.accelerators(draft))
     own = (
         trainer_env.variable(names.DMLC_TRACKER_URI, endpoints.head(draft)),
         trainer_env.variable(names.DMLC_TRACKER_PORT, names.RENDEZVOUS_PORT),

@@ -1,19 +1,18 @@
-"""Which resources are GPUs or other accelerators, and how many a container asks for."""
+"""Which resources are accelerators that count, and how many a container asks for."""
 
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
+from trainer_infra.catalog.device_resources import DeviceUse, device_use
 from trainer_infra.rules.placement import amounts
 from trainer_infra.rules.value import Value
 
-_SHARES: Final = ("mem", "memory", "mem-percentage", "cores")
-"""How the names of parts of a GPU end, which are no GPUs."""
-_OTHERS: Final = ("google.com/tpu", "habana.ai/gaudi")
 _WHOLE: Final = (
     *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
-    *_OTHERS,
+    *("google.com/tpu", "habana.ai/gaudi"),
 )
+_COUNTED: Final = frozenset({DeviceUse.GPU, DeviceUse.DEVICE})
 _PARTS: Final = ("limits", "requests")
 
 
@@ -27,20 +26,14 @@ class Gpus:
     """How many."""
 
 
-def is_gpu(resource: str) -> bool:
-    """Whether a resource is GPUs: has `gpu` in its name, and is no part of one."""
-    name = resource.lower()
-    return "gpu" in name and not name.endswith(_SHARES)
-
-
 def is_of_device_plugin(resource: str) -> bool:
     """Whether a resource is whole accelerators as the vendors' device plugins name them."""
     return resource in _WHOLE
 
 
 def is_accelerator(resource: str) -> bool:
-    """Whether a resource is accelerators of any kind."""
-    return is_gpu(resource) or resource in _OTHERS
+    """Whether a resource is accelerators of any kind, or slices that count as one."""
+    return device_use(resource) in _COUNTED
 
 
 def gpus_of(container: Value) -> Gpus | None:
@@ -50,7 +43,9 @@ def gpus_of(container: Value) -> Gpus | None:
         Unseen: It is not known.
     """
     parts = (container.at("resources", part) for part in _PARTS)
-    resources = dict.fromkeys(name for part in parts for name, _ in part.fields() if is_gpu(name))
+    resources = dict.fromkeys(
+        name for part in parts for name, _ in part.fields() if is_accelerator(name)
+    )
     found = []
     for each in resources:
         place = amounts.amount_asked(container, each)

@@ -22,6 +22,7 @@ from trainer_infra.rules.shape import (
     runtime_deprecated,
     runtime_exists,
     schema,
+    training_command,
     unique_name,
     volume_claims,
 )
@@ -42,6 +43,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     coordinator.RULE,
     volume_claims.RULE,
     reserved_env.RULE,
+    training_command.RULE,
     gang_policy.RULE,
     quoted_strings.RULE,
     image_present.RULE,

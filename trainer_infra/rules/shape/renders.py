@@ -1,5 +1,6 @@
 """renders: a TrainJob and its runtime make objects that a cluster takes."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,12 +17,14 @@ _OTHERS: Final = (
     runtime_exists.tells_refusal,
 )
 """Rules that say some of the reasons better."""
+_DEVICE: Final = re.compile(r"spec\.trainer\.resourcesPerNode\.\w+\[[^\]]*/[^\]]*\]")
+"""Amounts of devices, of which gpu-limits says it."""
 
 
 def _check(refusal: Refusal, _context: Context[Parameters]) -> Iterator[Finding]:
-    if any(tells(refusal) for tells in _OTHERS):
-        return
     problem, value = refusal.problem, refusal.value
+    if _DEVICE.fullmatch(problem.path) or any(tells(refusal) for tells in _OTHERS):
+        return
     is_elsewhere = value.path == REFERENCE and not problem.path.startswith("spec.runtimeRef")
     what = f"names a runtime whose {problem.path} {problem.what}" if is_elsewhere else problem.what
     got = problem.got if isinstance(problem.got, str | int | float) else None

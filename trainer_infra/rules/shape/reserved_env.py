@@ -103,6 +103,12 @@ def _is_filled(place: _Variable, framework: str, policy: Value) -> bool:
     return job == names.LAUNCHER if framework == _MPI else is_trainer
 
 
+def filled(framework: str, container: pods.PodContainer, policy: Value) -> tuple[str, ...]:
+    """The variables that a framework's policy writes into a container."""
+    place = _Variable(container.value, container.value, container.pod.job, container.is_init)
+    return _FILLED.get(framework, ()) if _is_filled(place, framework, policy) else ()
+
+
 def _is_target(policy: Value, job: str, container: str) -> bool:
     """Whether torch's envInjection names the container."""
     return any(

@@ -1,0 +1,217 @@
+"""Programs that start a training on all nodes or stand before one, and which of their options have a value.
+
+Facts: the options of torch.distributed.run (PyTorch 2.9), of `accelerate launch` (1.15), of deepspeed
+(0.19), of Open MPI's mpirun (4.1 and 5.0) with those of MPICH's mpiexec, and of Python (3.13).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+
+class LauncherKind(StrEnum):
+    """What starts the processes."""
+
+    TORCHRUN = "torchrun"
+    ACCELERATE = "accelerate launch"
+    DEEPSPEED = "deepspeed"
+    MPIRUN = "mpirun"
+    TUNE = "tune run"
+    PYTHON = "python"
+    OTHER = ""
+    """A program of which nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the words before the program are read."""
+
+    flags: frozenset[str] = frozenset()
+    """Options without a value; of one that is not listed the next word is its value."""
+    values: Mapping[str, int] | None = None
+    """How many words follow these options; where it is given, one that is not listed has none."""
+    repeated: frozenset[str] = frozenset()
+    """Options that may stand there several times, and count each time."""
+    modes: frozenset[str] = frozenset()
+    """Options after which what is started is no file: a module, a program."""
+
+    def following(self, name: str) -> int:
+        """How many of the words after an option are its value."""
+        if self.values is not None:
+            return self.values.get(name, 0)
+        return 0 if name in self.flags or name in self.modes else 1
+
+
+def canonical(option: str) -> str:
+    """An option's name as it is compared: without leading dashes, with underscores."""
+    return option.lstrip("-").replace("-", "_")
+
+
+_MODULE: Final = frozenset({"m", "module", "no_python"})
+TORCHRUN: Final = Options(
+    frozenset({"standalone", "run_path", "virtual_local_rank", "use_env", "h", "help"}),
+    modes=_MODULE,
+)
+ONLY_OF_TORCHRUN: Final = frozenset(
+    {
+        *("nnodes", "nproc_per_node", "node_rank", "standalone", "max_restarts", "master_addr"),
+        *("master_port", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf"),
+    }
+)
+"""Options that scripts seldom have themselves."""
+ACCELERATE: Final = Options(
+    frozenset(
+        {
+            *("h", "help", "q", "quiet", "cpu", "multi_gpu", "tpu", "enable_cpu_affinity", "debug"),
+            *("dynamo_use_fullgraph", "dynamo_use_dynamic", "dynamo_use_regional_compilation"),
+            *("use_deepspeed", "use_fsdp", "use_parallelism_config", "use_megatron_lm"),
+            *("same_network", "tpu_cluster", "no_tpu_cluster", "tpu_use_sudo", "downcast_bf16"),
+            *("fp8_use_autocast_during_eval", "use_xpu", "ipex", "num_cpu_threads_per_process="),
+        }
+    ),
+    modes=_MODULE,
+)
+DEEPSPEED: Final = Options(
+    frozenset(
+        {
+            *("h", "help", "no_local_rank", "no_ssh", "no_ssh_check", "force_multi", "save_pid"),
+            *("bind_cores_to_rank", "q", "quiet", "elastic_training"),
+        }
+    ),
+    modes=_MODULE,
+)
+MPIRUN: Final = Options(
+    values={
+        **dict.fromkeys(
+            (
+                *("np", "n", "c", "N", "npernode", "npersocket", "ppn", "x", "H", "host", "hosts"),
+                *(
+                    "hostfile",
+                    "machinefile",
+                    "default_hostfile",
+                    "f",
+                    "map_by",
+                    "bind_to",
+                    "rank_by",
+                ),
+                *("rf", "rankfile", "wdir", "wd", "path", "prefix", "app", "timeout", "output"),
+                *(
+                    "output_filename",
+                    "cpu_set",
+                    "cpu_list",
+                    "ppr",
+                    "iface",
+                    "launcher",
+                    "am",
+                    "tune",
+                ),
+                *("prtemca_", "report_events", "stdin", "xml_file", "max_restarts", "personality"),
+                *("genvlist", "envlist", "bootstrap", "rmk", "runtime_options", "display"),
+            ),
+            1,
+        ),
+        **dict.fromkeys(("mca", "gmca", "omca", "gomca", "prtemca", "pmixmca", "env", "genv"), 2),
+    },
+    repeated=frozenset({"x", "mca"}),
+)
+PYTHON: Final = Options(values={"X": 1, "W": 1, "check_hash_based_pycs": 1})
+
+MODULES: Final[Mapping[str, LauncherKind]] = {
+    "torch.distributed.run": LauncherKind.TORCHRUN,
+    "torch.distributed.launch": LauncherKind.TORCHRUN,
+    "torch.distributed.launcher": LauncherKind.TORCHRUN,
+    "accelerate.commands.launch": LauncherKind.ACCELERATE,
+    "deepspeed.launcher.runner": LauncherKind.DEEPSPEED,
+    "deepspeed": LauncherKind.DEEPSPEED,
+}
+"""Launchers that `python -m` starts."""
+PROGRAMS: Final[Mapping[str, LauncherKind]] = {
+    "torchrun": LauncherKind.TORCHRUN,
+    "accelerate": LauncherKind.ACCELERATE,
+    "accelerate-launch": LauncherKind.ACCELERATE,
+    "deepspeed": LauncherKind.DEEPSPEED,
+    "ds": LauncherKind.DEEPSPEED,
+    "mpirun": LauncherKind.MPIRUN,
+    "mpiexec": LauncherKind.MPIRUN,
+    "orterun": LauncherKind.MPIRUN,
+    "prterun": LauncherKind.MPIRUN,
+    "mpirun.openmpi": LauncherKind.MPIRUN,
+    "mpiexec.openmpi": LauncherKind.MPIRUN,
+    "mpiexec.hydra": LauncherKind.MPIRUN,
+    "tune": LauncherKind.TUNE,
+}
+"""Launchers by the names of their files."""
+OPTIONS: Final[Mapping[LauncherKind, Options]] = {
+    LauncherKind.TORCHRUN: TORCHRUN,
+    LauncherKind.TUNE: TORCHRUN,
+    LauncherKind.ACCELERATE: ACCELERATE,
+    LauncherKind.DEEPSPEED: DEEPSPEED,
+    LauncherKind.MPIRUN: MPIRUN,
+    LauncherKind.PYTHON: PYTHON,
+}
+SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A program that starts the command that stands after its own words."""
+
+    subcommand: str = ""
+    """The word after its name that makes it one, as `run` of uv; empty: none is needed."""
+    valued: frozenset[str] = field(default_factory=frozenset)
+    """Its options that have a value in the next word."""
+    positional: int = 0
+    """How many words of its own stand after the options."""
+
+
+_NONE: Final = Wrapper()
+WRAPPERS: Final[Mapping[str, Wrapper]] = {
+    **dict.fromkeys(
+        ("exec", "nohup", "time", "setsid", "catchsegv", "dumb-init", "ddtrace-run"), _NONE
+    ),
+    **dict.fromkeys(
+        ("tini", "opentelemetry-instrument", "env"),
+        Wrapper(valued=frozenset({"-u", "-C", "-p", "-e"})),
+    ),
+    "nice": Wrapper(valued=frozenset({"-n", "--adjustment"})),
+    "ionice": Wrapper(valued=frozenset({"-c", "-n", "-p"})),
+    "stdbuf": Wrapper(valued=frozenset({"-i", "-o", "-e"})),
+    "timeout": Wrapper(valued=frozenset({"-k", "-s", "--kill-after", "--signal"}), positional=1),
+    "taskset": Wrapper(valued=frozenset(), positional=1),
+    "numactl": Wrapper(valued=frozenset({"-m", "-N", "-C", "-i", "-p"})),
+    "sudo": Wrapper(valued=frozenset({"-u", "-g", "-h", "-p", "-C"})),
+    "gosu": Wrapper(positional=1),
+    "su-exec": Wrapper(positional=1),
+    "uv": Wrapper(
+        "run",
+        frozenset(
+            {
+                "--with",
+                "--python",
+                "-p",
+                "--project",
+                "--directory",
+                "--extra",
+                "--group",
+                "--env-file",
+                "--index",
+                "--with-requirements",
+            }
+        ),
+    ),
+    **dict.fromkeys(
+        ("poetry", "pdm", "pipenv", "rye", "hatch", "pixi"),
+        Wrapper("run", frozenset({"-e", "--environment"})),
+    ),
+    **dict.fromkeys(
+        ("conda", "mamba", "micromamba"),
+        Wrapper("run", frozenset({"-n", "--name", "-p", "--prefix", "--cwd"})),
+    ),
+    "nsys": Wrapper(
+        "profile", frozenset({"-o", "-t", "-c", "-s", "-d", "-y", "-b", "-e", "-w", "-x", "-f"})
+    ),
+    "ncu": Wrapper(valued=frozenset({"-o", "-k", "-c", "-s"})),
+    "py-spy": Wrapper("record", frozenset({"-o", "-r", "-d", "-f", "-p"})),
+}
+"""By the names of their files."""

@@ -1,0 +1,131 @@
+"""What a preview says of the commands that a TrainJob's pods start: see `command_lines`.
+
+Called by `pipeline.rendering_warnings`. A rule says the same of files: rules/shape/training_command.py.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
+from trainer_infra.render import resolve, resources
+from trainer_infra.render.command_lines import launch_faults
+from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
+from trainer_infra.render.command_lines.program import read_command_line
+from trainer_infra.render.command_lines.references import ContainerVariables
+from trainer_infra.render.plugins import mpi
+
+FRAMEWORKS = ("torch", MPI, "flux", "jax", "xgboost")
+"""Fields of mlPolicy that say what the nodes are given."""
+MOST_CHARACTERS = 2**17
+"""Of the commands of one run that are read: a webhook serves others, too."""
+
+
+def launch_sentences(job: TrainJob, runtime: Runtime, job_set: JSONObject) -> Iterator[str]:
+    """What would not train on all nodes, or be started at all, of what a TrainJob renders to."""
+    own = [each["name"] for each in (job.spec.trainer and job.spec.trainer.env) or ()]
+    policy = runtime.spec.ml_policy
+    wire = policy.to_wire() if policy else {}
+    framework = next((each for each in FRAMEWORKS if each in wire), "")
+    jobs = job_set["spec"]["replicatedJobs"]
+    nodes = _training_nodes(framework, wire, jobs)
+    if framework == MPI:
+        yield from _refused_keys(jobs)
+    left = MOST_CHARACTERS
+    for replicated, container, is_init in _containers(jobs):
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        left -= sum(map(len, words))
+        if left < 0:
+            return
+        is_start = not is_init and starts_training(
+            framework, replicated["name"], container["name"], trains=resolve.trains(replicated)
+        )
+        found = launch_faults.launch_faults_of(
+            words, nodes if is_start else None, _variables(container)
+        )
+        for each in found:
+            where = f"job {replicated['name']}, container {container['name']}"
+            yield f"{where}: {words[each.item]!r} {each.what}; {each.fix}"
+
+        if is_start and framework == MPI and not found:
+            yield from _not_exported(own, words, container)
+
+
+def _refused_keys(jobs: Iterable[JSONObject]) -> Iterator[str]:
+    """Keys of root that the kubelet makes readable for a group, which ssh does not accept of its own user."""
+    for job in jobs:
+        spec = resolve.pod_spec(job)
+        group = (spec.get("securityContext") or {}).get("fsGroup")
+        keys = (v for v in spec.get("volumes") or () if v["name"] == mpi.KEYS_VOLUME)
+        modes = {item["mode"] for each in keys for item in each["secret"]["items"]}
+        if group is not None and mpi.OF_OWNER in modes:
+            yield (
+                f"job {job['name']}: with fsGroup {group} the kubelet makes the SSH key readable for that group, and "
+                "ssh ignores such a key as root; leave fsGroup out, or run as another user"
+            )
+
+
+def _not_exported(own: Sequence[str], words: Sequence[str], container: JSONObject) -> Iterator[str]:
+    """Variables of the TrainJob that SSH does not bring to the ranks."""
+    line = read_command_line(words)
+    exported = line.exports()
+    if line.faults or names.OMPI_EXPORTED in _variables(container).values:
+        return
+    missing = [each for each in own if each not in (exported or ())]
+    if missing:
+        yield (
+            f"spec.trainer.env: processes that mpirun starts on other nodes have no {' and no '.join(missing)}; "
+            f"write {' '.join(f'-x {each}' for each in missing)} after mpirun"
+        )
+
+
+def _containers(jobs: Iterable[JSONObject]) -> Iterator[tuple[JSONObject, JSONObject, bool]]:
+    for job in jobs:
+        spec = resolve.pod_spec(job)
+        for kind in ("initContainers", "containers"):
+            yield from ((job, each, kind == "initContainers") for each in spec.get(kind) or ())
+
+
+def starts_training(framework: str, job: object, container: object, *, trains: bool) -> bool:
+    """Whether a container starts the training: with MPI the launcher's does."""
+    return container == names.NODE and (job == names.LAUNCHER if framework == MPI else trains)
+
+
+def _variables(container: JSONObject) -> ContainerVariables:
+    values = {each["name"]: each.get("value") for each in container.get("env") or ()}
+    return ContainerVariables(values, are_all=not container.get("envFrom"))
+
+
+def _training_nodes(
+    framework: str, policy: JSONObject, jobs: Sequence[JSONObject]
+) -> TrainingNodes:
+    is_mpi = framework == MPI
+    joins = is_mpi and bool((policy[MPI] or {}).get("runLauncherAsNode"))
+    training = [
+        each for each in jobs if (each["name"] == names.NODE if is_mpi else resolve.trains(each))
+    ]
+    devices = max(
+        (resources.devices(_node(each).get("resources") or {}) for each in training), default=0
+    )
+    launchers = (_node(each) for each in jobs if each["name"] == names.LAUNCHER)
+    slots = next(
+        (_variables(each).values.get(names.OMPI_DEFAULT_SLOTS) for each in launchers), None
+    )
+    return TrainingNodes(
+        framework,
+        sum(_count(each) for each in training) + joins,
+        devices,
+        int(slots) if slots and slots.isdecimal() else 1,
+    )
+
+
+def _node(job: JSONObject) -> Any:
+    containers = resolve.pod_spec(job).get("containers") or ()
+    return next((each for each in containers if each["name"] == names.NODE), {})
+
+
+def _count(job: JSONObject) -> int:
+    spec = job["template"].get("spec") or {}
+    return int(job.get("replicas") or 1) * int(spec.get("parallelism") or 1)
