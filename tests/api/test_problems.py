@@ -38,14 +38,61 @@ def test_a_name_in_pythons_spelling_is_a_typo(job: JSON) -> None:
 
 def test_an_unknown_field_like_no_other_lists_what_is_known(job: JSON) -> None:
     job["spec"]["runtimeRef"]["zzz"] = 1
-    job["spec"]["ttlSecondsAfterFinished"] = 5
+    job["spec"]["qqq"] = 5
     assert messages(job) == [
         "spec.runtimeRef.zzz: unknown field; known here: apiGroup, kind and name",
         (
-            "spec.ttlSecondsAfterFinished: unknown field; known here: activeDeadlineSeconds, "
+            "spec.qqq: unknown field; known here: activeDeadlineSeconds, "
             "initializer, managedBy, runtimePatches, runtimeRef, suspend and trainer"
         ),
     ]
+
+
+NODE = "trainingRuntimeSpec.template.spec.replicatedJobs[name: node].template.spec.template.spec"
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "said"),
+    [
+        ("spec", "ttlSecondsAfterFinished", "trainer-infra.dev/ttl-seconds-after-finished"),
+        ("spec", "serviceAccountName", f"spec.runtimePatches, below {NODE}"),
+        ("trainer", "serviceAccountName", f"spec.runtimePatches, below {NODE}"),
+        ("trainer", "volumes", f"spec.runtimePatches, below {NODE}"),
+        ("trainer", "nodeSelector", f"spec.runtimePatches, below {NODE}"),
+        ("spec", "tolerations", f"spec.runtimePatches, below {NODE}"),
+        ("trainer", "imagePullSecrets", f"spec.runtimePatches, below {NODE}"),
+        ("trainer", "volumeMounts", f"below {NODE}.containers[name: node]"),
+        ("trainer", "envFrom", "write it in the runtime, in spec.template.spec.replicatedJobs"),
+        ("trainer", "hostNetwork", "write it in the runtime"),
+        ("spec", "priorityClassName", "write it in the runtime"),
+        ("spec", "backoffLimit", "write it in the runtime"),
+        ("spec", "maxRestarts", "write it in the runtime, in spec.template.spec"),
+        ("spec", "numNodes", "write spec.trainer.numNodes"),
+        ("spec", "image", "write spec.trainer.image"),
+        ("trainer", "suspend", "write spec.suspend"),
+        ("trainer", "activeDeadlineSeconds", "write spec.activeDeadlineSeconds"),
+        ("trainer", "resources", "write spec.trainer.resourcesPerNode"),
+        ("spec", "queueName", "kueue.x-k8s.io/queue-name"),
+        ("dataset", "volumeMounts", "replicatedJobs[name: dataset-initializer]"),
+    ],
+)
+def test_a_field_that_stands_elsewhere_is_told_where(
+    job: JSON, part: str, field: str, said: str
+) -> None:
+    spec = job["spec"]
+    spec |= {"initializer": {"dataset": {}}, "trainer": {}}
+    places = {"spec": spec, "trainer": spec["trainer"], "dataset": spec["initializer"]["dataset"]}
+    places[part][field] = {}
+    (only,) = messages(job)
+    assert "unknown field; write " in only
+    assert said in only
+
+
+@pytest.mark.parametrize("word", ["auto", "gpu", "cpu"])
+def test_a_word_for_the_processes_is_to_be_left_out(job: JSON, word: str) -> None:
+    job["spec"]["trainer"] = {"numProcPerNode": word}
+    (only,) = messages(job)
+    assert "; leave it out: a node gets a process for each accelerator" in only
 
 
 def test_a_policy_without_fields_takes_none(runtime: JSON) -> None:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path as File
 from typing import Any, Final
 
-from trainer_infra.api import removed_fields
+from trainer_infra.api import fields_elsewhere, removed_fields
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
 from trainer_infra.api.schema_walk import UNKNOWN_FIELD, EnoughFindings, Schema, Walk
@@ -41,7 +41,9 @@ def schema_findings(
     kinds, shared = published_schema(version)
     found = in_order(Walk(shared), value, kinds[name])
     return tuple(
-        each if each.what != UNKNOWN_FIELD else replace(each, fix=_fix(each, name, version))
+        replace(each, fix=_fix(each, name, version))
+        if each.what == UNKNOWN_FIELD or each.path == fields_elsewhere.PROCESSES
+        else each
         for each in found
     )
 
@@ -49,10 +51,15 @@ def schema_findings(
 def _fix(unknown: FieldFinding, kind: str, version: str) -> str:
     """What to do about a field that a release does not have."""
     path = tuple(each for each in unknown.path if isinstance(each, str))
+    if unknown.what != UNKNOWN_FIELD:
+        return unknown.fix or fields_elsewhere.processes(unknown.got)
     newer = (each for each in VERSIONS if each > version and _has(each, kind, path))
     first = next(newer, "")
     words = f"Trainer {first} and newer have it, {version} does not" if first else ""
-    return removed_fields.successor(kind, path, version) or words or unknown.fix
+    known = removed_fields.successor(kind, path, version) or words
+    if not known and kind == TRAIN_JOB:
+        known = fields_elsewhere.place(path, lambda field: _has(version, kind, field))
+    return known or unknown.fix
 
 
 def _has(version: str, kind: str, path: tuple[str, ...]) -> bool:

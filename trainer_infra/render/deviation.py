@@ -66,7 +66,7 @@ class Deviation(StrEnum):
     ARGS = "args"
     """Arguments without a command are refused where torchrun must start the training."""
     LAUNCH = "launch"
-    """A warning says of a command that it would not train on all nodes."""
+    """Warnings say of a command that it would not train on all nodes, and of metadata that no pod gets it."""
     NUM_PROC = "num-proc"
     """A number of processes on a runtime that does not read it is refused."""
     RESOURCES = "resources"

@@ -17,6 +17,7 @@ from trainer_infra.render import (
     launch_warnings,
     owner,
     patch_conflicts,
+    pod_metadata,
     resolve,
     resources,
     runtime_ref,
@@ -111,6 +112,7 @@ def rendering_warnings(
         *((f"Referenced {runtime_ref.deprecation_sentence(runtime)}",) if deprecated else ()),
         *(patch_conflicts.conflict_sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
         *(resources.uncounted_sentences(draft) if behaviour.ours(Deviation.Q6) else ()),
+        *(pod_metadata.metadata_sentences(job) if behaviour.ours(Deviation.LAUNCH) else ()),
         *(_launch_sentences(job, runtime, behaviour) if behaviour.ours(Deviation.LAUNCH) else ()),
     )
 

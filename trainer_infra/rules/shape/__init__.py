@@ -15,6 +15,7 @@ from trainer_infra.rules.shape import (
     jobset_name,
     jobset_policies,
     own_exemption,
+    pod_metadata,
     quoted_strings,
     renders,
     required_jobs,
@@ -47,6 +48,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     gang_policy.RULE,
     quoted_strings.RULE,
     image_present.RULE,
+    pod_metadata.RULE,
     unique_name.RULE,
     own_exemption.RULE,
 )

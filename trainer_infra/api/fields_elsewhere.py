@@ -1,0 +1,131 @@
+"""Fields that people look for in a TrainJob and that stand elsewhere, and where.
+
+Called by `schema` for a field that it does not know. A runtime patch has those of pods and containers that
+Trainer lets a TrainJob set; the runtime has all others.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.api.removed_fields import Field
+
+PROCESSES: Final[Field] = ("spec", "trainer", "numProcPerNode")
+"""A number here, and a word in older releases."""
+_POD: Field = (
+    *("spec", "runtimePatches", "trainingRuntimeSpec", "template", "spec", "replicatedJobs"),
+    *("template", "spec", "template", "spec"),
+)
+_CONTAINER: Field = (*_POD, "containers")
+_PATCH: Final = "write it in spec.runtimePatches, below trainingRuntimeSpec.template.spec.replicatedJobs[name: {job}]"
+_TEMPLATE: Final = ".template.spec.template.spec"
+_OF_PODS: Final = frozenset(
+    {
+        *("activeDeadlineSeconds", "dnsConfig", "dnsPolicy", "enableServiceLinks", "hostAliases"),
+        *("hostIPC", "hostNetwork", "hostPID", "hostname", "nodeName", "overhead", "priority"),
+        *("priorityClassName", "readinessGates", "resourceClaims", "runtimeClassName"),
+        *("schedulerName", "serviceAccount", "shareProcessNamespace", "subdomain"),
+        *("topologySpreadConstraints", "automountServiceAccountToken", "restartPolicy"),
+    }
+)
+_OF_CONTAINERS: Final = frozenset(
+    {
+        *("envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "ports", "readinessProbe"),
+        *(
+            "startupProbe",
+            "stdin",
+            "tty",
+            "workingDir",
+            "terminationMessagePolicy",
+            "volumeDevices",
+        ),
+    }
+)
+_OF_JOBS: Final = frozenset(
+    {"backoffLimit", "backoffLimitPerIndex", "completions", "parallelism", "podFailurePolicy"}
+)
+_OF_JOBSETS: Final = frozenset(
+    {"coordinator", "failurePolicy", "maxRestarts", "network", "startupPolicy", "successPolicy"}
+)
+_QUEUE: Final = f"write the label {names.KUEUE_QUEUE_LABEL} in metadata.labels"
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    "ttlSecondsAfterFinished": f"write the annotation {names.TTL_SECONDS} in metadata.annotations",
+    "cleanPodPolicy": f"write the annotation {names.TTL_SECONDS} in metadata.annotations",
+    "queueName": _QUEUE,
+    "queue": _QUEUE,
+    "localQueue": _QUEUE,
+    "resources": "write spec.trainer.resourcesPerNode",
+    "nodes": "write spec.trainer.numNodes",
+    "numWorkers": "write spec.trainer.numNodes",
+    "replicas": "write spec.trainer.numNodes",
+    "workers": "write spec.trainer.numNodes",
+    "nprocPerNode": "write spec.trainer.numProcPerNode",
+    "slotsPerWorker": "write spec.trainer.numProcPerNode",
+    "mlPolicy": "write it in the runtime: a TrainJob has spec.trainer.numNodes and numProcPerNode",
+    "podGroupPolicy": "write it in the runtime",
+    "template": "write it in the runtime, or in spec.runtimePatches what Trainer lets a TrainJob change",
+    "runPolicy": "write suspend and activeDeadlineSeconds in spec, and the rest in the runtime",
+}
+"""By name, wherever below spec it stands."""
+_OF_SPEC: Final = ("suspend", "activeDeadlineSeconds", "managedBy", "runtimeRef", "runtimePatches")
+_OF_TRAINER: Final = (
+    "image",
+    "command",
+    "args",
+    "env",
+    "numNodes",
+    "numProcPerNode",
+    "resourcesPerNode",
+)
+_STEPS: Final[Mapping[Field, str]] = {
+    ("spec",): names.NODE,
+    ("spec", "trainer"): names.NODE,
+    ("spec", "initializer", "dataset"): names.DATASET_INITIALIZER,
+    ("spec", "initializer", "model"): names.MODEL_INITIALIZER,
+}
+"""Parts of a TrainJob in which these are looked for, and the job that they are about."""
+
+
+def place(path: Field, has: Callable[[Field], bool]) -> str:
+    """What to write instead of an unknown field of a TrainJob; empty where nothing is known of it.
+
+    Args:
+        path: Of the field, without positions in lists.
+        has: Whether a TrainJob has a field, of the release that is asked about.
+    """
+    name, job = path[-1], _STEPS.get(path[:-1])
+    if job is None:
+        return ""
+    if name in _OF_SPEC and path[:-1] != ("spec",):
+        return f"write spec.{name}"
+    if name in _OF_TRAINER and path[:-1] == ("spec",):
+        return f"write spec.trainer.{name}"
+    return _ELSEWHERE.get(name) or _of_pods(name, job, has)
+
+
+def processes(got: object) -> str:
+    """What to do about a word for a number of processes, as torchrun and Trainer 2.1 take it."""
+    is_word = isinstance(got, str) and got in ("auto", "gpu", "cpu")
+    return (
+        "leave it out: a node gets a process for each accelerator, without any for each CPU"
+        if is_word
+        else ""
+    )
+
+
+def _of_pods(name: str, job: str, has: Callable[[Field], bool]) -> str:
+    patch = _PATCH.format(job=job) + _TEMPLATE
+    if has((*_POD, name)):
+        return patch
+    if has((*_CONTAINER, name)):
+        return f"{patch}.containers[name: {job}]"
+    of: Iterable[tuple[frozenset[str], str]] = (
+        (_OF_PODS, f"replicatedJobs[name: {job}]{_TEMPLATE}"),
+        (_OF_CONTAINERS, f"replicatedJobs[name: {job}]{_TEMPLATE}.containers[name: {job}]"),
+        (_OF_JOBS, f"replicatedJobs[name: {job}].template.spec"),
+        (_OF_JOBSETS, ""),
+    )
+    where = next((each for fields, each in of if name in fields), None)
+    if where is None:
+        return ""
+    return f"write it in the runtime, in {'.'.join(filter(None, ('spec.template.spec', where)))}"
