@@ -5,6 +5,7 @@ from typing import Final
 from trainer_infra.rules.data import (
     cache_permissions,
     persistent_output,
+    shared_claim,
     storage_scheme,
     token_reference,
 )
@@ -14,6 +15,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     storage_scheme.RULE,
     token_reference.RULE,
     persistent_output.RULE,
+    shared_claim.RULE,
     cache_permissions.RULE,
 )
 """In the order in which they are applied and listed."""
