@@ -22,6 +22,7 @@ COMMAND = [
     "output_dir=/o",
     "tokenizer.path=/t",
 ]
+DATA = ["dataset=d", "dataset.source=parquet", "dataset.data_dir=/workspace/dataset/data"]
 
 
 def tune(name: str = SMALL, nodes: int = 1) -> Any:
@@ -30,10 +31,10 @@ def tune(name: str = SMALL, nodes: int = 1) -> Any:
     return runtime(job, name=name, mlPolicy={"numNodes": nodes, "torch": {}})
 
 
-def command(on: Any, **trainer: Any) -> list[str]:
+def command(on: Any, *, behaviour: Behaviour = OURS, **trainer: Any) -> list[str]:
     trainer = {"command": ["tune", "run"], **trainer}
     job = train_job(on.metadata.name, trainer=trainer)
-    (jobset,) = pipeline.render(job, on)
+    (jobset,) = pipeline.render(job, on, behaviour)
     pod = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     found: list[str] = pod["spec"]["containers"][0]["command"]
     return found
@@ -101,7 +102,7 @@ def test_recipe_and_config_follow_nodes_devices_and_arguments(
     trainer: dict[str, Any], flags: list[str], recipe: str, suffix: str
 ) -> None:
     config = f"llama3_3/70B{suffix}"
-    kept = ["output_dir=/o", "tokenizer.path=/t"]
+    kept = ["dataset=d", "output_dir=/o", "tokenizer.path=/t"]
     expected = ["tune", "run", *flags, recipe, "--config", config, *kept]
     assert command(tune(LARGE), **trainer) == expected
 
@@ -173,8 +174,48 @@ def test_qlora_is_not_for_qwen() -> None:
 def test_what_the_runtime_manages_is_not_set_in_arguments() -> None:
     what = 'must not set immutable config "{}" in trainer args; it is managed by the runtime'
     args = ["epochs=1", "output_dir=/x", "tokenizer.merges_file", "checkpointer.checkpoint_dir=/y"]
-    assert refusal(tune(), args=args) == [
+    refused = [
         ("trainer.args[1]", what.format("output_dir")),
         ("trainer.args[2]", what.format("tokenizer.merges_file")),
         ("trainer.args[3]", what.format("checkpointer.checkpoint_dir")),
     ]
+    assert refusal(tune(), behaviour=REFERENCE, args=args) == refused
+    assert refusal(tune(), args=args) == refused[1:]
+
+
+@pytest.mark.parametrize(
+    ("args", "kept"),
+    [
+        ([], [*DATA, "output_dir=/o", "epochs=7"]),
+        (["epochs=1"], [*DATA, "output_dir=/o"]),
+        (["output_dir=/kept"], [*DATA, "epochs=7"]),
+        (["dataset.packed=True"], [*DATA, "output_dir=/o", "epochs=7"]),
+        (["dataset=own"], [*DATA[1:], "output_dir=/o", "epochs=7"]),
+        (["dataset._component_=own"], [*DATA[1:], "output_dir=/o", "epochs=7"]),
+        (["dataset.source=json"], [*DATA[:1], "output_dir=/o", "epochs=7"]),
+        (["dataset.data_files=/a.json"], [*DATA[:1], "output_dir=/o", "epochs=7"]),
+    ],
+)
+def test_torchtune_keeps_what_the_runtime_says_and_the_train_job_does_not(
+    args: list[str], kept: list[str]
+) -> None:
+    own = [
+        "tune",
+        "run",
+        "--nproc_per_node=2",
+        "full",
+        "--config",
+        "c",
+        *DATA,
+        "output_dir=/o",
+        "epochs=7",
+    ]
+    containers = [{"name": "node", "image": "i", "command": own}]
+    on = runtime(
+        replicated("node", "trainer", containers=containers),
+        name=SMALL,
+        mlPolicy={"numNodes": 1, "torch": {}},
+    )
+    made = command(on, args=args)
+    assert made[made.index("--config") + 2 :] == kept
+    assert command(on, behaviour=REFERENCE)[-1] == "output_dir=/o"

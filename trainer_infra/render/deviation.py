@@ -48,7 +48,7 @@ class Deviation(StrEnum):
     ENV_VAR = "env-var"
     """The source of an environment variable is kept as it is written."""
     TORCHTUNE = "torchtune"
-    """TorchTune's validation counts the nodes of the runtime too."""
+    """TorchTune counts the nodes of the runtime too, keeps the items of its command, and writes where the TrainJob says."""
     SCHEDULER = "scheduler"
     """KAI, YuniKorn and Kueue by annotation."""
     OPEN_MPI_5 = "open-mpi-5"

@@ -9,6 +9,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import endpoints, resolve, resources
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
@@ -26,7 +27,12 @@ MANAGED: Final = (
     "tokenizer.merges_file",
     "checkpointer.checkpoint_dir",
 )
-"""Config items that the runtime's command sets and a TrainJob may not."""
+"""Config items that the runtime's command sets and a TrainJob may not, in the reference."""
+OUTPUT: Final = "output_dir"
+"""Where the model is written: ours lets a TrainJob say it, for what the runtime names goes with the run."""
+_SOURCES: Final = ("dataset.source", "dataset.data_dir", "dataset.data_files")
+"""Items that say together where a dataset is."""
+_COMPONENT: Final = "._component_"
 
 _FULL: Final = "_full"
 _LORA: Final = "_lora"
@@ -94,7 +100,7 @@ def torchtune_problems(draft: Draft) -> Iterable[Problem]:
         )
     for position, arg in enumerate(_args(draft)):
         key = arg.partition("=")[0]
-        if key in MANAGED:
+        if key in MANAGED and not (key == OUTPUT and draft.ours(Deviation.TORCHTUNE)):
             yield Problem(
                 f"spec.trainer.args[{position}]",
                 f'must not set immutable config "{key}" in trainer args; '
@@ -173,7 +179,34 @@ def _args(draft: Draft) -> tuple[str, ...]:
 
 
 def _overrides(draft: Draft) -> Iterable[str]:
-    """Those items of the runtime's own command that say where model and output are."""
-    for _, container in resolve.trainer_containers(draft.spec):
-        items = container.get("command") or ()
-        yield from (item for item in items if item.partition("=")[0] in MANAGED)
+    """Items of the runtime's own command that hold: in the reference, where model and output are.
+
+    Ours keeps all that the TrainJob's arguments do not set, such as the dataset that an initializer fetched.
+    """
+    if draft.ours(Deviation.TORCHTUNE):
+        return runtime_items(draft.spec, _args(draft))
+    return (each for each in _words(draft.spec) if each.partition("=")[0] in MANAGED)
+
+
+def runtime_items(spec: JSONObject, args: Iterable[str]) -> Iterable[str]:
+    """Items of the configuration in a runtime's command that a TrainJob's arguments do not set.
+
+    Args:
+        spec: of the JobSet.
+        args: of the TrainJob.
+    """
+    given = {_key(each) for each in args if "=" in each}
+    if given & {*_SOURCES}:
+        given |= {*_SOURCES}
+    items = (each for each in _words(spec) if "=" in each and not each.startswith("-"))
+    return (each for each in items if _key(each) not in given)
+
+
+def _words(spec: JSONObject) -> Iterable[str]:
+    for _, container in resolve.trainer_containers(spec):
+        yield from container.get("command") or ()
+
+
+def _key(item: str) -> str:
+    """What an item sets; a component has two names."""
+    return item.partition("=")[0].removesuffix(_COMPONENT)

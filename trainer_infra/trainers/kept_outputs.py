@@ -150,7 +150,13 @@ def attach_outputs(
         {"name": output_variable(name), "value": output_mount(name) if name in folders else address}
         for name, address in kept.items()
     ]
-    trainer = job["spec"].get("trainer") or {}
+    trainer = dict(job["spec"].get("trainer") or {})
+    if trainer.get("command"):
+        # No program of ours starts it, which would find the outputs in the arguments.
+        places = {each["name"]: each["value"] for each in env}
+        for part in ("command", "args"):
+            if trainer.get(part):
+                trainer[part] = [_with_places(each, places) for each in trainer[part]]
     spec = {**job["spec"], "trainer": {**trainer, "env": [*(trainer.get("env") or ()), *env]}}
     if folders:
         volumes, mounts = [], []
@@ -164,6 +170,10 @@ def attach_outputs(
     metadata = job["metadata"]
     annotations = {**(metadata.get("annotations") or {}), **said}
     return {**job, "metadata": {**metadata, "annotations": annotations}, "spec": spec}
+
+
+def _with_places(word: str, places: Mapping[str, str]) -> str:
+    return _WRITTEN_TO.sub(lambda found: places.get(output_variable(found[1]), found[0]), word)
 
 
 def output_variable(name: str) -> str:

@@ -100,6 +100,7 @@ def test_torchtune_on_its_runtimes_is_the_command_that_they_complete() -> None:
             "args": [
                 "dtype=bf16",
                 "epochs=2",
+                "output_dir=output://model",
                 "model.lora_rank=4",
                 "model.lora_attn_modules=[q_proj,v_proj,output_proj]",
                 "model.quantize_base=true",

@@ -167,7 +167,7 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     (TRAINERS.tune(epochs="2"), "epochs: must be a whole number, got '2'; write 2"),
     (
         TRAINERS.tune(options={"output_dir": "x"}),
-        "options.output_dir: is set by the trainer itself; leave it out: the runtime says it",
+        "options.output_dir: is set by the trainer itself; give output= of the trainer",
     ),
     (
         TRAINERS.tune(options={"config": "x"}),

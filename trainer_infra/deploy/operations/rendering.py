@@ -22,8 +22,15 @@ from trainer_infra.deploy.operations.stored_runtime import UNKNOWN, StoredRuntim
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import plugin_registry
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.runs.target import Target
-from trainer_infra.trainers import compose, initializer_claims, initializer_uris, kept_outputs
+from trainer_infra.trainers import (
+    compose,
+    initializer_claims,
+    initializer_uris,
+    kept_outputs,
+    torchtune_outputs,
+)
 from trainer_infra.trainers.compose import Composition
 
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
@@ -70,8 +77,14 @@ def preview_run(
     leaks = tuple(leaked_secrets(job, shown))
     wire = run.job.to_wire()
     missing = kept_outputs.missing_outputs(wire, job.code, job.outputs)
+    unwritten = torchtune_outputs.unwritten_outputs(wire, job.outputs)
     unreadable = initializer_uris.unreadable_uris(wire, runtime)
-    impossible = (*missing, *unreadable, *target.problems(wire, run.objects, job.controller))
+    impossible = (
+        *missing,
+        *unwritten,
+        *unreadable,
+        *target.problems(wire, run.objects, job.controller),
+    )
     if leaks or impossible:
         raise InvalidInput((*leaks, *impossible))
     if same and _is_shown_alike(job, born):
@@ -93,10 +106,13 @@ def compose_run(
     job = properties.with_values(name=name).wire_object(names.TRAIN_JOB)
     plugins = plugin_registry.plugins_with(properties.plugins)
     job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
+    job = torchtune_outputs.with_output_dir(job, properties.outputs)
     job = initializer_claims.attach_claims(job, partial(place_of, properties))
     behaviour = target.behaviour(plugins, properties.owner, properties.controller)
     secrets = sorted(properties.secret_data)
     behaviour = replace(behaviour, package_cache=properties.packages_at)
+    if not behaviour.ours(Deviation.TORCHTUNE):
+        job = torchtune_outputs.as_the_reference_takes_it(job, runtime)
     return compose.compose(job, runtime, properties.code, secrets, behaviour)
 
 

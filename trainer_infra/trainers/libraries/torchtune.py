@@ -14,7 +14,7 @@ import yaml
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem, independent
-from trainer_infra.render.torchtune import MANAGED
+from trainer_infra.render.torchtune import MANAGED, OUTPUT
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.func_args import not_json
 from trainer_infra.trainers.input import Input, is_stand_in
@@ -87,7 +87,7 @@ class TorchTune(PythonPodArguments):
     """Fine-tunes a language model with torchtune.
 
     Without a recipe it runs on a `torchtune-*` runtime, which chooses recipe and configuration, and says where
-    model, tokenizer and output are. With one it runs on a torch runtime whose image, or `packages`, have torchtune.
+    dataset, model and tokenizer are. With one it runs on a torch runtime whose image, or `packages`, have torchtune.
     """
 
     recipe: Input[Recipe | None] = None
@@ -104,7 +104,7 @@ class TorchTune(PythonPodArguments):
     lora: Input[LoraArgs | None] = None
     """Trains adapters in place of the whole model."""
     output: Input[str] = "output://model"
-    """Where a recipe writes: an output of the run, or a folder. The torchtune runtimes say it themselves."""
+    """Where it writes: an output of the run, or a folder; `/workspace/output` of the torchtune runtimes goes with the run."""
     options: Input[Mapping[str, Any] | None] = None
     """Other items of the configuration, such as `{"optimizer.lr": 1e-4, "dataset.packed": True}`."""
 
@@ -178,8 +178,7 @@ class TorchTune(PythonPodArguments):
     def _settings(self, lora: Any) -> Iterator[ProgramSetting]:
         for name in ("dtype", "batch_size", "epochs", "loss"):
             yield ProgramSetting(name, name, option_schema.plain(getattr(self, name)))
-        if self.recipe:
-            yield ProgramSetting("output", "output_dir", option_schema.plain(self.output))
+        yield ProgramSetting("output", OUTPUT, option_schema.plain(self.output))
         if lora is not None:
             for name, option in _LORA.items():
                 value = lora.get(name)
@@ -233,7 +232,8 @@ def _option_problems(
         return
     managed = {**managed_options(settings), "config": "give config= of the trainer"}
     if by_runtime:
-        managed |= dict.fromkeys((*MANAGED, "config"), "leave it out: the runtime says it")
+        others = (each for each in (*MANAGED, "config") if each != OUTPUT)
+        managed |= dict.fromkeys(others, "leave it out: the runtime says it")
     own = tuple(
         f"{name.removesuffix('._component_')}."
         for name in given
