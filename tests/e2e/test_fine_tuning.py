@@ -5,9 +5,6 @@ processes, a LoRA recipe of torchtune. Initializers fetch a tiny model and its d
 """
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,9 +14,9 @@ import pytest
 from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.cluster import Namespace
+from tests.e2e.fine_tuning import TRAINING, VOLUME, script
 from tools.cluster import initializer_image, package_image, python
 
-TRAINING = Path(__file__).parent / "training"
 PROGRAM = """
 import json, pathlib
 from trainer_infra import DeepSpeed, Fsdp2, TorchTune, Trl
@@ -52,40 +49,16 @@ zero = run("zero", DeepSpeed(f"{{TRAINING}}:train_deepspeed:train", num_proc_per
 }}, **one))
 tuned = run("tuned", TorchTune(lora={{"r": 4}}, dtype="fp32", epochs=1, batch_size=1, num_proc_per_node=1,
                                options=TINY, resources_per_node=LITTLE, env=place["torchtune"]),
-            "alpaca", "torchtune-llama3.2-1b")
+            "alpaca", "torchtune-llama3.2-1b", outputs=place["outputs"])
 for name, job in {{"sft": sft, "dpo": dpo}}.items():
     pulumi.export(name, job.outputs["model"])
     pulumi.export(f"{{name}}-loss", job.metrics["train_loss"])
 pulumi.export("sharded", sharded.metrics["accuracy"])
 pulumi.export("zero", zero.metrics["accuracy"])
 pulumi.export("tuned", tuned.status)
+pulumi.export("tuned-model", tuned.outputs["model"])
 """
 NAMES = ("torch-distributed-with-initializers", "torchtune-llama3.2-1b")
-
-
-@pytest.fixture(scope="session")
-def libraries() -> dict[str, str]:
-    """Variables of a process of this machine that has the libraries."""
-    return python.variables("trainers", "torch")
-
-
-@pytest.fixture(scope="session")
-def source(tmp_path_factory: pytest.TempPathFactory, libraries: dict[str, str]) -> Path:
-    """A tiny model and its datasets."""
-    folder = tmp_path_factory.mktemp("source")
-    script(libraries, "tiny_llama.py", str(folder))
-    folder.chmod(0o755)
-    return folder
-
-
-def script(libraries: dict[str, str], name: str, *arguments: str) -> str:
-    """Run a program of training/ with the libraries; what it printed."""
-    command = [sys.executable, str(TRAINING / name), *arguments]
-    done = subprocess.run(
-        command, env={**os.environ, **libraries}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_on_this_machine(stack: Stack, source: Path, libraries: dict[str, str]) -> None:
@@ -138,28 +111,6 @@ def test_on_a_cluster(
         )
     finally:
         namespace.kubectl("delete", "pv", namespace.name, "--wait=false")
-
-
-VOLUME = """
-apiVersion: v1
-kind: PersistentVolume
-metadata: {{name: {name}}}
-spec:
-  accessModes: [ReadWriteOnce]
-  capacity: {{storage: 100Mi}}
-  hostPath: {{path: {folder}}}
-  storageClassName: ""
----
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {{name: models}}
-spec:
-  accessModes: [ReadWriteOnce]
-  resources: {{requests: {{storage: 100Mi}}}}
-  storageClassName: ""
-  volumeName: {name}
-"""
-"""A claim whose folder the test can read."""
 
 
 LLAMA_FACTORY_PACKAGES = ["llamafactory==0.9.5", "torch==2.11.0"]
@@ -217,6 +168,7 @@ def assert_all_train(
     assert float(found["sharded"]) > 0.9
     assert float(found["zero"]) > 0.9
     assert found["tuned"] == "Complete"
+    assert "epoch_0" in [each.name for each in kept(found["tuned-model"]).iterdir()]
     for name in ("sft", "dpo"):
         assert float(found[f"{name}-loss"]) > 0
         assert_loads_again(model, kept(found[name]), libraries)

@@ -35,6 +35,10 @@ def main() -> None:
     set_path()
     if "program" in launch:
         run_program(launch["program"], reports=launch["reports"])
+        if "adapter" in launch:
+            from trainer_infra.in_pod import lora_adapter  # noqa: PLC0415  found by set_path
+
+            lora_adapter.finish(launch["adapter"], merge=launch["merge"])
     elif "main_module" in launch:
         sys.path.insert(0, SOURCE)
         runpy.run_module(launch["main_module"], run_name="__main__", alter_sys=True)

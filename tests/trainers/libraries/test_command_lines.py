@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 
+from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.container_trainer import ContainerTrainer
 from trainer_infra.trainers.input import UNKNOWN
 from trainer_infra.trainers.libraries import parser_record
@@ -53,8 +54,30 @@ def test_trl_is_its_own_program_on_every_node() -> None:
         ],
         "numNodes": 2,
     }
-    assert launched(packed) == {"program": "trl.scripts.sft", "reports": True}
+    adapter = {"adapter": "output://model", "merge": False}
+    assert launched(packed) == {"program": "trl.scripts.sft", "reports": True, **adapter}
     assert packed.code.packages == ("trl==1.16.0",)
+
+
+@pytest.mark.parametrize("output", ["output://model", "/data/out/"])
+def test_a_merged_model_has_its_adapter_below_it(output: str) -> None:
+    for trainer in (
+        Trl("sft", lora=LORA, merge=True, output=output),
+        LlamaFactory("sft", template="x", dataset="d", lora=LORA, merge=True, output=output),
+    ):
+        packed = trainer.pack()
+        written = f"{output.rstrip('/')}/adapter"
+        assert f"--output_dir={written}" in packed.trainer["args"]
+        launch = launched(packed)
+        assert (launch["adapter"], launch["merge"]) == (written, True)
+
+
+def test_a_whole_model_has_no_adapter_to_merge() -> None:
+    assert "adapter" not in launched(Trl("sft").pack())
+    with pytest.raises(InvalidInput, match="merge: needs an adapter, and lora is not given"):
+        Trl("sft", merge=True).pack()
+    with pytest.raises(InvalidInput, match="merge: must be True or False"):
+        Trl("sft", lora=LORA, merge="yes").pack()  # type: ignore[arg-type]  # what is refused
 
 
 def test_a_mixture_of_datasets_needs_no_dataset() -> None:
@@ -161,7 +184,8 @@ def test_llama_factory_runs_under_torchrun() -> None:
         "--lora_alpha=16",
         "--lora_target=q_proj,v_proj",
     ]
-    assert launched(packed) == {"program": "llamafactory.launcher", "reports": True}
+    adapter = {"adapter": "output://model", "merge": False}
+    assert launched(packed) == {"program": "llamafactory.launcher", "reports": True, **adapter}
 
 
 def test_llama_factory_trains_what_is_neither_adapters_nor_the_whole_model() -> None:

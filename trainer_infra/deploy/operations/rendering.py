@@ -25,6 +25,7 @@ from trainer_infra.render import plugin_registry
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import (
+    adapter_base,
     compose,
     initializer_claims,
     initializer_uris,
@@ -107,6 +108,7 @@ def compose_run(
     plugins = plugin_registry.plugins_with(properties.plugins)
     job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
     job = torchtune_outputs.with_output_dir(job, properties.outputs)
+    job = adapter_base.with_model_uri(job, properties.code)
     job = initializer_claims.attach_claims(job, partial(place_of, properties))
     behaviour = target.behaviour(plugins, properties.owner, properties.controller)
     secrets = sorted(properties.secret_data)

@@ -40,6 +40,8 @@ class LoraArgs(TypedDict, total=False):
 
 
 QUANTIZED: Final = ("4bit", "8bit")
+ADAPTER: Final = "adapter"
+"""Below a merged model, the folder of its adapter: in_pod/lora_adapter.py."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +142,35 @@ def lora_mapping(lora: Any) -> Mapping[str, Any] | None:
     """LoRA as settings are made of it: None where the whole model is trained, or where it is no mapping."""
     given = option_schema.plain(lora)
     return given if isinstance(given, Mapping) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergingArguments(FineTuningArguments):
+    """What a trainer takes whose library writes adapters in PEFT's form."""
+
+    merge: Input[bool] = False
+    """With `lora`: writes the whole model, the adapter merged into it, and the adapter below in `adapter`."""
+
+    def adapter_folder(self) -> str:
+        """Where the program writes: below the merged model, or the output itself."""
+        output = str(option_schema.plain(self.output))
+        return (
+            f"{output.rstrip('/')}/{ADAPTER}" if option_schema.plain(self.merge) is True else output
+        )
+
+    def trained_adapter(self) -> str:
+        """The same, of a trainer that trains an adapter; empty of another one."""
+        return "" if option_schema.plain(self.lora) is None else self.adapter_folder()
+
+
+def merge_problems(trainer: MergingArguments) -> Iterator[Problem]:
+    """What is wrong with `merge`."""
+    merge = option_schema.plain(trainer.merge)
+    if not isinstance(merge, bool):
+        yield Problem("merge", "must be True or False", merge, independent=True)
+    elif merge and option_schema.plain(trainer.lora) is None:
+        fix = "leave it out: the whole model is trained, or give lora="
+        yield Problem("merge", "needs an adapter, and lora is not given", True, fix)
 
 
 def lora_settings(lora: Any, options: Mapping[str, str]) -> Iterator[ProgramSetting]:

@@ -50,6 +50,10 @@ class LibraryProgram:
     """Fields of a runtime's mlPolicy of which it needs one."""
     reports: bool = True
     """Whether it trains with transformers' Trainer, which then reports its progress."""
+    adapter: str = ""
+    """Where it writes a LoRA adapter in PEFT's form; empty where it trains none."""
+    merge: bool = False
+    """Whether the adapter is merged into its model, in the folder above."""
 
     def packed(
         self, options: Any, pods: PythonPodArguments, found: Sequence[Problem] = ()
@@ -75,8 +79,11 @@ class LibraryProgram:
             raise InvalidInput((*found, *problems))
         settings = {each.option: plain(each.value) for each in self.settings}
         line = [*self.words, *self.schema.command_line({**settings, **given})]
-        launch = json.dumps({"program": self.module, "reports": self.reports})
-        files = {**pod_library.launcher_files(), "launch.json": launch}
+        launch: dict[str, Any] = {"program": self.module, "reports": self.reports}
+        if self.adapter:
+            launch |= {"adapter": self.adapter, "merge": self.merge}
+        files = {**pod_library.launcher_files(), "launch.json": json.dumps(launch)}
+        files |= pod_library.adapter_files() if self.adapter else {}
         files |= pod_library.callback_files() if self.reports else {}
         code = pods.code(files, launcher=self.launcher, policies=self.policies)
         return PackedProgram(code, pods.spec_trainer(line), pods.secret_data())

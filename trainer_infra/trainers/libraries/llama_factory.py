@@ -10,11 +10,12 @@ from typing import Final, Literal, TypeAlias
 from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
-    FineTuningArguments,
+    MergingArguments,
     joined_modules,
     lora_mapping,
     lora_problems,
     lora_settings,
+    merge_problems,
     text_problems,
 )
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
@@ -36,7 +37,7 @@ _BITS: Final = {"4bit": 4, "8bit": 8}
 
 
 @dataclass(frozen=True, slots=True)
-class LlamaFactory(FineTuningArguments):
+class LlamaFactory(MergingArguments):
     """Fine-tunes a language model with LLaMA-Factory, whole or with LoRA.
 
     Runs on a torch runtime whose image, or `packages`, have llamafactory.
@@ -61,13 +62,16 @@ class LlamaFactory(FineTuningArguments):
         found = (
             *text_problems(self, ("model", "output")),
             *lora_problems(self.lora, modules=(ALL,)),
+            *merge_problems(self),
             *text_problems(self, ("template",), optional=True),
             *text_problems(self, ("dataset", "dataset_dir")),
         )
         schema = installed_options.option_schema_of("llama-factory")
         name, module = "llamafactory-cli train", "llamafactory.launcher"
         settings = tuple(self._settings())
-        return LibraryProgram(name, module, schema, settings).packed(self.options, self, found)
+        adapter, merge = self.trained_adapter(), self.merge is True
+        program = LibraryProgram(name, module, schema, settings, adapter=adapter, merge=merge)
+        return program.packed(self.options, self, found)
 
     def _settings(self) -> Iterator[ProgramSetting]:
         lora = lora_mapping(self.lora)
@@ -78,7 +82,7 @@ class LlamaFactory(FineTuningArguments):
         yield ProgramSetting("template", "template", self.template)
         yield ProgramSetting("dataset", "dataset", self.dataset)
         yield ProgramSetting("dataset_dir", "dataset_dir", self.dataset_dir)
-        yield ProgramSetting("output", "output_dir", self.output)
+        yield ProgramSetting("output", "output_dir", self.adapter_folder())
         # The library has more types than adapters and the whole model, with options of their own.
         is_given = isinstance(options, Mapping) and options.get("finetuning_type") is not None
         if lora is not None or not is_given:

@@ -12,10 +12,11 @@ from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
     QUANTIZED,
-    FineTuningArguments,
+    MergingArguments,
     lora_mapping,
     lora_problems,
     lora_settings,
+    merge_problems,
     text_problems,
 )
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
@@ -35,7 +36,7 @@ _LORA: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Trl(FineTuningArguments):
+class Trl(MergingArguments):
     """Fine-tunes a language model by one of TRL's methods, whole or with LoRA.
 
     Runs on a torch runtime whose image, or `packages`, have trl, and peft where `lora` is given.
@@ -63,18 +64,24 @@ class Trl(FineTuningArguments):
         found = (
             *text_problems(self, ("model", "output")),
             *lora_problems(self.lora),
+            *merge_problems(self),
             *text_problems(self, ("dataset",), optional=True),
         )
         schema = installed_options.option_schema_of(f"trl-{method}")
         program = LibraryProgram(
-            f"trl {method}", f"trl.scripts.{method}", schema, tuple(self._settings())
+            f"trl {method}",
+            f"trl.scripts.{method}",
+            schema,
+            tuple(self._settings()),
+            adapter=self.trained_adapter(),
+            merge=self.merge is True,
         )
         return program.packed(self.options, self, found)
 
     def _settings(self) -> Iterator[ProgramSetting]:
         yield ProgramSetting("model", "model_name_or_path", self.model)
         yield ProgramSetting("dataset", "dataset_name", self.dataset)
-        yield ProgramSetting("output", "output_dir", self.output)
+        yield ProgramSetting("output", "output_dir", self.adapter_folder())
         lora = lora_mapping(self.lora)
         if lora is not None:
             yield ProgramSetting("lora", "use_peft", value=True)

@@ -40,6 +40,12 @@ def callback_files() -> dict[str, str]:
 
 
 @functools.cache
+def adapter_files() -> dict[str, str]:
+    """What code has that trains an adapter."""
+    return _library("in_pod/lora_adapter.py")
+
+
+@functools.cache
 def installing_files() -> dict[str, str]:
     """What code has whose pods install packages."""
     library = _library("in_pod/package_cache.py", "in_pod/package_installation.py")
