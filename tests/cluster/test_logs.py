@@ -68,6 +68,26 @@ def test_the_lines_of_pods_come_in_order_without_reports() -> None:
     run(case())
 
 
+def test_a_line_in_which_a_bar_was_drawn_over_and_over_is_its_last_state() -> None:
+    async def case() -> None:
+        small = Small()
+        await small.submit()
+        await small.runs()
+        small.says("\r0%|  |\r50%|█ |\r100%|██|", f"\r1/9\r2/9{report(10, 1)}", "\x1b[A", "end\r")
+        shown = ["100%|██|", "2/9", "end"]
+        assert await read(small) == [(FIRST, each) for each in shown]
+        assert await read(small, tail=2) == [(FIRST, each) for each in shown[1:]]
+        followed = asyncio.ensure_future(read(small, follow=True))
+        await small.exits(1)
+        await small.ends("Failed")
+        assert await followed == [(FIRST, each) for each in shown]
+        failed = await small.now()
+        assert failed.failure is not None
+        assert list(failed.failure.last_lines) == shown
+
+    run(case())
+
+
 @pytest.mark.parametrize("name", [SECOND, "tj-node-0-1"])
 def test_one_pod_is_read_by_its_name_or_its_host_name(name: str) -> None:
     async def case() -> None:

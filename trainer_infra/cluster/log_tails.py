@@ -12,6 +12,7 @@ from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, LogOf
 from trainer_infra.runs import pods as pod_facts
+from trainer_infra.runs.terminal_lines import lines_of
 
 TAIL: Final = 100
 """Lines that are read: reports stand among others."""
@@ -37,5 +38,5 @@ async def of_container(client: KubeClient, pod: JSONObject, container: str = "")
     wanted = LogOf(metadata["namespace"], metadata["name"], container, tail=TAIL)
     with suppress(TrainerInfraError, TimeoutError):
         async with asyncio.timeout(WITHIN):
-            return tuple([line async for line in client.logs(wanted)])
+            return tuple([each async for line in client.logs(wanted) for each in lines_of(line)])
     return ()

@@ -30,8 +30,10 @@ from trainer_infra.kube.refusals import (
 from trainer_infra.kube.resource import POD
 from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.runs import pods as pod_facts
+from trainer_infra.runs import reports
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import LogSelection, Run
+from trainer_infra.runs.terminal_lines import lines_of
 
 Line = tuple[str, str]
 
@@ -114,12 +116,11 @@ async def _read(
     kept: deque[str] = deque(maxlen=tail)
     try:
         async for line in client.logs(source.log(tail=asked)):
-            if _is_report(line):
-                continue
-            if tail is not None:
-                kept.append(line)
-            else:
-                yield line
+            for each in reports.without_reports(lines_of(line)):
+                if tail is not None:
+                    kept.append(each)
+                else:
+                    yield each
     except NotFound:
         yield GONE
     for line in kept:
@@ -206,8 +207,9 @@ class _Reader:
                 ):
                     at, _, text = line.partition(" ")
                     tail, broken = None, 0
-                    if position.is_new(at) and not _is_report(text):
-                        await self._lines.put((source.name, text))
+                    shown = lines_of(text) if position.is_new(at) else ()
+                    for each in reports.without_reports(shown):
+                        await self._lines.put((source.name, each))
             except NotFound:
                 await self._lines.put((source.name, GONE))
                 return
@@ -285,10 +287,6 @@ def _has_ended(jobset: JSONObject) -> bool:
         status_conditions.is_true(conditions, each)
         for each in (names.JOBSET_COMPLETED, names.JOBSET_FAILED)
     )
-
-
-def _is_report(line: str) -> bool:
-    return names.REPORT_PREFIX in line
 
 
 def _sortable(text: str) -> tuple[datetime, str]:

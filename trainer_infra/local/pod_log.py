@@ -1,22 +1,48 @@
 """The log of one pod: whole lines of all its containers, in one file, the last ones in memory.
 
-Called by `container` with what they wrote. A line reaches the file when it is complete; lines of
-containers that run side by side are never mixed.
+Called by `container` with what they wrote. A line reaches the file when it is complete, a progress
+bar that is drawn over and over once a second; lines of containers that run side by side are never
+mixed.
 """
 
+import asyncio
+import codecs
 import os
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from trainer_infra.local import full_disk
 from trainer_infra.runs.redaction import Redaction
+from trainer_infra.runs.terminal_lines import TerminalLines
 
 LAST_LINES: Final = 100
 """How many lines are kept, of which a Failure shows the last that say why."""
-LONGEST: Final = 64 * 1024
-"""Bytes after which a line without an end is written as it is."""
+PAUSE: Final = 1.0
+"""Seconds between two states of a progress bar."""
+QUIET: Final = 0.1
+"""Seconds without more of it after which a state counts as whole: a program may write it in parts."""
+
+
+def _decoder() -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+
+@dataclass(slots=True)
+class _Stream:
+    """What one container writes."""
+
+    lines: TerminalLines = field(default_factory=TerminalLines)
+    decoder: codecs.IncrementalDecoder = field(default_factory=_decoder)
+    fed: float = 0.0
+    """When it wrote last, by the monotonic clock."""
+    shown: float = 0.0
+    """When a state was written last."""
+    timer: asyncio.TimerHandle | None = None
+    """Writes the next state."""
 
 
 class PodLog:
@@ -29,33 +55,35 @@ class PodLog:
         self._hidden = hidden
         self._on_full = on_full
         self._handle: int | None = None
-        self._partial: dict[str, bytes] = {}
+        self._streams: dict[str, _Stream] = {}
         self._last: deque[str] = deque(maxlen=LAST_LINES)
+        self._states: Sequence[str] = ()
 
     @property
     def last_lines(self) -> tuple[str, ...]:
-        """The last lines, oldest first."""
-        return tuple(self._last)
+        """The last lines, oldest first; of a progress bar the last state, as on a terminal."""
+        return (*self._last, *self._states)[-LAST_LINES:]
 
     def feed(self, container: str, data: bytes) -> None:
         """Take what a container wrote."""
-        text = self._partial.pop(container, b"") + data
-        whole, newline, rest = text.rpartition(b"\n")
-        if len(rest) > LONGEST:
-            whole, newline, rest = text, b"\n", b""
-        if rest:
-            self._partial[container] = rest
-        self._write(whole + newline)
+        stream = self._streams.setdefault(container, _Stream())
+        stream.fed = time.monotonic()
+        self._write(stream.lines.feed(stream.decoder.decode(data)))
+        self._await_state(stream)
 
     def line(self, text: str) -> None:
         """Write a line of the supervisor's own."""
-        self._write(f"{text}\n".encode())
+        self._write([text])
 
     def end(self, container: str) -> None:
         """Write what a container left without a line end."""
-        rest = self._partial.pop(container, b"")
-        if rest:
-            self._write(rest + b"\n")
+        stream = self._streams.pop(container, None)
+        if stream is None:
+            return
+        if stream.timer is not None:
+            stream.timer.cancel()
+        rest = stream.decoder.decode(b"", final=True)
+        self._write([*stream.lines.feed(rest), *stream.lines.end()])
 
     def close(self) -> None:
         """Close the file; the last lines stay."""
@@ -63,12 +91,31 @@ class PodLog:
             os.close(self._handle)
             self._handle = None
 
-    def _write(self, text: bytes) -> None:
-        text = self._hidden.content(text)
-        # Keep the last lines as a terminal shows them: of a progress bar the last state.
-        for line in text.split(b"\n")[:-1][-LAST_LINES:]:
-            self._last.append(line.rstrip(b"\r").rpartition(b"\r")[2].decode(errors="replace"))
-        view = memoryview(text)
+    def _await_state(self, stream: _Stream) -> None:
+        """Have the newest state written, if there is one, a while after the one before."""
+        if stream.timer is None and stream.lines.is_waiting:
+            wait = max(QUIET, stream.shown + PAUSE - time.monotonic())
+            loop = asyncio.get_running_loop()
+            stream.timer = loop.call_later(wait, self._write_state, stream)
+
+    def _write_state(self, stream: _Stream) -> None:
+        stream.timer, now = None, time.monotonic()
+        if states := stream.lines.newest(unfinished=now - stream.fed >= QUIET):
+            stream.shown = now
+            self._write(states, are_states=True)
+        self._await_state(stream)
+
+    def _write(self, lines: Sequence[str], *, are_states: bool = False) -> None:
+        if not lines:
+            return
+        text = self._hidden.text("\n".join(lines)).encode(errors="surrogateescape")
+        shown = text.decode(errors="replace").split("\n")
+        if are_states:
+            self._states = shown
+        else:
+            self._last += (*self._states, *shown)
+            self._states = ()
+        view = memoryview(text + b"\n")
         try:
             if self._handle is None:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND

@@ -48,13 +48,6 @@ class Redaction:
         """The text without the values."""
         return self._pattern.sub(names.SECRET_SHOWN, text) if self._pattern else text
 
-    def content(self, content: bytes) -> bytes:
-        """Bytes of a log without the values."""
-        if self._pattern is None:
-            return content
-        text = content.decode(errors="surrogateescape")
-        return self.text(text).encode(errors="surrogateescape")
-
     def run(self, run: Run) -> Run:
         """The run without the values, in every field that takes words of a program or of Kubernetes.
 

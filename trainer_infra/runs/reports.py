@@ -5,6 +5,7 @@ left as its termination message. Called by `view` and by what shows lines of a l
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -12,6 +13,8 @@ from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.progress import validation
 
+_LABEL: Final = re.compile(r"\s*(\[[^\]]*\]:?\s*)*")
+"""What torchrun and mpirun put before a line: the rank that wrote it."""
 HOOK_FAILED: Final = "PostStartHookError"
 """Reason for which a container waits, whose message quotes what its hook printed."""
 
@@ -68,8 +71,9 @@ def newest_report(reports: Iterable[JSONObject]) -> JSONObject | None:
 
 
 def without_reports(lines: Iterable[str]) -> list[str]:
-    """The lines that are no reports."""
-    return [line for line in lines if names.REPORT_PREFIX not in line]
+    """The lines that are no reports; of a report the progress bar before it, which had no line end."""
+    found = (line.partition(names.REPORT_PREFIX) for line in lines)
+    return [before for before, prefix, _ in found if not prefix or not _LABEL.fullmatch(before)]
 
 
 def without_last_words(pod: JSONObject) -> JSONObject:
