@@ -76,11 +76,23 @@ def test_a_stack_of_an_older_release_is_destroyed(stack: Stack) -> None:
     assert stack.runs() == []
 
 
-def test_on_80_columns_the_percent_is_seen(stack: Stack) -> None:
-    stack.program(program(seconds=6.0))
+def shown_rows(stack: Stack, columns: int) -> list[str]:
+    """The rows of gates that `pulumi up` draws in a terminal so wide."""
     command = ["pulumi", "up", "--yes", "--skip-preview", "--stack", stack.name]
-    _, text = terminal.drawn(command, stack.folder, {**stack.env, "TERM": "xterm"})
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "\n").split("\n")
-    lines = [line for line in shown if "trainer:Result " in line and "10%" in line]
-    assert lines, "\n".join(shown)
-    assert max(map(len, lines)) <= 80
+    _, text = terminal.drawn(command, stack.folder, {**stack.env, "TERM": "xterm"}, columns)
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "\n").split("\n")
+    rows = [each for each in drawn if "trainer:Result" in each]
+    assert max(map(len, rows)) <= columns
+    return rows
+
+
+def test_on_80_columns_the_percent_is_seen_and_on_100_also_of_a_run_that_replaces_another(
+    stack: Stack,
+) -> None:
+    stack.program(program(seconds=6.0))
+    assert any("creating" in row and "10%" in row for row in shown_rows(stack, 80))
+
+    stack.program(program(seconds=6.5).replace('text="a"', 'text="b"'))
+    rows = shown_rows(stack, 100)
+    assert any("creating replacement" in row and "10%" in row for row in rows), rows
+    assert not any("diff" in row for row in rows)

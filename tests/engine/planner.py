@@ -230,7 +230,7 @@ def urn_of(place: str, parent: str, type_: str, name: str) -> str:
 
 
 def _named(answer: DiffResponse, old: Resource, new: Resource) -> Difference | None:
-    if not answer.detailedDiff:
+    if not answer.hasDetailedDiff:
         return None
     kinds = PropertyDiff.Kind
     paths = {

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 import grpc
@@ -194,9 +193,8 @@ class Detail(threading.local):
     Without it the engine shows a changed object with everything else that is in it.
     """
 
-    paths: Mapping[str, str] = MappingProxyType({})
-    """Path of an input, as the engine writes it, to `ADD`, `UPDATE` or `DELETE`, or one of these with
-    `_REPLACE`."""
+    paths: Mapping[str, str] | None = None
+    """As `Difference.paths` has them."""
 
 
 DETAIL: Final = Detail()
@@ -216,14 +214,14 @@ class _DetailedProto:
         return getattr(self._proto, name, None) or getattr(provider_pb2.DiffResponse, name)
 
     def __call__(self, **fields: Any) -> Any:
-        paths, DETAIL.paths = DETAIL.paths, MappingProxyType({})
+        paths, DETAIL.paths = DETAIL.paths, None
         kinds = provider_pb2.PropertyDiff
         details = {
             path: kinds(kind=getattr(kinds, kind), inputDiff=path not in OF_OUTPUTS)
-            for path, kind in paths.items()
+            for path, kind in (paths or {}).items()
         }
         return provider_pb2.DiffResponse(
-            **fields, detailedDiff=details, hasDetailedDiff=bool(details)
+            **fields, detailedDiff=details, hasDetailedDiff=paths is not None
         )
 
 

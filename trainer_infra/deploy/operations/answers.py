@@ -1,7 +1,7 @@
 """What an operation answers the engine, whatever connects the two. See `deploy.provider`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from trainer_infra.errors import Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject
@@ -27,9 +27,9 @@ class Difference:
     """Inputs for which a new resource takes the place of the old one; none for an update in place."""
     delete_before_replace: bool = False
     """Whether the two cannot live side by side."""
-    paths: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, str] | None = None
     """What a preview shows: the path of an input, as the engine writes it, to `ADD`, `UPDATE` or
-    `DELETE`, or one of these with `_REPLACE`. Where it is empty, the engine compares by itself."""
+    `DELETE`, or one of these with `_REPLACE`. None: the engine compares by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,8 @@ def train_job_difference(olds: JSONObject, news: JSONObject) -> Difference:
     same_name = all(news.get(key) == olds.get(key) for key in ("name", "namespace"))
     # Two objects of one name cannot live side by side.
     first = bool(replaces) and same_name
-    paths = _shown(olds, news, replaces) if changes else {}
-    return Difference(changes, tuple(replaces), first, paths)
+    paths = _shown(olds, news, replaces) if changes else None
+    return Difference(changes, tuple(replaces), first, paths or None)
 
 
 def _shown(olds: JSONObject, news: JSONObject, replaces: Collection[str]) -> dict[str, str]:
@@ -76,10 +76,19 @@ def _shown(olds: JSONObject, news: JSONObject, replaces: Collection[str]) -> dic
     return found
 
 
-def gate_difference(olds: JSONObject, news: JSONObject) -> Difference:
-    """Difference of two gates: another run, or another event to wait for, is another wait."""
-    replaces = tuple(key for key in ("uid", "until") if _differs(key, olds, news))
-    return Difference(bool(replaces), replaces)
+def gate_difference(olds: JSONObject, news: JSONObject, waited_for: str = "uid") -> Difference:
+    """Difference of two gates: another run, or another event to wait for, is another wait.
+
+    No input is shown as changed, for the run's own difference says it: `pulumi up` would write it
+    into the column in which the gate says how far the run is, before that.
+
+    Args:
+        olds: old outputs.
+        news: new inputs.
+        waited_for: the input that says which run or runs.
+    """
+    replaces = tuple(key for key in (waited_for, "until") if _differs(key, olds, news))
+    return Difference(bool(replaces), replaces, paths={})
 
 
 def _differs(key: str, olds: JSONObject, news: JSONObject) -> bool:

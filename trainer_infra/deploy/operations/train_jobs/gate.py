@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from trainer_infra.deploy.operations import gate, train_job_result
+from trainer_infra.deploy.operations import changes, gate, train_job_result
 from trainer_infra.deploy.operations.answers import (
     CheckAnswer,
     CreateAnswer,
@@ -29,7 +29,6 @@ from trainer_infra.deploy.operations.place import place_of_batch
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.deploy.operations.train_jobs.members import member_lines
-from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import NotAvailable, Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Unreachable
@@ -70,16 +69,14 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 
     So are members that had failed and were run again since: their results are not known yet.
     """
-    same = not is_unknown(news.get("runs")) and olds["runs"] == news["runs"]
-    replaces = () if same else ("runs",)
+    found = changes.gate_difference(olds, news, "runs")
+    if found.changes:
+        return found
     before, after = BatchGateProperties(olds), BatchGateProperties(news)
-    if before.until != after.until:
-        replaces = (*replaces, "until")
-    again = () if replaces else _run_again(before, olds.get("failures") or {}, session)
+    again = _run_again(before, olds.get("failures") or {}, session)
     if again:
         session.messages(after.urn).info(f"run again since they had failed: {', '.join(again)}")
-    changes = bool(replaces or again) or before.tolerated != after.tolerated
-    return Difference(changes, replaces)
+    return Difference(bool(again) or before.tolerated != after.tolerated)
 
 
 def _run_again(
