@@ -98,6 +98,7 @@ def test_get_writes_json_and_yaml_of_the_same_fields(done: Command) -> None:
         "step": "node",
         "host": "",
         "gpus": 0,
+        "keptBy": [],
     }
 
 

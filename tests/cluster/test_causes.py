@@ -294,6 +294,57 @@ def test_a_sidecar_that_the_job_counts_ends_by_itself() -> None:
     assert waits.cause is Cause.CRASH_LOOP
 
 
+DONE: Any = {"terminated": {"exitCode": 0, "finishedAt": "2026-11-22T12:58:00Z"}}
+TWO_CONTAINERS = {"containers": [{"name": "proxy"}, {"name": "node"}], "restartPolicy": "Never"}
+REMEDY = "make it an init container with restartPolicy Always"
+
+
+def kept(*statuses: Any, step: str = "node", **spec: Any) -> str:
+    """What is said of a pod that runs."""
+    waits = found(
+        jobset({"name": step}),
+        [pod(*statuses, step=step, phase="Running", spec={**TWO_CONTAINERS, **spec})],
+    )
+    assert waits is None or waits.cause is Cause.SIDE_CONTAINER
+    return waits.sentence.removeprefix(f"pod {POD}: ") if waits else ""
+
+
+def test_a_container_that_goes_on_after_the_one_that_trains_is_named_with_the_remedy() -> None:
+    ends = container(DONE, name="node")
+    said = kept(ends, container(RUNNING, name="proxy"))
+    assert said == f"container node ended with 0; proxy keeps the pod: {REMEDY}"
+    injected = kept(ends, container(RUNNING, name="proxy"), container(RUNNING, name="istio-proxy"))
+    assert "ended with 0; each of istio-proxy and proxy keeps the pod: make it" in injected
+    failed = kept(container(ended(3), name="node"), container(RUNNING, name="proxy"))
+    assert failed.startswith("container node ended with 3; proxy keeps the pod")
+
+
+@pytest.mark.parametrize("step", ["dataset-initializer", "launcher", "rows"])
+def test_so_it_is_in_every_step_of_a_run(step: str) -> None:
+    main = "node" if step == "launcher" else step
+    spec = {"containers": [{"name": main}, {"name": "metrics"}]}
+    said = kept(container(DONE, name=main), container(RUNNING, name="metrics"), step=step, **spec)
+    assert said == f"container {main} ended with 0; metrics keeps the pod: {REMEDY}"
+
+
+def test_what_ends_by_itself_ends_first_or_is_started_again_keeps_no_pod() -> None:
+    assert kept(container(RUNNING, name="node"), container(DONE, name="proxy")) == ""
+    assert kept(container(DONE, name="node"), container(DONE, name="proxy")) == ""
+    waits = found(
+        jobset(),
+        [
+            pod(
+                container(ended(3), name="node"),
+                container(RUNNING, name="proxy"),
+                phase="Running",
+                spec={**TWO_CONTAINERS, "restartPolicy": "OnFailure"},
+            )
+        ],
+    )
+    assert waits is not None
+    assert waits.cause is Cause.CRASH_LOOP
+
+
 def test_an_init_container_between_two_tries_is_named() -> None:
     tries = container(ended(11), ended(11), "init", restarts=1)
     waits = found(

@@ -1,5 +1,6 @@
 """What `pulumi up` shows of a run that it waits for: the beginning is what a narrow terminal shows."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,6 +34,14 @@ def run(progress: int | None = None, remaining: int | None = None, **metrics: st
         ),
         (run(0, 0, loss="0.5"), "0%  0s left  loss=0.5  running"),
         (run(None, None, step="7"), "step=7  running"),
+        (
+            replace(run(87, loss="0.067"), phase="Suspended", namespace="team"),
+            "suspended by hand: resume with `trainer-infra resume digits -n team`",
+        ),
+        (
+            replace(run(), phase="Suspended", waiting_for="admission by Kueue to queue q"),
+            "admission by Kueue to queue q",
+        ),
     ],
 )
 def test_percent_and_time_left_come_first(seen: Run, line: str) -> None:

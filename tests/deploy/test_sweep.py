@@ -142,6 +142,26 @@ def test_interrupted_between_members_the_next_up_starts_those_that_are_left(
     assert {run["phase"] for run in cli_stack.runs()} == {"Complete"}
 
 
+def test_a_gate_says_which_members_were_suspended_by_hand_and_how_they_go_on(
+    cli_stack: Stack,
+) -> None:
+    cli_stack.program(
+        sweep("{name: job(seconds=60.0) for name in ('a', 'b', 'c')}", ", max_parallel=2")
+    )
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
+        read_until("0 of 3 complete, 2 running, 1 waiting for a turn", process)
+        names = [run["name"] for run in cli_stack.runs() if run["phase"] == "Running"]
+        cli_stack.trainer("suspend", names[0])
+        read_until(f"1 suspended by hand; resume with `trainer-infra resume {names[0]}`", process)
+        (third,) = {run["name"] for run in cli_stack.runs()} - set(names)
+        read_until("2 running, 1 suspended by hand", process)
+        cli_stack.trainer("suspend", names[1], third)
+        every = " ".join(sorted([*names, third]))
+        read_until(f"3 suspended by hand; resume with `trainer-infra resume {every}`", process)
+        interrupt(process)
+        process.communicate(timeout=600)
+
+
 @pytest.mark.soak
 def test_without_the_limit_the_next_up_starts_all_that_are_left(cli_stack: Stack) -> None:
     cli_stack.program(sweep(FIVE, ", max_parallel=1"))

@@ -517,6 +517,16 @@ CASES: Final = (
         job={"backoffLimit": 6},
     ),
     Case(
+        Cause.SIDE_CONTAINER,
+        "container node ended with 0; late keeps the pod",
+        pod={
+            "containers": [
+                {"name": "node", "image": base_image.NAME, "command": ["true"]},
+                {"name": "late", "image": base_image.NAME, "command": EVER},
+            ]
+        },
+    ),
+    Case(
         Cause.MOUNT,
         "/nope/nope is not a directory",
         pod=volume(hostPath={"path": "/nope/nope", "type": "Directory"}),

@@ -1,10 +1,20 @@
 """Probes of containers: ready, started, alive."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.local.jobs import Job, eventually, finished, log_has, now, python, shell
+from tests.local.jobs import (
+    Job,
+    eventually,
+    finished,
+    log_has,
+    now,
+    python,
+    replicated_job,
+    shell,
+)
 from trainer_infra.local import ports
 
 SERVER = """
@@ -76,3 +86,43 @@ def test_a_sidecar_that_ends_is_started_again() -> None:
     run = Job(command=["sleep", "60"], pod={"initContainers": [sidecar]}).submit()
 
     eventually(log_has(run, "again"))
+
+
+def test_of_a_pod_whose_work_has_ended_it_is_said_what_goes_on_and_it_is_not_ready(
+    tmp_path: Path,
+) -> None:
+    gate = tmp_path / "gate"
+    waits = shell(f"until [ -e {gate} ]; do sleep 0.02; done")
+    proxies = [{"name": name, "image": "none", "command": waits} for name in ("metrics", "proxy")]
+    pod = {"containers": [proxies[0], {"name": "node", "image": "none"}, proxies[1]]}
+    run = Job(command=shell("echo trained"), pod=pod).submit()
+    eventually(lambda: now(run).waiting_for)
+    said = now(run)
+    assert said.waiting_for == (
+        "pod tj-node-0-0: container node ended with 0; each of metrics and proxy keeps the pod: "
+        "make it an init container with restartPolicy Always"
+    )
+    assert said.phase == "Running"
+    assert said.nodes[0].kept_by == ("metrics", "proxy")
+    assert said.status["jobsStatus"][0]["ready"] == 0
+    gate.touch()
+    ended = finished(run)
+    assert ended.phase == "Complete"
+    assert (ended.waiting_for, ended.nodes[0].kept_by) == ("", ())
+
+
+def test_an_initializer_that_is_kept_is_named_before_the_step_that_waits_for_it(
+    tmp_path: Path,
+) -> None:
+    gate = tmp_path / "gate"
+    first = replicated_job("first", ["true"])
+    late = {
+        "name": "late",
+        "image": "none",
+        "command": shell(f"until [ -e {gate} ]; do sleep 0.02; done"),
+    }
+    first["template"]["spec"]["template"]["spec"]["containers"].append(late)
+    run = Job(jobs=[first]).submit()
+    eventually(lambda: "node ended with 0; late keeps the pod" in now(run).waiting_for)
+    gate.touch()
+    assert finished(run).phase == "Complete"

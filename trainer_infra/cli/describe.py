@@ -86,7 +86,7 @@ def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
         "Target": f"{place.kind}, {run.host}",
         "Declared by": run.owner.shown(),
         "Phase": run.phase,
-        "Waits for": "" if run.stuck else run.waiting_for,
+        "Waits for": "" if run.stuck else sentences.waits_for(run),
         "Stuck": run.stuck,
         "Reason": run.reason,
         "Message": run.message,

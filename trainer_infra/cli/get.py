@@ -93,7 +93,7 @@ def run_details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
         "urn": run.owner.urn,
         "started": run.started,
         "finished": run.finished,
-        "waits for": "" if run.stuck else run.waiting_for,
+        "waits for": "" if run.stuck else sentences.waits_for(run),
         "stuck": run.stuck,
         "remaining": sentences.remaining_time(run),
         "metrics": sentences.metrics_line(sentences.last_metrics(run)),
@@ -119,7 +119,7 @@ def write_document(whole: Mapping[str, Any], output: str) -> None:
 
 def _row(run: Run) -> tuple[str, ...]:
     percent = sentences.percent_done(run)
-    ready = sum(each.phase in READY for each in run.nodes)
+    ready = sum(each.phase in READY and not each.kept_by for each in run.nodes)
     return (
         run.namespace,
         run.name,

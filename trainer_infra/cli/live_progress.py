@@ -119,7 +119,7 @@ def progress_bars(run: Run) -> RenderableType:
             Text(each.phase, style=PHASES.get(each.phase, "")),
             Text(sentences.reported_line(each.metrics, gap="  ")),
         )
-    waits = f": {run.waiting_for}" if run.waiting_for else ""
+    waits = f": {sentences.waits_for(run)}" if sentences.waits_for(run) else ""
     left = f", {sentences.remaining_time(run)} left" if sentences.remaining_time(run) else ""
     return Group(table, Text(f"{run.name} {run.phase.lower()}{left}{waits}", style="bold"))
 

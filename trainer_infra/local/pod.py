@@ -193,9 +193,18 @@ class PodTry:
         try:
             async with asyncio.TaskGroup() as group:
                 for setup in setups:
-                    group.create_task(self._once(setup, self._readiness(setup.name)))
+                    group.create_task(self._one_of(setup))
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
+
+    async def _one_of(self, setup: ContainerSetup) -> None:
+        """Run a container beside others; once it has ended the pod is not ready any more."""
+        await self._once(setup, self._readiness(setup.name))
+        self._ready[setup.name] = False
+        ended = {**self.pod.ended, setup.name: datetime.now(UTC)}
+        if len(ended) < len(self._ready):
+            self.pod = replace(self.pod, ended=ended, ready=False)
+            self._hooks.changed()
 
     async def _once(
         self, setup: ContainerSetup, ready: Callable[[bool], None] = lambda _: None

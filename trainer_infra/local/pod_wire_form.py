@@ -6,7 +6,7 @@ it is gone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any, Final
 
@@ -43,7 +43,7 @@ def wire_pods(
     if jobset is None:
         return ()
     containers = {
-        each.name: str(each.pod_spec["containers"][0]["name"])
+        each.name: [str(one["name"]) for one in each.pod_spec["containers"]]
         for each in replicated_job.read_jobs(jobset["spec"])
     }
     return tuple(_wire(jobset, each.pod, containers, since) for each in tries)
@@ -75,22 +75,26 @@ def last_lines(
 
 
 def _wire(
-    jobset: JSONObject, pod: ObservedPod, containers: Mapping[str, str], since: int
+    jobset: JSONObject, pod: ObservedPod, containers: Mapping[str, Sequence[str]], since: int
 ) -> JSONObject:
     metadata = {**_metadata(jobset, pod.id), "creationTimestamp": conditions.timestamp(pod.started)}
     if _is_superseded(pod, since):
         metadata["deletionTimestamp"] = conditions.timestamp(pod.finished or pod.started)
         return {"metadata": metadata, "status": {"phase": str(pod.phase)}}
-    container = {
-        "name": pod.container or containers[pod.id.job],
-        "ready": pod.ready,
-        "restartCount": 0,
-        "state": _state(pod),
-    }
+    # A try ends with one container, which is the one that counts then.
+    named = [pod.container or containers[pod.id.job][0]] if pod.finished else containers[pod.id.job]
+    statuses = [_status(pod, each) for each in named]
     return {
         "metadata": metadata,
-        "status": {"phase": str(pod.phase), "containerStatuses": [container]},
+        "status": {"phase": str(pod.phase), "containerStatuses": statuses},
     }
+
+
+def _status(pod: ObservedPod, name: str) -> JSONObject:
+    """One container as the kubelet tells of it."""
+    if pod.finished is None and name in pod.ended:
+        pod = replace(pod, finished=pod.ended[name], exit_code=0, reason="Completed")
+    return {"name": name, "ready": pod.ready, "restartCount": 0, "state": _state(pod)}
 
 
 def _state(pod: ObservedPod) -> JSONObject:

@@ -3,7 +3,7 @@
 Pure; called by `pipeline`. Steps and their order: reference behaviour 2.3.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
@@ -86,6 +86,17 @@ def pod_spec(replicated_job: JSONObject) -> JSONObject:
     job_spec = (replicated_job.get("template") or {}).get("spec") or {}
     spec: JSONObject = (job_spec.get("template") or {}).get("spec") or {}
     return spec
+
+
+def main_container(step: str, listed: Sequence[str]) -> str:
+    """Which container of a pod does the work of its step: `node`, one with the step's name, else the first.
+
+    Args:
+        step: the replicated job's name.
+        listed: names of the pod's containers, without init containers.
+    """
+    found = (each for each in (names.NODE, step) if each in listed)
+    return next(found, listed[0] if listed else "")
 
 
 def with_pod_spec(replicated_job: JSONObject, spec: JSONObject) -> JSONObject:

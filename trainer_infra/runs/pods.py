@@ -5,11 +5,12 @@ by the labels that JobSet and the Job controller give them; a local run's have t
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import resources
+from trainer_infra.render import resolve, resources
 
 Place: TypeAlias = tuple[str, int, int]
 """Step, index of the Job in it, index of the pod in that: what every try of a pod has in common."""
@@ -99,6 +100,50 @@ def container_statuses(pod: JSONObject) -> tuple[JSONObject, ...]:
         *(status.get("initContainerStatuses") or ()),
         *(status.get("containerStatuses") or ()),
     )
+
+
+def is_sidecar(pod: JSONObject, name: str) -> bool:
+    """Whether it is an init container that runs beside the others and ends with them."""
+    listed = (pod.get("spec") or {}).get("initContainers") or ()
+    return any(each["name"] == name and each.get("restartPolicy") == "Always" for each in listed)
+
+
+@dataclass(frozen=True, slots=True)
+class Keepers:
+    """Containers that keep a pod whose work has ended."""
+
+    main: str
+    """The container that did the work, and has ended for good."""
+    exit_code: int
+    """Its own."""
+    going: tuple[str, ...]
+    """Those that go on, by name."""
+
+    def sentence(self) -> str:
+        """One clause, and what to do."""
+        going = " and ".join(self.going)
+        who = going if len(self.going) == 1 else f"each of {going}"
+        return (
+            f"container {self.main} ended with {self.exit_code}; {who} keeps the pod: make it an init "
+            "container with restartPolicy Always"
+        )
+
+
+def keepers_of(pod: JSONObject) -> Keepers | None:
+    """What keeps the pod though its work has ended; None where nothing does."""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    states = {each["name"]: each.get("state") or {} for each in statuses}
+    spec = pod.get("spec") or {}
+    listed = [each["name"] for each in spec.get("containers") or statuses]
+    main = resolve.main_container(step_of(pod), listed)
+    ended = states.get(main, {}).get("terminated")
+    going = tuple(sorted(name for name, each in states.items() if "running" in each))
+    if not ended or not going or is_over(pod):
+        return None
+    code = ended.get("exitCode", 0)
+    # With OnFailure the kubelet starts it again.
+    is_again = code != 0 and spec.get("restartPolicy", "Never") != "Never"
+    return None if is_again else Keepers(main, code, going)
 
 
 def is_over(pod: JSONObject) -> bool:

@@ -147,6 +147,8 @@ class Node:
     """The Kubernetes node that it runs on; empty on this machine."""
     gpus: int = 0
     """Accelerators that its containers asked for."""
+    kept_by: tuple[str, ...] = ()
+    """Containers that go on though the one that trains has ended: the pod does not end before them."""
 
 
 @dataclass(frozen=True, slots=True)

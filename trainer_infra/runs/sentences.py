@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from trainer_infra import names
 from trainer_infra.runs import failure_advice
-from trainer_infra.runs.run import FAILED, FINISHED, LOST, Node, Owner, Run
+from trainer_infra.runs.run import FAILED, FINISHED, LOST, SUSPENDED, Node, Owner, Run
 
 WHOLE: Final = 1000
 """From this number on, what is right of its point is not shown."""
@@ -65,9 +65,21 @@ def progress_line(run: Run) -> str:
     parts = [f"{run.name}: {run.phase.lower()}"]
     if remaining_time(run):
         parts.append(f"{remaining_time(run)} left")
-    if run.waiting_for:
-        parts.append(f"waits: {run.waiting_for}")
+    if waits_for(run):
+        parts.append(f"waits: {waits_for(run)}")
     return ", ".join([*parts, *(node_line(run, each) for each in run.nodes)])
+
+
+def waits_for(run: Run) -> str:
+    """What a run waits for, also where that is you; empty when it waits for nothing."""
+    if run.waiting_for or run.phase != SUSPENDED:
+        return run.waiting_for
+    return f"a resume: `{command('resume', run)}`"
+
+
+def resume_advice(runs: Sequence[Run]) -> str:
+    """What to do about runs that were suspended by hand, at least one: a command for each namespace."""
+    return f"resume with `{_commands('resume', runs)}`"
 
 
 def node_line(run: Run, node: Node) -> str:
@@ -106,12 +118,8 @@ def may_be_retried(run: Run) -> bool:
 
 def retry_advice(runs: Sequence[Run]) -> str:
     """What to do about runs that failed, at least one: a command for each namespace."""
-    names = defaultdict(list)
-    for run in runs:
-        names[run.namespace].append(run.name)
-    commands = [_command("retry", " ".join(each), space) for space, each in names.items()]
     them = "it again as it is" if len(runs) == 1 else "them again as they are"
-    return f"change the program, or run {them}: {' && '.join(commands)}"
+    return f"change the program, or run {them}: {_commands('retry', runs)}"
 
 
 def no_retry(run: Run) -> str:
@@ -204,6 +212,14 @@ def is_finished(run: Run) -> bool:
 def command(verb: str, run: Run) -> str:
     """A command line about a run: `trainer-infra logs digits -n team`."""
     return _command(verb, run.name, run.namespace)
+
+
+def _commands(verb: str, runs: Sequence[Run]) -> str:
+    """The command about several runs, one for each namespace."""
+    found = defaultdict(list)
+    for run in runs:
+        found[run.namespace].append(run.name)
+    return " && ".join(_command(verb, " ".join(each), space) for space, each in found.items())
 
 
 def _command(verb: str, name: str, namespace: str) -> str:

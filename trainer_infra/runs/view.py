@@ -16,7 +16,7 @@ from trainer_infra.lifecycle import conditions, failure_reason, job_failure
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
 from trainer_infra.runs import causes, pods, reports, torchrun_summary, waiting_cause
-from trainer_infra.runs.causes import kueue_workload, steps
+from trainer_infra.runs.causes import containers, kueue_workload, steps
 from trainer_infra.runs.causes.surroundings import Surroundings
 from trainer_infra.runs.run import (
     COMPLETE,
@@ -157,7 +157,9 @@ def _waiting(run: Run, seen: Observation, now: datetime) -> Run:
     if run.phase == SUSPENDED and not kueue_workload.is_held(seen.jobset):
         return run
     if seen.surroundings is None:
-        return replace(run, waiting_for=steps.held_step(seen.jobset, seen.pods))
+        kept = next(containers.kept_pods(seen.pods), None)
+        held = steps.held_step(seen.jobset, seen.pods)
+        return replace(run, waiting_for=kept.sentence if kept else held)
     found = causes.waiting(seen.jobset, seen.pods, seen.surroundings, now)
     if found is None:
         return run
@@ -235,6 +237,7 @@ def _nodes(seen: Observation, phase: str) -> tuple[Node, ...]:
 
 def _node(tries: Sequence[JSONObject], said: Mapping[str, JSONObject], phase: str) -> Node:
     pod = tries[-1]
+    keepers = pods.keepers_of(pod)
     report = said.get(pods.name(pod)) or {}
     # One that was ended from outside is made again, unless the run is over.
     is_made_again = pods.is_being_deleted(pod) and pods.is_over(pod) and phase not in FINISHED
@@ -247,4 +250,5 @@ def _node(tries: Sequence[JSONObject], said: Mapping[str, JSONObject], phase: st
         step=pods.step_of(pod),
         host=pods.node_of(pod),
         gpus=pods.gpu_count(pod),
+        kept_by=keepers.going if keepers else (),
     )

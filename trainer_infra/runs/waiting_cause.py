@@ -51,6 +51,7 @@ class Cause(StrEnum):
     SCHEDULER_SILENT = "scheduler-silent"
     CRASH_LOOP = "crash-loop"
     NEXT_POD = "next-pod"
+    SIDE_CONTAINER = "side-container"
     MOUNT = "mount"
     SANDBOX = "sandbox"
     IMAGE_PULLED = "image-pulled"
@@ -133,6 +134,7 @@ GATES: Final[Mapping[Cause, Gate]] = {
     Cause.SCHEDULER_SILENT: Gate(LATE, "a scheduler says within seconds what it thinks of a pod"),
     Cause.CRASH_LOOP: Gate(None, "the Job counts the tries and ends by itself"),
     Cause.NEXT_POD: Gate(None, "the Job counts the tries and ends by itself"),
+    Cause.SIDE_CONTAINER: Gate(None, "a container that uploads or cleans up ends by itself"),
     Cause.MOUNT: Gate(LONG, "a volume may have to leave another node first"),
     Cause.SANDBOX: Gate(LATE, "the node's network may be starting"),
     Cause.IMAGE_PULLED: Gate(None, "large images take their time"),

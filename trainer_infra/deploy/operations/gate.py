@@ -23,6 +23,8 @@ EVENTS: Final = ("running", "complete")
 """What a gate can wait for."""
 INTERVALS: Final[Mapping[str, float]] = {targets.LOCAL: 0.2, targets.KUBERNETES: 1.0}
 """Seconds between two looks at a run, by target."""
+BY_HAND: Final = "suspended by hand"
+"""What is said of a run that is waited for and that neither its program nor Kueue holds back."""
 HEARTBEAT: Final = 5.0
 """Seconds after which a message is repeated, which also tells whether the engine still lives."""
 
@@ -209,8 +211,9 @@ def status_line(run: Run) -> str:
 
     What one wants to know first comes first: a narrow terminal cuts the end.
     """
-    if run.waiting_for:
-        return run.waiting_for
+    if run.waiting_for or run.phase == SUSPENDED:
+        # A program that waits for a run declares none that is suspended.
+        return run.waiting_for or f"{BY_HAND}: {sentences.resume_advice((run,))}"
     done, left = sentences.percent_done(run), sentences.remaining_time(run)
     parts = (
         "" if done is None else f"{done}%",

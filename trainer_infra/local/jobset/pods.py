@@ -6,8 +6,8 @@ one a cluster would run.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -62,6 +62,8 @@ class ObservedPod:
     """None while it runs."""
     message: str = ""
     """Why it could not be started; else empty."""
+    ended: Mapping[str, datetime] = field(default_factory=dict)
+    """Containers that ended with 0 while others of the pod go on, and when."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from trainer_infra.rules.shape import (
     runtime_deprecated,
     runtime_exists,
     schema,
+    side_containers,
     training_command,
     unique_name,
     volume_claims,
@@ -49,6 +50,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     quoted_strings.RULE,
     image_present.RULE,
     pod_metadata.RULE,
+    side_containers.RULE,
     unique_name.RULE,
     own_exemption.RULE,
 )

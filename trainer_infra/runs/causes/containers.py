@@ -1,7 +1,7 @@
 """Containers that cannot start, or that fail again and again, from the statuses of pods."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from trainer_infra.json_values import JSONObject
@@ -16,7 +16,7 @@ OBJECT_MISSING: Final = re.compile(
 """What the kubelet says of a Secret or a ConfigMap that it needs and that is not there."""
 
 
-def waiting_containers(pods: Iterable[JSONObject]) -> Iterator[Waiting]:
+def waiting_containers(pods: Sequence[JSONObject]) -> Iterator[Waiting]:
     """What containers of pods that have not ended wait for."""
     for pod in pods:
         if pod_facts.is_over(pod):
@@ -28,8 +28,18 @@ def waiting_containers(pods: Iterable[JSONObject]) -> Iterator[Waiting]:
                 is_missing = OBJECT_MISSING.search(reason.message)
                 cause = Cause.OBJECT_MISSING if is_missing else Cause.CONTAINER_CANNOT_START
                 yield Waiting(cause, reason.sentence())
+        keepers = pod_facts.keepers_of(pod)
         for container in pod_facts.container_statuses(pod):
-            yield from _crash_loop(pod, container)
+            if keepers is None or container["name"] != keepers.main:
+                yield from _crash_loop(pod, container)
+    yield from kept_pods(pods)
+
+
+def kept_pods(pods: Iterable[JSONObject]) -> Iterator[Waiting]:
+    """Pods whose work has ended, and in which another container goes on."""
+    for pod in pods:
+        if keepers := pod_facts.keepers_of(pod):
+            yield Waiting(Cause.SIDE_CONTAINER, f"pod {pod_facts.name(pod)}: {keepers.sentence()}")
 
 
 def _crash_loop(pod: JSONObject, container: JSONObject) -> Iterator[Waiting]:
@@ -38,7 +48,7 @@ def _crash_loop(pod: JSONObject, container: JSONObject) -> Iterator[Waiting]:
     ended = state.get("terminated") or last.get("terminated") or {}
     if ended.get("exitCode", 0) == 0:
         return
-    endless = _is_sidecar(pod, container["name"]) and not _is_counted(pod)
+    endless = pod_facts.is_sidecar(pod, container["name"]) and not _is_counted(pod)
     if "running" in state and not (endless and _is_initializing(pod)):
         return
     code, said = ended["exitCode"], ended.get("message", "")
@@ -51,12 +61,6 @@ def _crash_loop(pod: JSONObject, container: JSONObject) -> Iterator[Waiting]:
         restarts = container.get("restartCount", 0)
         sentence = f"{reason.sentence()}; it was started again {restarts} times"
         yield Waiting(Cause.SIDECAR_CRASH_LOOP, sentence)
-
-
-def _is_sidecar(pod: JSONObject, name: str) -> bool:
-    """Whether the container is an init container that runs beside the others."""
-    listed = (pod.get("spec") or {}).get("initContainers") or ()
-    return any(each["name"] == name and each.get("restartPolicy") == "Always" for each in listed)
 
 
 def _is_counted(pod: JSONObject) -> bool:

@@ -39,7 +39,9 @@ def is_starting(pod: JSONObject) -> bool:
 def _of_pod(pod: JSONObject, events: Sequence[JSONObject]) -> Waiting:
     name = pod["metadata"]["name"]
     for container in (pod.get("status") or {}).get("initContainerStatuses") or ():
-        if "running" in (container.get("state") or {}) and not _is_beside(pod, container["name"]):
+        if "running" in (container.get("state") or {}) and not pod_facts.is_sidecar(
+            pod, container["name"]
+        ):
             sentence = f"init container {container['name']} of pod {name}, which runs"
             return Waiting(Cause.INITIALIZING, sentence)
     told = [each for each in events_about(events, "Pod", name) if each["reason"] in CAUSES]
@@ -53,9 +55,3 @@ def _of_pod(pod: JSONObject, events: Sequence[JSONObject]) -> Waiting:
     if OBJECT_MISSING.search(last["message"]):
         cause = Cause.OBJECT_MISSING
     return Waiting(cause, f"pod {name}: {last['message']}", began_at(last))
-
-
-def _is_beside(pod: JSONObject, name: str) -> bool:
-    """Whether the init container is a sidecar, for whose end Kubernetes does not wait."""
-    listed = (pod.get("spec") or {}).get("initContainers") or ()
-    return any(each["name"] == name and each.get("restartPolicy") == "Always" for each in listed)

@@ -36,6 +36,7 @@ from trainer_infra.runs import sentences
 from trainer_infra.runs.run import SUSPENDED, Run, owner_from_json
 from trainer_infra.runs.target import Target
 
+_TURN: Final = "waiting for a turn"
 PAUSE: Final = 3
 """How many times as long as a look at all members the pause after it is: lists are large."""
 
@@ -295,17 +296,27 @@ class _Watch:
         if self._silent:
             return self._silence.why
         stuck = dict.fromkeys(self._stuck, "stuck")
-        phases = {name: run.phase for name, run in self._left.items()}
-        counts = Counter(each.lower() for each in {**phases, **stuck}.values())
+        phases = {name: self._word(run) for name, run in self._left.items()}
+        counts = Counter({**phases, **stuck}.values())
         counts["failed"] += len(self._bad)
         ended = f"{len(self.ended)} of {len(self._runs)} {self.batch.until}"
         parts = [f"{count} {phase}" for phase, count in sorted(counts.items()) if count]
         return f"{', '.join([ended, *parts])}{self._example()}"
 
+    def _word(self, run: Run) -> str:
+        """What is counted of a member that is waited for."""
+        if run.phase != SUSPENDED or run.waiting_for:
+            return run.phase.lower()
+        waits_its_turn = gate.is_held(run) and self.batch.max_parallel is not None
+        return _TURN if waits_its_turn else gate.BY_HAND
+
     def _example(self) -> str:
         """Why the first member waits, one of those that will not go on by themselves if there is."""
         waiting = [(name, run) for name, run in self._left.items() if run.waiting_for]
         waiting.sort(key=lambda each: not each[1].stuck)
+        by_hand = [run for run in self._left.values() if self._word(run) == gate.BY_HAND]
+        if by_hand and not (waiting and waiting[0][1].stuck):
+            return f"; {sentences.resume_advice(by_hand)}"
         return f"; {waiting[0][0]}: {waiting[0][1].waiting_for}" if waiting else ""
 
     def troubles(self) -> Iterator[tuple[str, str]]:
