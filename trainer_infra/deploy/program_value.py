@@ -16,6 +16,23 @@ def is_unit_test() -> bool:
     return isinstance(get_monitor(), MockMonitor)
 
 
+def require_program(where: str) -> None:
+    """Refuse to declare a resource of which nothing would ever be made.
+
+    Args:
+        where: the resource, as an error names it: `TrainJob digits`.
+
+    Raises:
+        RunError: No Pulumi program runs: Python started the file, or a cell of a notebook holds the line.
+    """
+    if get_monitor() is None:
+        raise pulumi.RunError(
+            f"{where}: nothing is created, for no Pulumi program runs here; run `pulumi up` in the folder of the "
+            "program, and in a notebook or script write it in the function that automation gets as program= "
+            "(docs/notebooks.md)"
+        )
+
+
 class ProgramValue(Generic[T]):
     """A value that each run of a program has one of, or each of its clusters.
 

@@ -14,6 +14,7 @@ from pulumi.dynamic import Resource, ResourceProvider
 from typing_extensions import override
 
 from trainer_infra import names
+from trainer_infra.deploy.program_value import require_program
 
 _CAPITAL: Final = re.compile(r"(?<!^)([A-Z])")
 
@@ -40,6 +41,7 @@ class TrainerResource(Resource):
         props: dict[str, Any],
         opts: pulumi.ResourceOptions | None,
     ) -> None:
+        require_program(f"{type(self).__name__} {name}")
         older = [pulumi.Alias(type_=f"{names.OLDER_RESOURCE_TYPE}{type(self).__name__}")]
         merged = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=older))
         super().__init__(provider, name, props, merged)

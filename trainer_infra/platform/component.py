@@ -10,6 +10,7 @@ import pulumi
 
 from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
 from trainer_infra.deploy.owner_check_resource import OwnerCheck
+from trainer_infra.deploy.program_value import require_program
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_problems import ArgumentProblems
@@ -48,6 +49,7 @@ class PlatformComponent(pulumi.ComponentResource):
         """
         kind = type(self).__name__
         self._where: Final = f"{kind} {resource_name}"
+        require_program(self._where)
         with self.sentences():
             if problems := self._type_problems(args):
                 raise InvalidInput(problems)
