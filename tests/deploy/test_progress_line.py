@@ -1,10 +1,12 @@
 """What `pulumi up` shows of a run that it waits for: the beginning is what a narrow terminal shows."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.deploy.project import Stack, read_until
 from trainer_infra.deploy.operations import gate
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Owner, Run
@@ -34,6 +36,7 @@ def run(progress: int | None = None, remaining: int | None = None, **metrics: st
         ),
         (run(0, 0, loss="0.5"), "0%  0s left  loss=0.5  running"),
         (run(None, None, step="7"), "step=7  running"),
+        (run(50, loss="0.1"), "50%  loss=0.1  running"),
         (
             replace(run(87, loss="0.067"), phase="Suspended", namespace="team"),
             "suspended by hand: resume with `trainer-infra resume digits -n team`",
@@ -70,3 +73,19 @@ def test_percent_and_time_left_come_first(seen: Run, line: str) -> None:
 )
 def test_numbers_have_four_digits(value: float | str, shown: str) -> None:
     assert sentences.metrics_line({"m": value}) == f"m={shown}"
+
+
+def test_of_a_run_that_reports_nothing_its_newest_line_is_shown(
+    cli_stack: Stack, tmp_path: Path
+) -> None:
+    gate_file = tmp_path / "seen"
+    code = f"printf '\\r\\033[32m50%%\\033[0m |## |'; until [ -e {gate_file} ]; do sleep 0.05; done"
+    trainer = {"command": ["sh", "-c", code]}
+    cli_stack.program(
+        f'TrainJob("bar", runtime="plain-distributed", trainer={trainer!r}, wait_for="complete")'
+    )
+    with cli_stack.start("up", "--yes", "--skip-preview") as process:
+        read_until("50% |## |  running", process)
+        gate_file.touch()
+        process.communicate(timeout=600)
+    assert process.returncode == 0

@@ -46,6 +46,17 @@ def test_followed_logs_begin_with_the_tail(tmp_path: Path) -> None:
     assert list(followed) == ["10"]
 
 
+@pytest.mark.parametrize("tail", [0, 1, 3, 5000, 9000])
+def test_of_a_long_log_the_last_lines_are_read(tail: int) -> None:
+    code = "for n in range(6000): print(n, 'x' * (n % 50))"
+    run = finished(Job(command=python(code)).submit())
+    every = lines(run)
+    assert len(every) == 6000
+    found = [line for _, line in runs.logs(run.key, LogSelection(tail=tail))]
+    assert found == every[max(0, len(every) - tail) :]
+    assert [line for _, line in runs.logs(run.key, LogSelection(tail=tail, follow=True))] == found
+
+
 def test_lines_of_containers_side_by_side_are_not_mixed() -> None:
     many = python("import sys\nfor _ in range(2000): print('x' * 50); sys.stdout.flush()")
     pod = {"initContainers": [{"name": "s", "restartPolicy": "Always", "command": many}]}

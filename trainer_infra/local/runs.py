@@ -5,11 +5,13 @@ Called by `target`, and by `cli.run`. A run is a folder (`run_folder`) and a sup
 is there raise what `runs.target.Target` says.
 """
 
+import os
 import platform
 import signal
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -52,6 +54,8 @@ SUSPEND_TIMEOUT: Final = 5.0
 """Seconds to wait for the supervisor to have seen what the user wants."""
 PAUSE: Final = 0.1
 """Seconds between two looks at files that a container may still write."""
+BLOCK: Final = 64 * 1024
+"""Bytes that are read at once from the end of a log."""
 Line = tuple[str, str]
 """Pod and line."""
 
@@ -290,8 +294,7 @@ def _lost(target: RunFolder) -> Run | None:
 def read_lines(files: Callable[[], tuple[Path, ...]], tail: int | None) -> Iterator[Line]:
     """The lines that are there now; of each pod the last `tail`."""
     for path in files():
-        lines = _lines(_after(path, 0))
-        for line in lines if tail is None else lines[max(0, len(lines) - tail) :]:
+        for line in _lines(_after(path, _skip(path, tail))):
             yield path.stem, line
 
 
@@ -333,8 +336,15 @@ def _after(path: Path, offset: int) -> bytes:
 
 
 def _skip(path: Path, tail: int | None) -> int:
-    """Where the last `tail` lines begin."""
+    """Where the last `tail` lines begin; of a long log only the end is read."""
     if tail is None:
         return 0
-    lines = _after(path, 0).split(b"\n")[:-1]
-    return sum(len(line) + 1 for line in lines[: max(0, len(lines) - tail)])
+    start, read = 0, b""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        start = file.seek(0, os.SEEK_END)
+        while start and read.count(b"\n") <= tail:
+            size = min(BLOCK, start)
+            start = file.seek(start - size)
+            read = file.read(size) + read
+    lines = read.split(b"\n")[:-1]
+    return start + sum(len(line) + 1 for line in lines[: max(0, len(lines) - tail)])

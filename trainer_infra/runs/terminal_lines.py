@@ -177,5 +177,10 @@ def lines_of(text: str) -> list[str]:
     return [*drawn.feed(f"{text}\n"), *drawn.end()]
 
 
+def without_colours(line: str) -> str:
+    """The line as it reads where colours mean nothing."""
+    return _COLOUR.sub("", line).strip()
+
+
 def _is_blank(text: str) -> bool:
-    return not _COLOUR.sub("", text).strip()
+    return not without_colours(text)

@@ -8,15 +8,16 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.properties import GateProperties
 from trainer_infra.deploy.operations.session import Messages, StackSession
-from trainer_infra.errors import Interrupted, NotAvailable, RunFailed
+from trainer_infra.errors import Interrupted, NotAvailable, RunFailed, TrainerInfraError
 from trainer_infra.kube.refusals import Unreachable
-from trainer_infra.runs import sentences, waiting_cause
-from trainer_infra.runs.run import COMPLETE, FAILED, LOST, RUNNING, SUSPENDED, Run
+from trainer_infra.runs import sentences, terminal_lines, waiting_cause
+from trainer_infra.runs.run import COMPLETE, FAILED, LOST, RUNNING, SUSPENDED, LogSelection, Run
 from trainer_infra.runs.target import Target
 
 EVENTS: Final = ("running", "complete")
@@ -27,6 +28,11 @@ BY_HAND: Final = "suspended by hand"
 """What is said of a run that is waited for and that neither its program nor Kueue holds back."""
 HEARTBEAT: Final = 5.0
 """Seconds after which a message is repeated, which also tells whether the engine still lives."""
+
+SILENT: Final = 1.0
+"""Seconds between two looks for the first line of a run's log."""
+LINE: Final = 120
+"""Characters that are shown of a line of a log."""
 
 PAUSE: Final = 5.0
 """Seconds between two looks from which on the cluster is taken to have been away."""
@@ -47,7 +53,7 @@ def wait_for_run(given: GateProperties, session: StackSession) -> dict[str, Any]
     """
     target, messages = session.target(given), session.messages(given.urn)
     progress, silence, stuck = Progress(messages), Silence(), Stuck()
-    is_first = True
+    newest, is_first = NewestLine(target), True
     while True:
         run = _look(given, target, silence)
         if run is not None:
@@ -58,7 +64,7 @@ def wait_for_run(given: GateProperties, session: StackSession) -> dict[str, Any]
         if is_first:
             warn_of_unseen(target, (given.namespace,), messages)
             is_first = False
-        progress.show(silence.why if run is None else status_line(run))
+        progress.show(silence.why if run is None else status_line(run, newest.of(run)))
         pause_between_looks(session, INTERVALS[given.target], given.host)
 
 
@@ -114,6 +120,26 @@ class Silence:
     def ends(self) -> None:
         """It answered."""
         self._since = math.inf
+
+
+class NewestLine:
+    """The newest line of a run that reports nothing: a progress bar may be all that tells how far it is."""
+
+    def __init__(self, target: Target, clock: Callable[[], float] = time.monotonic) -> None:
+        self._target, self._clock = target, clock
+        self._line, self._looked = "", -math.inf
+
+    def of(self, run: Run) -> str:
+        """What its first node said last, as of some seconds ago; empty where it says more otherwise."""
+        if run.phase != RUNNING or run.waiting_for or not run.nodes or has_reported(run):
+            return ""
+        if self._clock() - self._looked >= (HEARTBEAT if self._line else SILENT):
+            self._looked = self._clock()
+            with suppress(TrainerInfraError):
+                wanted = LogSelection(pod=run.nodes[0].pod, tail=1)
+                said = [line for _, line in self._target.logs(run.key, wanted)]
+                self._line = terminal_lines.without_colours(said[-1])[:LINE] if said else ""
+        return self._line
 
 
 class Stuck:
@@ -206,10 +232,19 @@ def pause_between_looks(session: StackSession, seconds: float, where: str) -> No
         )
 
 
-def status_line(run: Run) -> str:
+def has_reported(run: Run) -> bool:
+    """Whether its training said how far it is."""
+    return sentences.percent_done(run) is not None or bool(sentences.last_metrics(run))
+
+
+def status_line(run: Run, newest: str = "") -> str:
     """One line on where a run is: why it waits, or how far it is, with its last metrics.
 
     What one wants to know first comes first: a narrow terminal cuts the end.
+
+    Args:
+        run: as it is now.
+        newest: the newest line of its log, where it has not reported.
     """
     if run.waiting_for or run.phase == SUSPENDED:
         # A program that waits for a run declares none that is suspended.
@@ -218,6 +253,7 @@ def status_line(run: Run) -> str:
     parts = (
         "" if done is None else f"{done}%",
         f"{left} left" if left else "",
+        newest,
         sentences.reported_line(sentences.last_metrics(run), gap="  "),
         run.phase.lower(),
     )
