@@ -37,7 +37,7 @@ _UNTOLD: Final = re.compile(
 )
 """Lines that are about no resource."""
 _PASSING: Final = re.compile(
-    r"running|created|\d+ of \d+ (submitted|done|deleted|complete.* (running|created)).*|\d+%.*"
+    r"(.* )?running|created|\d+ of \d+ (submitted|done|deleted|complete.* (running|created)).*|\d+%.*"
 )
 """What a gate says for a moment, if it has to wait at all."""
 _LARGE: Final = ("rendered", "code", "spec", "runtime", "jobs", "texts", "digests")

@@ -80,7 +80,24 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
         return CheckAnswer(news, (*problems, *options.named_once(error.problems, news)))
     if not problems:
         _tell(preview, job, born, session)
-    return CheckAnswer(preview.inputs.json, problems)
+    return CheckAnswer(_with_kept_identity(preview.inputs, olds, target), problems)
+
+
+def _with_kept_identity(job: TrainJobProperties, olds: JSONObject, target: Target) -> JSONObject:
+    """The inputs, and what an update in place leaves as it is: its gate then has nothing to wait for anew.
+
+    Of an update the engine previews the inputs alone, and takes all else for unknown.
+    """
+    if not olds or changes.train_job_difference(olds, job.json).replaces:
+        return job.json
+    if not changes.train_job_difference(olds, job.json).changes:
+        return job.json
+    try:
+        run = target.get(job.namespace, job.name)
+    except TrainerInfraError:
+        return job.json
+    is_its = run is not None and run.owner.is_same(TrainJobProperties(olds).owner)
+    return {**job.json, "uid": run.uid, "host": run.host} if run and is_its else job.json
 
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:

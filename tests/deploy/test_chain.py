@@ -1,0 +1,34 @@
+"""A job made of another one's results: what changes in place leaves what depends on it as it is, at preview too."""
+
+from tests.deploy.project import Stack
+
+CHAIN = """
+cfg = pulumi.Config()
+
+def train():
+    from trainer_infra.report import report
+    report(progress=100, acc=1.0)
+
+def second(base):
+    print(base)
+
+a = TrainJob("a", runtime="plain-distributed", labels={"team": cfg.get("team") or "one"},
+             trainer=CustomTrainer(train, env={"TOKEN": cfg.require_secret("token")}), wait_for="complete")
+b = TrainJob("b", runtime="plain-distributed", wait_for="complete",
+             trainer=CustomTrainer(second, func_args={"base": a.metrics["acc"]}))
+"""
+
+
+def test_a_secret_or_a_label_of_the_first_changes_only_the_first(stack: Stack) -> None:
+    stack.program(CHAIN)
+    stack.run("config", "set", "--secret", "token", "one")
+    stack.up()
+    before = {run["name"]: run["uid"] for run in stack.runs()}
+    for change in (("--secret", "token", "two"), ("team", "two")):
+        stack.run("config", "set", *change)
+        shown = stack.preview()
+        assert "1 to update" in shown
+        assert "to replace" not in shown
+        assert "1 updated" in stack.up()
+        stack.unchanged()
+    assert {run["name"]: run["uid"] for run in stack.runs()} == before
