@@ -49,6 +49,11 @@ class Initializer:
         """Where its files go."""
         return self.volume / self.kind
 
+    @property
+    def state(self) -> Path:
+        """Where it keeps what it needs itself."""
+        return self.volume / f".trainer-infra-{self.kind}"
+
     def variables(self) -> dict[str, str]:
         """All that the process has in its environment."""
         own = {key: value for key, value in os.environ.items() if not key.startswith(OF_OTHERS)}
@@ -76,16 +81,16 @@ class Initializer:
         return outcome
 
     def files(self) -> dict[str, bytes]:
-        """What there is in the target, without our own state."""
+        """What there is in the target."""
         return {
             str(each.relative_to(self.target)): each.read_bytes()
             for each in sorted(self.target.rglob("*"))
-            if each.is_file() and ".trainer-infra" not in each.parts
+            if each.is_file()
         }
 
     def lock_text(self) -> str:
         """What the process that works on the target says; empty where there is none."""
-        locks = sorted((self.target / ".trainer-infra").glob("lock-*"))
+        locks = sorted(self.state.glob("lock-*"))
         return locks[-1].read_text() if locks else ""
 
 

@@ -127,7 +127,7 @@ def test_a_signed_url_is_the_same_file_when_it_is_signed_anew_and_never_shown(
     third = file.run(STORAGE_URI=f"{web.url}/x.bin?version=3")
     assert "nothing to do" not in third.output
     assert "secret" not in first.output + second.output
-    assert "secret" not in (file.target / ".trainer-infra" / "done").read_text()
+    assert "secret" not in (file.state / "done").read_text()
 
 
 OLD, NEW = b"A" * (PART + MIB), b"B" * (PART + MIB)

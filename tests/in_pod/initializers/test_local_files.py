@@ -85,7 +85,7 @@ def test_without_done_what_changed_comes_again_and_what_is_not_ours_stays(
     write(source, {"a": b"another"})
     (source / "gone").unlink()
     write(dataset.target, {"mine": b"mine"})
-    (dataset.target / ".trainer-infra" / "done").unlink()
+    (dataset.state / "done").unlink()
     dataset.run()
     assert dataset.files() == {"a": b"another", "deep/b": b"b", "mine": b"mine"}
 

@@ -138,7 +138,7 @@ def test_layers_of_an_image_are_unpacked_in_their_order(
     outcome = model.run()
     assert model.files() == {"m/a": b"new", "m/link": b"new", "full/y": b"y"}
     assert "left out 1 file: links out of the folder, and devices" in outcome.output
-    assert not (model.target / ".trainer-infra" / "archives").exists()
+    assert not (model.state / "archives").exists()
     assert "nothing to do" in model.run().output
     push(registry, name_of(tmp_path), [(b"1", OCTETS, {TITLE: "one"})], "2")
     model.run(STORAGE_URI=f"oci://{registry.host}/{name_of(tmp_path)}:2")
@@ -311,4 +311,4 @@ def test_a_layer_that_was_damaged_before_it_was_pushed_ends_the_download(
     (line,) = model.run(1).errors.splitlines()
     assert line.startswith(f"model: {uri}: has a layer, 000-")
     assert line.endswith(", that is no tar, or a damaged one; push it again")
-    assert not (model.target / ".trainer-infra" / "done").exists()
+    assert not (model.state / "done").exists()

@@ -27,7 +27,7 @@ def proxy(s3: S3Server) -> Iterator[CountingProxy]:
 
 def parts_on_disk(initializer: Initializer) -> int:
     """How many parts the journal has, each once."""
-    lines = (initializer.target / ".trainer-infra" / "journal").read_text().splitlines()
+    lines = (initializer.state / "journal").read_text().splitlines()
     parts = Counter(each["part"][2] for each in map(json.loads, lines) if "part" in each)
     assert set(parts.values()) <= {1}
     return len(parts)
@@ -73,6 +73,22 @@ def test_small_files_that_are_whole_do_not_come_again(
     assert dataset.files() == files
 
 
+def test_a_download_that_an_older_release_began_goes_on_and_leaves_nothing_in_the_data(
+    dataset: Initializer, bucket: Path, proxy: CountingProxy
+) -> None:
+    files = write(bucket, {"big.bin": noise(MIB) * 400})
+    proxy.hold_after(350 * MIB)
+    first = dataset.start(ENDPOINT=proxy.url)
+    proxy.wait_until_held()
+    kill(first)
+    dataset.target.mkdir(exist_ok=True)
+    dataset.state.rename(dataset.target / ".trainer-infra")
+    proxy.release()
+    outcome = dataset.run(ENDPOINT=proxy.url)
+    assert "of it are here already" in outcome.output
+    assert dataset.files() == files
+
+
 def test_a_file_that_was_noted_and_not_moved_is_not_taken_for_what_stands_in_its_place(
     dataset: Initializer, bucket: Path, proxy: CountingProxy
 ) -> None:
@@ -81,7 +97,7 @@ def test_a_file_that_was_noted_and_not_moved_is_not_taken_for_what_stands_in_its
     first = dataset.start(ENDPOINT=proxy.url)
     proxy.wait_until_held()
     kill(first)
-    state = dataset.target / ".trainer-infra"
+    state = dataset.state
     lines = map(json.loads, (state / "journal").read_text().splitlines())
     path, version, size, _ = next(
         each["file"] for each in lines if "file" in each and each["file"][0] in dataset.files()
@@ -120,10 +136,10 @@ def test_after_a_crash_of_the_machine_a_damaged_part_comes_again(
     first = dataset.start(ENDPOINT=proxy.url)
     proxy.wait_until_held()
     kill(first)
-    (partial,) = (dataset.target / ".trainer-infra" / "partial").iterdir()
+    (partial,) = (dataset.state / "partial").iterdir()
     with partial.open("r+b") as file:
         file.write(b"damaged")
-    journal = dataset.target / ".trainer-infra" / "journal"
+    journal = dataset.state / "journal"
     journal.write_text(journal.read_text().replace('"boot": "', '"boot": "before-'))
     proxy.release()
     dataset.run(ENDPOINT=proxy.url)

@@ -18,17 +18,13 @@ from trainer_infra.in_pod.initializers.code_archive import code_listing
 from trainer_infra.in_pod.initializers.download import Download
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.folder import Done, TargetFolder
-from trainer_infra.in_pod.initializers.listing import (
-    STATE,
-    FileListing,
-    FileSource,
-    checked_listing,
-)
+from trainer_infra.in_pod.initializers.listing import FileListing, FileSource, checked_listing
 from trainer_infra.in_pod.initializers.lock import FolderLock, LockLost
 from trainer_infra.in_pod.initializers.progress_line import ProgressLine, report_progress
 from trainer_infra.in_pod.initializers.retries import with_attempts
 from trainer_infra.in_pod.initializers.schemes import open_source
 from trainer_infra.in_pod.initializers.settings import KINDS, InitializerSettings, read_settings
+from trainer_infra.in_pod.initializers.state_folder import take_over
 from trainer_infra.in_pod.initializers.storage_uri import VARIABLE
 from trainer_infra.in_pod.initializers.units import bytes_text, files_text, seconds_text
 from trainer_infra.in_pod.report import FILE
@@ -46,6 +42,10 @@ REMEDIES = {
     errno.ENAMETOOLONG: "; give it a shorter name at its source, or leave it out with IGNORE_PATTERNS",
 }
 """What to do about errors of the volume, by their number; `{}` is the user."""
+OWN_VOLUME = (
+    "{folder.state} is ours, and a program that takes each folder for a class takes it for one: "
+    "nothing beside {folder.path} is on its volume; mount the volume a folder higher"
+)
 OPTIONAL = "--optional"
 """Says that a URI need not be set: runtimes have both initializers for TrainJobs that want one."""
 USAGE = f"usage: python -m trainer_infra.in_pod.initializers dataset|model|code [{OPTIONAL}]"
@@ -101,11 +101,12 @@ def fetch(settings: InitializerSettings) -> None:
         LockLost: Another process has taken over.
         OSError: The volume cannot be written to.
     """
-    folder = TargetFolder(settings.target, settings.identity)
+    take_over(settings.target, settings.state)
+    folder = TargetFolder(settings.target, settings.identity, settings.state)
     if _is_there(settings, folder):
         return
     source = open_source(settings)
-    lock = FolderLock(settings.target / STATE, f"downloading {settings.uri.shown}")
+    lock = FolderLock(folder.state, f"downloading {settings.uri.shown}")
     try:
         lock.acquire(lambda text: _say(settings.kind, text))
         if _is_there(settings, folder):
@@ -142,6 +143,8 @@ def _download(
     here = f"; {bytes_text(download.kept)} of it are here already" if download.kept else ""
     amount = f"{files_text(len(listing.files))}, {bytes_text(listing.size)}"
     _say(settings.kind, f"downloading {settings.uri.shown}{at}: {amount}, into {folder.path}{here}")
+    if folder.state.parent == folder.path and settings.kind != "code":
+        _say(settings.kind, OWN_VOLUME.format(folder=folder))
     progress = ProgressLine(settings.kind, download)
     while not download.wait(0.5):
         lock.check()

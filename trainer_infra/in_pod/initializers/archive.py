@@ -207,7 +207,7 @@ def unpack_archives(
     unpacking = Unpacking(shown, folder, patterns)
     archives = [each for each in listing.files if each.unpacked is not None]
     for each in archives:
-        unpacking.unpack(folder.path / each.path, each.unpacked or "")
+        unpacking.unpack(folder.place(each.path), each.unpacked or "")
     if len(archives) == len(listing.files) and not unpacking.paths:
         if not unpacking.seen:
             raise no_file(shown)

@@ -1,10 +1,11 @@
 """The target folder: what is there already, what is half there, and the moves that make a file whole.
 
-Called by `__main__`, `download` and `archive`. Beside the files it has `.trainer-infra/`, with
+Called by `__main__`, `download` and `archive`. Of its own it has a folder, `state_folder`, with
 
     done      JSON: input, revision and files, once all are there; its absence means work
     journal   JSON lines: the input, then each part and each file that is on the disk; what is in neither is not ours
     partial/  files that are not whole yet
+    archives/ tars that are to be unpacked, which listings call `.trainer-infra/archives/NAME`
 
 After a crash of the machine the journal may know more than the disk has: if another kernel wrote it, a part or file
 counts only if its CRC-32 is that of the journal.
@@ -94,16 +95,22 @@ class TargetFolder:
     Args:
         path: the folder.
         identity: of the input, as `InitializerSettings.identity`.
+        state: the folder of our own.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, identity: Mapping[str, Any], state: Path) -> None:
         self.path = path
         self.identity = identity
-        self.state = path / STATE
+        self.state = state
         self.partial = self.state / "partial"
         self.mutex = threading.Lock()
         self.journal = -1
         self.made: set[Path] = set()
+
+    def place(self, path: str) -> Path:
+        """Where a file of a listing is: an archive of ours is no file of the target."""
+        archive = path.removeprefix(f"{STATE}/")
+        return self.path / path if archive == path else self.state / archive
 
     def read_done(self) -> Done | None:
         """What the last download left; None while there is none, or where it is damaged."""
@@ -117,7 +124,7 @@ class TargetFolder:
     def is_complete(self, done: Done) -> bool:
         """Whether the same input was downloaded and every file still has its size."""
         return done.input == self.identity and all(
-            file_size(self.path / each.path) == each.size for each in done.files
+            file_size(self.place(each.path)) == each.size for each in done.files
         )
 
     def begin(self, listing: FileListing) -> tuple[dict[str, WholeFile], list[DonePart]]:
@@ -125,6 +132,9 @@ class TargetFolder:
 
         Returns:
             The files that are whole, by path, and the parts of others that are on the disk.
+
+        Raises:
+            DownloadFailure: The target is a file.
         """
         known = self._known()
         wanted = {each.path: each for each in listing.files}
@@ -145,6 +155,7 @@ class TargetFolder:
         (self.state / "done").unlink(missing_ok=True)
         self.remove(each for each in known.files if each not in kept)
         self._clear_partial({self.partial_path(wanted[each.path]) for each in parts})
+        self.make_folder(self.path)
         return kept, parts
 
     def partial_path(self, file: RemoteFile) -> Path:
@@ -163,7 +174,7 @@ class TargetFolder:
         Raises:
             DownloadFailure: What is there is not ours to replace.
         """
-        place = self.path / file.path
+        place = self.place(file.path)
         self.make_folder(place.parent)
         # `begin` has removed what we wrote there. Equal content is lost to no one.
         if os.path.lexists(place) and not (place.is_file() and _has_sums(place, whole)):
@@ -177,7 +188,7 @@ class TargetFolder:
         self._append({"file": astuple(whole)})
 
     def make_folder(self, folder: Path) -> None:
-        """Make a folder at or below the target, never by a link that leads out of it.
+        """Make a folder at or below the target or our own, never by a link that leads out of it.
 
         Raises:
             DownloadFailure: There is a file or such a link.
@@ -229,7 +240,7 @@ class TargetFolder:
         return known
 
     def _is_intact(self, whole: WholeFile, known: _Record) -> bool:
-        place = self.path / whole.path
+        place = self.place(whole.path)
         if known.is_on_disk:
             return file_size(place) == whole.size
         return _has_sums(place, whole)
@@ -253,16 +264,16 @@ class TargetFolder:
         """Remove files of ours, and folders that are empty then."""
         emptied: set[Path] = set()
         for each in paths:
-            place = self.path / each
+            place = self.place(each)
             if ".." in place.parts or not self._is_inside(place.parent):
                 continue
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 place.unlink()
-            emptied.update(place.relative_to(self.path).parents)
+            emptied.update(each for each in place.parents if self.path in each.parents)
         for folder in sorted(emptied, key=lambda each: -len(each.parts)):
             with contextlib.suppress(OSError):
-                (self.path / folder).rmdir()
-                self.made.discard(self.path / folder)
+                folder.rmdir()
+                self.made.discard(folder)
 
     def _clear_partial(self, kept: set[Path]) -> None:
         self.partial.mkdir(parents=True, exist_ok=True)
@@ -271,8 +282,8 @@ class TargetFolder:
                 each.unlink()
 
     def _is_inside(self, folder: Path) -> bool:
-        top = os.path.realpath(self.path)
-        return os.path.commonpath([top, os.path.realpath(folder)]) == top
+        top = self.state if folder.is_relative_to(self.state) else self.path
+        return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(top))
 
     def _flush(self) -> None:
         """Have the file system put on the disk what it only remembers."""

@@ -14,7 +14,7 @@ from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.units import files_text
 
 STATE = ".trainer-infra"
-"""The folder in the target with what we keep besides the files."""
+"""The beginning of the names of folders with what we keep besides the files; in a target no file has it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def checked_listing(place: str, listing: FileListing) -> FileListing:
         if "\0" in name or {"", ".", ".."} & set(parts):
             raise DownloadFailure(place, f"{name!r} is no path below a folder", "rename it there")
         if parts[0] == STATE:
-            raise DownloadFailure(place, f"{name!r} is where we keep our state", "rename it there")
+            remedy = "remove it there, or leave it out with IGNORE_PATTERNS"
+            raise DownloadFailure(place, f"{name!r} is where we keep our state", remedy)
         above = next(iter(paths & set(_folders_above(name))), None)
         if above:
             raise DownloadFailure(

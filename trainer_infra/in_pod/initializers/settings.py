@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.patterns import MODEL_DEFAULT, Patterns, parse_patterns
+from trainer_infra.in_pod.initializers.state_folder import state_folder
 from trainer_infra.in_pod.initializers.storage_uri import VARIABLE, StorageUri, parse_uri
 from trainer_infra.in_pod.storage import mounted
 
@@ -68,6 +69,12 @@ class InitializerSettings:
         if text and not text.startswith(("http://", "https://")):
             raise DownloadFailure("ENDPOINT", f"is {text!r}", "begin it with https:// or http://")
         return text.rstrip("/")
+
+    @property
+    def state(self) -> Path:
+        """The folder of what we keep besides the files."""
+        above = PurePosixPath(TARGETS[self.kind]).parent
+        return state_folder(self.target, Path(mounted(str(above))))
 
     @property
     def identity(self) -> dict[str, object]:

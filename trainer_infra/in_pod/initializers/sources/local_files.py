@@ -91,7 +91,7 @@ class LocalSource(FileSource):
         for each in entries:
             if each not in folders:
                 yield each
-            elif each.name != STATE:
+            elif each.name != STATE and not each.name.startswith(f"{STATE}-"):
                 yield from self._walk(each, (*above, real))
 
     def _file(self, path: str, place: Path) -> RemoteFile:
