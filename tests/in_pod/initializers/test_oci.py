@@ -104,7 +104,7 @@ def test_layers_with_a_title_are_files(
         [
             (b"{}", "application/json", {TITLE: "config.json"}),
             (weights, OCTETS, {TITLE: "deep/w.safetensors"}),
-            (b"old", OCTETS, {TITLE: "w.bin"}),
+            (b"old", OCTETS, {TITLE: "deep/w.bin"}),
         ],
     )
     outcome = model.run()
@@ -122,9 +122,15 @@ def test_layers_of_an_image_are_unpacked_in_their_order(
         registry,
         name_of(tmp_path),
         [
-            (tar(("m/a", b"old"), ("m/gone", b"x"), ("full/x", b"x"), ("w.bin", b"w")), TAR, {}),
             (
-                gzip.compress(tar(("./m/a", b"new"), ("m/link", "a"), ("m/.wh.gone", b""))),
+                tar(("m/a.gguf", b"old"), ("m/gone", b"x"), ("full/x", b"x"), ("w.bin", b"w")),
+                TAR,
+                {},
+            ),
+            (
+                gzip.compress(
+                    tar(("./m/a.gguf", b"new"), ("m/link", "a.gguf"), ("m/.wh.gone", b""))
+                ),
                 f"{TAR}+gzip",
                 {},
             ),
@@ -136,7 +142,7 @@ def test_layers_of_an_image_are_unpacked_in_their_order(
         ],
     )
     outcome = model.run()
-    assert model.files() == {"m/a": b"new", "m/link": b"new", "full/y": b"y"}
+    assert model.files() == {"m/a.gguf": b"new", "m/link": b"new", "full/y": b"y"}
     assert "left out 1 file: links out of the folder, and devices" in outcome.output
     assert not (model.state / "archives").exists()
     assert "nothing to do" in model.run().output

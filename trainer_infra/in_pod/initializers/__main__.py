@@ -145,16 +145,16 @@ def _download(
     _say(settings.kind, f"downloading {settings.uri.shown}{at}: {amount}, into {folder.path}{here}")
     if folder.state.parent == folder.path and settings.kind != "code":
         _say(settings.kind, OWN_VOLUME.format(folder=folder))
+    if listing.remark:
+        _say(settings.kind, listing.remark)
     progress = ProgressLine(settings.kind, download)
     while not download.wait(0.5):
         lock.check()
         progress.follow()
         lock.say(f"downloading {settings.uri.shown}: {progress.text()}")
-    unpacked, left_out = unpack_archives(settings.uri.shown, listing, folder, settings.patterns)
-    if left_out:
-        _say(
-            settings.kind, f"left out {files_text(left_out)}: links out of the folder, and devices"
-        )
+    unpacked, remarks = unpack_archives(settings.uri.shown, listing, folder, settings.patterns)
+    for each in remarks:
+        _say(settings.kind, each)
     lock.check()
     kept = {each.path for each in listing.files if each.unpacked is None}
     whole = {path: each for path, each in download.whole.items() if path in kept}

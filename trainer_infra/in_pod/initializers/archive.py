@@ -11,6 +11,7 @@ import os
 import shutil
 import tarfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
@@ -25,10 +26,13 @@ from trainer_infra.in_pod.initializers.folder import (
 from trainer_infra.in_pod.initializers.listing import (
     STATE,
     FileListing,
+    RemoteFile,
     no_file,
     nothing_wanted,
 )
 from trainer_infra.in_pod.initializers.patterns import Patterns
+from trainer_infra.in_pod.initializers.units import files_text
+from trainer_infra.in_pod.initializers.weights import with_weights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,8 +75,18 @@ class Unpacking:
         self.folder = folder
         self.patterns = patterns
         self.paths: dict[str, None] = {}
-        self.seen = 0
+        self.seen: dict[str, None] = {}
         self.left_out = 0
+
+    def unpack_all(self, archives: Iterable[RemoteFile]) -> None:
+        """Unpack each of a listing's, in its order.
+
+        Raises:
+            DownloadFailure: As `unpack`.
+        """
+        self.left_out = 0
+        for each in archives:
+            self.unpack(self.folder.place(each.path), each.unpacked or "")
 
     def unpack(self, archive: Path, below: str) -> None:
         """Unpack one.
@@ -128,7 +142,7 @@ class Unpacking:
         elif member.isdir():
             self._make_way(path)
         else:
-            self.seen += 1
+            self.seen[str(path)] = None
             if self.patterns.admits(str(path)):
                 self._extract(content, member, place, str(path))
 
@@ -195,21 +209,26 @@ def _leads_out(member: tarfile.TarInfo, target: Path, place: Path) -> bool:
 
 def unpack_archives(
     shown: str, listing: FileListing, folder: TargetFolder, patterns: Patterns
-) -> tuple[dict[str, WholeFile], int]:
+) -> tuple[dict[str, WholeFile], list[str]]:
     """Unpack the archives of a listing, which are on the disk.
 
     Returns:
-        The files that came out of them, by path, and how many members were left out.
+        The files that came out of them, by path, and what is worth saying of them.
 
     Raises:
         DownloadFailure: As `Unpacking.unpack`, or the patterns leave nothing.
     """
     unpacking = Unpacking(shown, folder, patterns)
     archives = [each for each in listing.files if each.unpacked is not None]
-    for each in archives:
-        unpacking.unpack(folder.place(each.path), each.unpacked or "")
+    unpacking.unpack_all(archives)
+    # Only now the names are known.
+    unpacking.patterns, remark = with_weights(patterns, [(each,) for each in unpacking.seen])
+    if unpacking.patterns.also:
+        unpacking.unpack_all(archives)
     if len(archives) == len(listing.files) and not unpacking.paths:
         if not unpacking.seen:
             raise no_file(shown)
-        raise nothing_wanted(shown, unpacking.seen, patterns.shown or "what a folder can hold")
-    return unpacking.files(), unpacking.left_out
+        raise nothing_wanted(shown, len(unpacking.seen), patterns.shown or "what a folder can hold")
+    left_out = unpacking.left_out
+    links = f"left out {files_text(left_out)}: links out of the folder, and devices"
+    return unpacking.files(), [*filter(None, [remark]), *([links] if left_out else ())]

@@ -49,6 +49,8 @@ class FileListing:
     files: tuple[RemoteFile, ...]
     revision: str = ""
     """The exact version that a name stood for: a commit, a digest; empty where there is none."""
+    remark: str = ""
+    """What is worth knowing of what is among them and what is not."""
 
     @property
     def size(self) -> int:

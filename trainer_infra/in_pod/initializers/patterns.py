@@ -19,6 +19,9 @@ class Patterns:
     ignored: tuple[str, ...] = ()
     allowed: tuple[str, ...] | None = None
     """None if all are."""
+    of_model: bool = False
+    also: frozenset[str] = frozenset()
+    """Names that are wanted whatever is ignored."""
 
     def admits(self, *names: str) -> bool:
         """Whether a file is wanted.
@@ -27,6 +30,8 @@ class Patterns:
             names: its path below the URI, and what else it is known by: patterns of the reference are for the whole
                 key of an object.
         """
+        if not self.also.isdisjoint(names):
+            return True
         if self.allowed is not None and not _is_matched(names, self.allowed):
             return False
         return not _is_matched(names, self.ignored)
@@ -39,15 +44,17 @@ class Patterns:
         return " and ".join(allowed + ignored)
 
 
-def parse_patterns(ignored: str | None, allowed: str | None, default: tuple[str, ...]) -> Patterns:
+def parse_patterns(ignored: str | None, allowed: str | None, *, of_model: bool) -> Patterns:
     """Patterns of the two variables. One that is set to nothing counts: nothing is ignored, or all is allowed.
 
     Args:
-        ignored: IGNORE_PATTERNS, None where it is unset.
+        ignored: IGNORE_PATTERNS, None where it is unset: then a model has a default.
         allowed: ALLOW_PATTERNS, None where it is unset.
-        default: what is ignored where IGNORE_PATTERNS is unset.
+        of_model: whether they are those of a model.
     """
-    return Patterns(default if ignored is None else _split(ignored), _split(allowed or "") or None)
+    default = MODEL_DEFAULT if of_model else ()
+    given = default if ignored is None else _split(ignored)
+    return Patterns(given, _split(allowed or "") or None, of_model)
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-from trainer_infra.in_pod.initializers.patterns import MODEL_DEFAULT, Patterns, parse_patterns
+from trainer_infra.in_pod.initializers.patterns import Patterns, parse_patterns
 from trainer_infra.in_pod.initializers.state_folder import state_folder
 from trainer_infra.in_pod.initializers.storage_uri import VARIABLE, StorageUri, parse_uri
 from trainer_infra.in_pod.storage import mounted
@@ -96,11 +96,10 @@ def read_settings(kind: str, environment: Mapping[str, str] = os.environ) -> Ini
     """
     uri = parse_uri(environment.get(VARIABLE, ""))
     ignored, allowed = environment.get("IGNORE_PATTERNS"), environment.get("ALLOW_PATTERNS")
-    default = MODEL_DEFAULT if kind == "model" else ()
     return InitializerSettings(
         kind=kind,
         uri=uri,
         target=Path(mounted(TARGETS[kind])),
-        patterns=parse_patterns(ignored, allowed, default),
+        patterns=parse_patterns(ignored, allowed, of_model=kind == "model"),
         environment=environment,
     )

@@ -35,6 +35,7 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     readable,
     refused,
 )
+from trainer_infra.in_pod.initializers.weights import with_weights
 
 TOKEN = "set ACCESS_TOKEN to a token of an account that may read it"  # noqa: S105  a sentence
 
@@ -83,10 +84,11 @@ class HubSource(FileSource):
         files = [
             self._file(each, commit) for each in tree if isinstance(each, huggingface_hub.RepoFile)
         ]
-        wanted = [each for each in files if self.settings.patterns.admits(each.path)]
+        patterns, remark = with_weights(self.settings.patterns, [(each.path,) for each in files])
+        wanted = [each for each in files if patterns.admits(each.path)]
         if files and not wanted:
-            raise nothing_wanted(self.shown, len(files), self.settings.patterns.shown)
-        return FileListing(tuple(wanted), commit)
+            raise nothing_wanted(self.shown, len(files), patterns.shown)
+        return FileListing(tuple(wanted), commit, remark)
 
     @override
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:

@@ -22,6 +22,7 @@ from trainer_infra.in_pod.initializers.listing import (
     nothing_wanted,
 )
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
+from trainer_infra.in_pod.initializers.weights import with_weights
 
 
 class LocalSource(FileSource):
@@ -48,10 +49,11 @@ class LocalSource(FileSource):
         if not self.path.is_dir():
             return FileListing((self._file(self.path.name, self.path),))
         files = {str(each.relative_to(self.path)): each for each in self._walk(self.path, ())}
-        wanted = [path for path in files if self.settings.patterns.admits(path)]
+        patterns, remark = with_weights(self.settings.patterns, [(path,) for path in files])
+        wanted = [path for path in files if patterns.admits(path)]
         if files and not wanted:
-            raise nothing_wanted(shown, len(files), self.settings.patterns.shown)
-        return FileListing(tuple(self._file(path, files[path]) for path in wanted))
+            raise nothing_wanted(shown, len(files), patterns.shown)
+        return FileListing(tuple(self._file(path, files[path]) for path in wanted), remark=remark)
 
     @override
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:

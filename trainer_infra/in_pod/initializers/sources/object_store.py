@@ -28,6 +28,7 @@ from trainer_infra.in_pod.initializers.sources.object_store_failure import (
     StoreWords,
     store_failure,
 )
+from trainer_infra.in_pod.initializers.weights import with_weights
 
 CONNECT_TIMEOUT = "10s"
 READ_TIMEOUT = "30s"
@@ -85,11 +86,13 @@ class ObjectStoreSource(FileSource):
             # Consoles of clouds make an empty object for a folder.
             if each["size"] or each["path"] not in folders
         ]
-        patterns = self.settings.patterns
+        patterns, remark = with_weights(
+            self.settings.patterns, [(each.path, each.location) for each in files]
+        )
         wanted = [each for each in files if patterns.admits(each.path, each.location)]
         if files and not wanted:
             raise nothing_wanted(self.words.shown, len(files), patterns.shown)
-        return FileListing(tuple(sorted(wanted, key=lambda each: each.path)))
+        return FileListing(tuple(sorted(wanted, key=lambda each: each.path)), remark=remark)
 
     @override
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:

@@ -38,6 +38,7 @@ from trainer_infra.in_pod.initializers.sources.registry_credentials import (
     CREDENTIALS,
     RegistryCredentials,
 )
+from trainer_infra.in_pod.initializers.weights import with_weights
 
 TITLE = "org.opencontainers.image.title"
 UNPACK = "io.deis.oras.content.unpack"
@@ -85,11 +86,14 @@ class RegistrySource(FileSource):
                 _, manifest = self._manifest(self._platform(manifest["manifests"]))
             layers = manifest.get("layers") or []
             files = [self._file(number, each) for number, each in enumerate(layers)]
-        patterns = self.settings.patterns
+        # What archives have is known once they are unpacked.
+        has_archives = any(each.unpacked is not None for each in files)
+        titles = [] if has_archives else [(each.path,) for each in files]
+        patterns, remark = with_weights(self.settings.patterns, titles)
         wanted = [each for each in files if each.unpacked is not None or patterns.admits(each.path)]
         if files and not wanted:
             raise nothing_wanted(self.shown, len(files), patterns.shown)
-        return FileListing(tuple(wanted), digest)
+        return FileListing(tuple(wanted), digest, remark)
 
     @override
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
