@@ -22,13 +22,13 @@ def unreadable_uris(job: JSONObject, runtime: Runtime) -> tuple[Problem, ...]:
     for name, field in initializers.ROLES.items():
         uri = str((given.get(field) or {}).get("storageUri") or "")
         if uri and _is_ours(runtime, name):
-            found += _problems(f"spec.initializer.{field}.storageUri", uri)
+            found += _problems(f"spec.initializer.{field}.storageUri", uri, field)
     return tuple(found)
 
 
-def _problems(path: str, text: str) -> Iterator[Problem]:
+def _problems(path: str, text: str, kind: str) -> Iterator[Problem]:
     try:
-        uri = parse_uri(text)
+        uri = parse_uri(text, kind)
     except DownloadFailure as failure:
         # It may hold a password, or a signature in its query.
         got = None if {"@", "?"} & set(text) else text

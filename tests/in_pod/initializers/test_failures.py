@@ -57,6 +57,15 @@ CASES = {
         f"STORAGE_URI: has the unknown scheme gcs://; did you mean gs://? known are {KNOWN}",
         {"STORAGE_URI": "gcs://bucket/x"},
     ),
+    "a dataset of no organization": Case(
+        "hf://onlyrepo: names no organization, which each dataset has; write hf://ORGANIZATION/NAME",
+        {"STORAGE_URI": "hf://onlyrepo"},
+    ),
+    "a folder of a model": Case(
+        "hf://org/model/sub: 'org/model/sub' is no name of a model; write hf://ORGANIZATION/NAME",
+        {"STORAGE_URI": "hf://org/model/sub"},
+        kind="model",
+    ),
     "unknown scheme": Case(
         f"STORAGE_URI: has the unknown scheme quark://; known are {KNOWN}",
         {"STORAGE_URI": "quark://bucket"},
@@ -181,7 +190,7 @@ CASES = {
         {"STORAGE_URI": "file:///no/folder"},
     ),
     "a host in a file's URI": Case(
-        "file://data/x: names the host data; write file:///data/x if you mean a path",
+        "file://data/x: names the host data; write file:/// and the whole path; file:///data/x is one from the root",
         {"STORAGE_URI": "file://data/x"},
     ),
     "claim that is not mounted": Case(

@@ -33,7 +33,7 @@ OF_LIBRARIES = {
 
 
 def test_every_scheme_has_a_uri() -> None:
-    found = [parse_uri(each) for row in URIS for each in page.codes(row[0])]
+    found = [parse_uri(each, "model") for row in URIS for each in page.codes(row[0])]
     assert list(dict.fromkeys(each.scheme for each in found)) == list(SCHEMES)
 
 

@@ -108,7 +108,7 @@ def _store(address: str) -> "ObjectStoreSource":
         DownloadFailure: A package or a variable is missing, or AWS's files make no sense.
     """
     own = {key: each for key, each in os.environ.items() if key not in _OF_PODS}
-    uri = parse_uri(address)
+    uri = parse_uri(address, "code")
     if uri.scheme != "s3":
         made: Any = open_source(InitializerSettings("code", uri, Path(), Patterns(), own))
         return made  # type: ignore[no-any-return]  # of these schemes all are

@@ -94,7 +94,7 @@ def read_settings(kind: str, environment: Mapping[str, str] = os.environ) -> Ini
     Raises:
         DownloadFailure: STORAGE_URI is unset or makes no sense.
     """
-    uri = parse_uri(environment.get(VARIABLE, ""))
+    uri = parse_uri(environment.get(VARIABLE, ""), kind)
     ignored, allowed = environment.get("IGNORE_PATTERNS"), environment.get("ALLOW_PATTERNS")
     return InitializerSettings(
         kind=kind,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import posixpath
 import re
 from dataclasses import dataclass
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.schemes import SCHEMES
@@ -61,23 +62,17 @@ class StorageUri:
         return f"{self.shown}{digest}{f'#{self.fragment}' if self.fragment else ''}"
 
 
-def parse_uri(text: str) -> StorageUri:
-    """Take a URI apart.
+def parse_uri(text: str, kind: str) -> StorageUri:
+    """Take a URI apart. The preview asks this function and the pod does, so that both refuse the same.
+
+    Args:
+        text: the URI.
+        kind: what it is the URI of: `dataset`, `model` or `code`.
 
     Raises:
         DownloadFailure: It is unset or malformed, there is no such scheme, or it breaks the scheme's rules.
     """
-    known = ", ".join(f"{each}://" for each in SCHEMES)
-    if not text.strip():
-        raise DownloadFailure(
-            VARIABLE, "is not set", f"set it to where the data are, with one of {known}"
-        )
-    found = re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)/?(.*)", text.strip(), re.DOTALL)
-    if found is None:
-        raise DownloadFailure(
-            VARIABLE, "is no URI", "write it as scheme://place/path, for example hf://org/name"
-        )
-    scheme, authority, path = found.groups()
+    scheme, authority, path = _parts(text.strip())
     scheme = scheme.lower()
     if scheme not in SCHEMES:
         close = OTHER_NAMES.get(scheme) or next(
@@ -85,7 +80,7 @@ def parse_uri(text: str) -> StorageUri:
         )
         meant = f"did you mean {close}://? " if close else ""
         raise DownloadFailure(
-            VARIABLE, f"has the unknown scheme {scheme}://", f"{meant}known are {known}"
+            VARIABLE, f"has the unknown scheme {scheme}://", f"{meant}known are {_KNOWN}"
         )
     query = fragment = ""
     if scheme == "https":
@@ -97,9 +92,64 @@ def parse_uri(text: str) -> StorageUri:
     for part, pattern, *words in _RULES[scheme]:
         if not re.fullmatch(pattern, getattr(uri, part)):
             raise DownloadFailure(uri.shown, *(each.format(uri=uri) for each in words))
+    if scheme == "hf":
+        hub_repository(uri, kind)
+    elif scheme == "pvc" and posixpath.normpath(unquote(path)).split("/")[0] == "..":
+        raise DownloadFailure(uri.shown, "leads out of the claim", "write the path below it")
     return uri
 
 
+def _parts(text: str) -> tuple[str, str, str]:
+    """Scheme, authority and path.
+
+    Raises:
+        DownloadFailure: There are none.
+    """
+    if not text:
+        raise DownloadFailure(
+            VARIABLE, "is not set", f"set it to where the data are, with one of {_KNOWN}"
+        )
+    found = re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)/?(.*)", text, re.DOTALL)
+    if found:
+        return found[1], found[2], found[3]
+    remedy = "write it as scheme://place/path, for example hf://org/name"
+    if text.startswith(("/", "./", "../", "~")):
+        remedy = f"write file://{text if text[0] == '/' else '/ and the whole path'}"
+    raise DownloadFailure(VARIABLE, "is no URI", remedy)
+
+
+def hub_repository(uri: StorageUri, kind: str) -> tuple[str, str | None]:
+    """Name and revision: of a dataset two segments of the path count, of a model all (reference behaviour 7.1).
+
+    Raises:
+        DownloadFailure: There is no name that the Hub can have.
+    """
+    path = "/".join(each for each in (uri.authority, uri.path.strip("/")) if each)
+    name, at, revision = path.partition("@")
+    if kind == "dataset":
+        name = "/".join(name.split("/")[:2])
+    owner, slash, _ = name.partition("/")
+    if at and not re.fullmatch(_REVISION, revision):
+        cause = f"names the revision {revision!r}" if revision else "names no revision after @"
+        raise DownloadFailure(uri.shown, cause, "write a branch, a tag or a commit after @")
+    if owner in _OF_WEB_PAGES and slash:
+        cause = f"has {owner}/ in it, as web pages have"
+        raise DownloadFailure(uri.shown, cause, "write hf://ORGANIZATION/NAME")
+    if kind == "dataset" and not slash:
+        cause = "names no organization, which each dataset has"
+        raise DownloadFailure(uri.shown, cause, "write hf://ORGANIZATION/NAME")
+    if not re.fullmatch(_REPOSITORY, name) or "--" in name or ".." in name:
+        # What has a colon may be a user and a password.
+        what = "has" if ":" in name else f"{name!r} is"
+        raise DownloadFailure(
+            uri.shown, f"{what} no name of a {kind}", "write hf://ORGANIZATION/NAME"
+        )
+    if name.endswith(".git"):
+        raise DownloadFailure(uri.shown, "ends with .git", f"write hf://{name[:-4]}")
+    return name, revision or None
+
+
+_KNOWN = ", ".join(f"{each}://" for each in SCHEMES)
 _EXAMPLES = {
     "hf": "write hf://ORGANIZATION/NAME, and @REVISION if you want one",
     "s3": "write s3://BUCKET/FOLDER",
@@ -110,24 +160,23 @@ _EXAMPLES = {
     "oci": "write oci://REGISTRY/REPOSITORY:TAG",
 }
 _NAME = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_REPOSITORY = r"(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b"
+"""As `huggingface_hub` has it."""
+_REVISION = r"(?!/)(?!.*([.][.]|//|@\{))[^\s\\~^:?*\[]+(?<![/.])"
+"""As Git has it, of a commit too."""
+_OF_WEB_PAGES = {"datasets", "models", "spaces", "huggingface.co", "hf.co"}
+_BUCKET = (
+    "authority",
+    r"\$?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?",
+    "has no name that a bucket can have",
+)
 _RULES = {
-    "hf": (
-        (
-            "authority",
-            r"[\w.-]+(@.*)?",
-            "is no name of a dataset or model",
-            "write hf://ORGANIZATION/NAME",
-        ),
-        (
-            "path",
-            r"(?s:[\w.-]*(@.*)?(/.*)?)",
-            "is no name of a dataset or model",
-            "write hf://ORGANIZATION/NAME",
-        ),
+    "hf": (),
+    "s3": ((*_BUCKET, "write s3://BUCKET/FOLDER, and the server's address in ENDPOINT"),),
+    "gs": ((*_BUCKET, "write gs://BUCKET/FOLDER"),),
+    "az": (
+        (*_BUCKET, "write az://CONTAINER/FOLDER, and the account in AZURE_STORAGE_ACCOUNT_NAME"),
     ),
-    "s3": (),
-    "gs": (),
-    "az": (),
     "https": (
         ("authority", r"(.*@)?[^\s@]+", "has a host with a space in it", "see whether it is right"),
         (
@@ -148,7 +197,13 @@ _RULES = {
             "authority",
             "",
             "names the host {uri.authority}",
-            "write file:///{uri.authority}/{uri.path} if you mean a path",
+            "write file:/// and the whole path; file:///{uri.authority}/{uri.path} is one from the root",
+        ),
+        (
+            "path",
+            "(?s:[^~/].*|~[^/].*)",
+            "names no folder",
+            "write file:/// and the whole path, without ~",
         ),
     ),
     "pvc": (
@@ -158,14 +213,14 @@ _RULES = {
             "names no claim",
             "write the claim's name in lower case, with digits and -",
         ),
-        (
-            "path",
-            r"(?s:(?![.][.](?:/|$)).*)",
-            "leads out of the claim",
-            "write the path below it",
-        ),
     ),
     "oci": (
+        (
+            "authority",
+            r"[\w.-]+(:[0-9]+)?",
+            "has no host",
+            "write oci://REGISTRY/REPOSITORY:TAG",
+        ),
         (
             "path",
             r"[a-z0-9._/-]+(:[\w.-]+)?(@sha256:[0-9a-f]{64})?",

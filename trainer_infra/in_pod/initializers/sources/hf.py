@@ -35,6 +35,7 @@ from trainer_infra.in_pod.initializers.sources.http_ranges import (
     readable,
     refused,
 )
+from trainer_infra.in_pod.initializers.storage_uri import hub_repository
 from trainer_infra.in_pod.initializers.weights import with_weights
 
 TOKEN = "set ACCESS_TOKEN to a token of an account that may read it"  # noqa: S105  a sentence
@@ -59,7 +60,7 @@ class HubSource(FileSource):
     def __init__(self, settings: InitializerSettings) -> None:
         self.settings = settings
         self.shown = settings.uri.shown
-        self.repository, self.revision = _repository(settings)
+        self.repository, self.revision = hub_repository(settings.uri, settings.kind)
         token = settings.variable("ACCESS_TOKEN", "HF_TOKEN").strip()
         self.headers = bearer(token)
         self.client = new_client()
@@ -159,19 +160,3 @@ class HubSource(FileSource):
                 "start again",
             ),
         }
-
-
-def _repository(settings: InitializerSettings) -> tuple[str, str | None]:
-    """Name and revision: of a dataset the first segment of the path counts, of a model all (reference behaviour 7.1).
-
-    Raises:
-        DownloadFailure: There is no name.
-    """
-    uri = settings.uri
-    path = "/".join(each for each in (uri.authority, uri.path.strip("/")) if each)
-    path, _, revision = path.partition("@")
-    if settings.kind == "dataset":
-        path = "/".join(path.split("/")[:2])
-    if not path:
-        raise DownloadFailure(uri.shown, "names no repository", "write hf://ORGANIZATION/NAME")
-    return path, revision or None
