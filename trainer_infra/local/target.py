@@ -2,9 +2,10 @@
 
 import platform
 
+from trainer_infra import home_folders
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import capacity, ports, retry, runs, unsupported_fields
+from trainer_infra.local import capacity, copied_sources, ports, retry, runs, unsupported_fields
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
 from trainer_infra.runs.run import Owner
@@ -58,9 +59,10 @@ class ThisMachine:
         return Behaviour(plugins)
 
     def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:
-        """Ports that something else listens on, and what this machine has less of."""
+        """Ports that something else listens on, what this machine has less of, and what is copied."""
         lacking = capacity.capacity_warnings(objects, capacity.Machine.here())
-        return (*map(str, ports.ports_in_use(objects)), *lacking)
+        copied = copied_sources.source_warnings(objects, home_folders.state_home())
+        return (*map(str, ports.ports_in_use(objects)), *lacking, *copied)
 
     def unseen(self, _namespace: str) -> str:
         """Nothing: the runs here are the user's own."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,26 @@ def test_a_folder_is_copied_and_its_links_are_followed(dataset: Initializer, sou
     (source / "snapshot" / "again").symlink_to("../snapshot")
     dataset.run(STORAGE_URI=dataset.environment["STORAGE_URI"] + "/snapshot")
     assert dataset.files() == {"a.txt": b"a", "big.bin": files["blobs/1"]}
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="macOS has none")
+def test_a_folder_of_another_file_system_is_copied(dataset: Initializer) -> None:
+    """Of one's own the file system shares the blocks, if it can."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        files = write(Path(memory), {"a": noise(20 * MIB), "b": b"b"})
+        dataset.run(STORAGE_URI=Path(memory).as_uri())
+    assert dataset.files() == files
+
+
+def test_a_training_that_writes_to_its_data_leaves_the_source_as_it_is(
+    dataset: Initializer, source: Path
+) -> None:
+    files = write(source, {"a": noise(17 * MIB), "b": b"b"})
+    dataset.run()
+    for path in files:
+        with (dataset.target / path).open("r+b") as file:
+            file.write(b"changed")
+    assert {path: (source / path).read_bytes() for path in files} == files
 
 
 def test_a_link_to_nothing_is_a_failure(dataset: Initializer, source: Path) -> None:

@@ -154,7 +154,7 @@ class Download:
             for offset, data in self._blocks(task):
                 if offset == 0:
                     sums = _Sums(task.file)
-                _write(file, data, offset)
+                self._put(task.file, file, data, offset)
                 sums.add(data)
             if task.file.size is None:
                 os.ftruncate(file, sums.size)
@@ -166,7 +166,7 @@ class Download:
             index, found = task.start // PART, 0
             with _opened(self.folder.partial_path(task.file)) as file:
                 for offset, data in self._blocks(task):
-                    _write(file, data, offset)
+                    self._put(task.file, file, data, offset)
                     found = zlib.crc32(data, found)
             part = DonePart(task.file.path, task.file.version, index, found)
             self.folder.keep_part(part)
@@ -226,6 +226,11 @@ class Download:
         if task.end is not None and start + size != task.end:
             cause = f"the server sent {size:,} bytes instead of {task.end - start:,}"
             raise DownloadFailure(task.file.path, cause, may_pass=start + size < task.end)
+
+    def _put(self, file: RemoteFile, target: int, data: bytes, offset: int) -> None:
+        """Have a block in the target: shared with the source, or written."""
+        shared = self.source.share(file, target, offset, len(data))
+        _write(target, data[shared:], offset + shared)
 
     def _finish(self, file: RemoteFile, sums: _Sums) -> None:
         """Give a file its name if it is right.

@@ -69,6 +69,20 @@ class FileSource(ABC):
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
         """Bytes of a file from `start` to before `end`, None for all; fewer if the connection breaks."""
 
+    def share(self, file: RemoteFile, target: int, start: int, size: int) -> int:  # noqa: ARG002
+        """Have the file system give another file these bytes, which it then need not keep twice.
+
+        Args:
+            file: whose bytes, which were read a moment ago.
+            target: the descriptor of the other file.
+            start: where they begin, in both.
+            size: how many.
+
+        Returns:
+            How many it did: what is elsewhere has to be written.
+        """
+        return 0
+
     def vouches_for(self, file: RemoteFile) -> bool:  # noqa: ARG002  most do for all
         """Whether the checksum in the listing is one of the content; asked when it differs."""
         return True
