@@ -174,6 +174,46 @@ TrainJob("job", runtime=runtime, trainer=CustomTrainer(train))
         "wait_for='complete'",
         "suspended",
     ),
+    "an_output_that_is_misspelt": (
+        f'TrainJob("job", runtime="jax-distributed", outputs=["model"], wait_for="complete", {TRAINER}).outputs["modle"]',
+        "TrainJob job: has no output 'modle'",
+        "did you mean 'model'? it has model",
+    ),
+    "an_output_of_a_mapping_that_is_misspelt": (
+        f'TrainJob("job", runtime="jax-distributed", outputs={{"model": None, "logs": None}}, wait_for="complete", {TRAINER}).outputs["mdel"]',
+        "TrainJob job: has no output 'mdel'",
+        "did you mean 'model'? it has logs, model",
+    ),
+    "an_output_of_a_job_without_outputs": (
+        f'TrainJob("job", runtime="jax-distributed", outputs=None, wait_for="complete", {TRAINER}).outputs["model"]',
+        "TrainJob job: has no output 'model'",
+        "it has none: outputs= of the TrainJob names them",
+    ),
+    "an_output_as_an_attribute": (
+        f'TrainJob("job", runtime="jax-distributed", outputs=["model"], wait_for="complete", {TRAINER}).outputs.model',
+        "TrainJob job: outputs are by name, got outputs.model",
+        'write outputs["model"]',
+    ),
+    "an_output_of_the_gate_as_an_attribute": (
+        f'TrainJob("job", runtime="jax-distributed", outputs=["model"], wait_for="complete", {TRAINER}).result.outputs.model',
+        "TrainJob job: outputs are by name, got outputs.model",
+        'write outputs["model"]',
+    ),
+    "an_output_of_the_gate_that_is_misspelt": (
+        f'TrainJob("job", runtime="jax-distributed", outputs=["model"], wait_for="complete", {TRAINER}).result.outputs["modle"]',
+        "TrainJob job: has no output 'modle'",
+        "did you mean 'model'?",
+    ),
+    "a_metric_as_an_attribute": (
+        f'TrainJob("job", runtime="jax-distributed", outputs=None, wait_for="complete", {TRAINER}).metrics.auc',
+        "TrainJob job: metrics are by name, got metrics.auc",
+        'write metrics["auc"]',
+    ),
+    "a_metric_of_the_gate_as_an_attribute": (
+        f'TrainJob("job", runtime="jax-distributed", outputs=None, wait_for="complete", {TRAINER}).result.metrics.auc',
+        "TrainJob job: metrics are by name, got metrics.auc",
+        'write metrics["auc"]',
+    ),
     "metrics_that_nobody_waits_for": (
         f'TrainJob("job", runtime="jax-distributed", {TRAINER}).metrics',
         "wait_for",

@@ -10,6 +10,7 @@ import pulumi
 
 from trainer_infra import names
 from trainer_infra.deploy import registration
+from trainer_infra.deploy.named_values import NamedValues, output_names
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
 from trainer_infra.deploy.resource_type import TrainerResource, add_gate
 from trainer_infra.deploy.run_result import Metrics
@@ -34,6 +35,8 @@ class TrainJob(TrainerResource):
     """Who declares it: project, stack, URN and backend."""
     outputs: pulumi.Output[dict[str, str]]
     """Where each of its outputs is kept, by name; with wait_for="complete" the gate's, known when all is there."""
+    output_names: tuple[str, ...] | None
+    """The names of its outputs; None where Pulumi does not know them yet."""
     last_seen: pulumi.Output[str]
     """Its phase at create and at every refresh since; `status` says how it ended."""
 
@@ -74,6 +77,8 @@ class TrainJob(TrainerResource):
         inputs = given | registration.run_inputs(job, where)
         registration.claim_objects(names.TRAIN_JOB, [inputs], self, where)
         super().__init__(TrainJobProvider(), resource_name, dict.fromkeys(OUTPUTS) | inputs, opts)
+        self.output_names = output_names(args.get("outputs"))
+        self.outputs = NamedValues(self.outputs, "outputs", where, self.output_names)
         self._result: TrainJobResult | None = None
         if wait_for is not None:
             mine = pulumi.ResourceOptions(parent=self)
@@ -99,10 +104,11 @@ class TrainJob(TrainerResource):
         return self.result.status
 
     @property
-    def metrics(self) -> pulumi.Output[Metrics]:
+    def metrics(self) -> pulumi.Output[dict[str, float | str]]:
         """The last metrics that node 0 reported, by name; see `TrainJobResult`."""
         where = f"TrainJob {self.pulumi_resource_name}"
-        return self.result.metrics.apply(lambda reported: Metrics(reported or {}, where))
+        reported = self.result.metrics.apply(lambda each: Metrics(each or {}, where))
+        return NamedValues(reported, "metrics", where)
 
 
 class TrainJobResult(TrainerResource):
@@ -154,3 +160,6 @@ class TrainJobResult(TrainerResource):
         }
         closed = registration.closed_inputs(inputs, f"TrainJobResult {resource_name}")
         super().__init__(TrainJobResultProvider(), resource_name, closed, opts)
+        where = f"TrainJob {job.pulumi_resource_name}"
+        self.outputs = NamedValues(self.outputs, "outputs", where, job.output_names)
+        self.metrics = NamedValues(self.metrics, "metrics", where)

@@ -1,0 +1,83 @@
+"""Outputs of a resource that hold values by name: a name that is known to be wrong ends the program at once.
+
+Pulumi's own would say so by a KeyError, once the run has ended. Called by `train_job_resource`.
+"""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+import pulumi
+from typing_extensions import override
+
+Value = TypeVar("Value")
+
+
+class UnknownName(pulumi.RunError, AttributeError):
+    """A name that a run's outputs or metrics cannot have; an AttributeError for what asks by `hasattr`."""
+
+
+class NamedValues(pulumi.Output[dict[str, Value]]):
+    """An Output of values by name.
+
+    Args:
+        values: the Output.
+        what: how the program calls it, `outputs` or `metrics`.
+        where: the resource, for messages.
+        known: the names that there will be; None where only the run knows.
+    """
+
+    def __init__(
+        self,
+        values: pulumi.Output[Any],
+        what: str,
+        where: str,
+        known: Iterable[str] | None = None,
+    ) -> None:
+        super().__init__(
+            values.resources(),
+            values.future(True),  # type: ignore[arg-type]  # unknowns are no None
+            values.is_known(),
+            values.is_secret(),
+        )
+        self._what = what
+        self._where = where
+        self._known = None if known is None else tuple(sorted(known))
+
+    @override
+    def __getattr__(self, item: str) -> pulumi.Output[Any]:
+        """Methods of a mapping, as of every Output; a name of a value is no attribute.
+
+        Raises:
+            UnknownName: It is none of them.
+        """
+        if item.startswith("_") or hasattr(dict, item):
+            return super().__getattr__(item)
+        raise UnknownName(
+            f"{self._where}: {self._what} are by name, got {self._what}.{item}; "
+            f'write {self._what}["{item}"]'
+        )
+
+    @override
+    def __getitem__(self, key: Any) -> pulumi.Output[Any]:
+        """The value of a name.
+
+        Raises:
+            UnknownName: The program did not name it.
+        """
+        if self._known is not None and key not in self._known:
+            close = get_close_matches(str(key), self._known, n=1)
+            meant = f"did you mean {close[0]!r}? " if close else ""
+            listed = f"it has {', '.join(self._known)}" if self._known else "it has none"
+            raise UnknownName(
+                f"{self._where}: has no output {key!r}; {meant}{listed}: outputs= of the TrainJob names them"
+            )
+        return super().__getitem__(key)
+
+
+def output_names(given: Any) -> tuple[str, ...] | None:
+    """The names in `outputs=` of a TrainJob; None where Pulumi does not know them yet."""
+    if given is None:
+        return ()
+    is_named = isinstance(given, Mapping | list | tuple)
+    return tuple(str(each) for each in given) if is_named else None
