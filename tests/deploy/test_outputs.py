@@ -135,6 +135,16 @@ def test_members_keep_their_outputs_each(stack: Stack) -> None:
     stack.unchanged()
 
 
+def test_a_folder_with_a_blank_in_its_name_is_where_the_program_writes_and_the_next_job_reads(
+    stack: Stack, tmp_path: Path
+) -> None:
+    place = tmp_path / "my models"
+    stack.program(saving(outputs=repr({"model": str(place)})))
+    stack.up()
+    assert weights(stack).read_text() == (place / "weights.txt").read_text() == "one"
+    stack.unchanged()
+
+
 @pytest.mark.parametrize(
     ("outputs", "said"),
     [
@@ -142,7 +152,7 @@ def test_members_keep_their_outputs_each(stack: Stack) -> None:
         ('["My Model"]', "is no name for an output, got 'My Model'; use lower-case letters"),
         (
             '{"m": "models"}',
-            "is no address, got 'models'; write the path of a folder, pvc://CLAIM/PATH, or a URI",
+            "is no absolute path, got 'models'; write its whole path, str(Path(\"models\").resolve()), or pvc:",
         ),
         ('{"m": "pvc://Models/x"}', "names no volume claim, got 'pvc://Models/x'"),
         ('{"m": "s3://key:secret@models"}', "has credentials in it"),

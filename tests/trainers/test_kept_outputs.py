@@ -118,7 +118,31 @@ def test_a_cluster_needs_a_place_that_is_found_again() -> None:
         (
             "./models",
             True,
-            "is no address, got './models'; write the path of a folder, pvc://CLAIM/PATH",
+            "is no absolute path, got './models'; write its whole path, str(Path(\"./models\").resolve())",
+        ),
+        ("models", True, "is no absolute path, got 'models'; write its whole path, str(Path("),
+        (
+            "~/out",
+            True,
+            "got '~/out'; write its whole path, str(Path(\"~/out\").expanduser()), or pvc://",
+        ),
+        ("./out", False, "is no address, got './out'; write pvc://CLAIM/PATH, or a URI"),
+        ("/data/a\nb", True, "has a line break in it, which an address cannot have, got "),
+        ("/data/a\tb", True, "has a tab in it, which an address cannot have, got "),
+        (
+            "/data/a\x1bb",
+            True,
+            "has the character '\\x1b' in it, which an address cannot have, got ",
+        ),
+        (
+            "pvc://models/a b",
+            True,
+            "has a blank in it, which an address cannot have, got 'pvc://models/a b'",
+        ),
+        (
+            "s3://models/a b",
+            False,
+            "has a blank in it, which an address cannot have, got 's3://models/a",
         ),
         (
             "s3://m/{job}",
@@ -134,3 +158,8 @@ def test_an_address_that_would_lose_the_model_is_refused(
 ) -> None:
     (found,) = kept_outputs.output_problems({"model": address}, "", with_folders=with_folders)
     assert said in str(found)
+
+
+def test_a_folder_of_this_machine_may_have_blanks_in_its_name() -> None:
+    given = {"model": "/data/my models/{run}"}
+    assert list(kept_outputs.output_problems(given, "", with_folders=True)) == []

@@ -29,7 +29,7 @@ FORMS: Final = "pvc://CLAIM/PATH, or a URI such as s3://BUCKET/PATH"
 
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]{0,30}[a-z0-9])?")
 _WRITTEN_TO: Final = re.compile("output://([-a-z0-9]+)")
-_ADDRESS: Final = re.compile(r"(?P<scheme>[a-z][-+.a-z0-9]*)://(?P<rest>\S+)|/\S+")
+_ADDRESS: Final = re.compile(r"(?P<scheme>[a-z][-+.a-z0-9]*)://(?P<rest>\S+)|/[^\x00-\x1f\x7f]+")
 
 
 def output_problems(given: Any, root: str, *, with_folders: bool) -> Iterator[Problem]:
@@ -66,7 +66,7 @@ def _of_address(path: str, address: Any, *, with_folders: bool) -> Iterator[Prob
     found = _ADDRESS.fullmatch(address) if isinstance(address, str) else None
     forms = f"the path of a folder, {FORMS}" if with_folders else FORMS
     if found is None:
-        yield Problem(path, "is no address", got=address, fix=f"write {forms}")
+        yield _no_address(path, address, forms, with_folders=with_folders)
     elif volume_address.has_credentials(address):
         fix = "pass them in env as Secret(...)"
         yield Problem(path, "has credentials in it, and an address is shown", fix=fix)
@@ -79,6 +79,20 @@ def _of_address(path: str, address: Any, *, with_folders: bool) -> Iterator[Prob
         fix = f"write the path of the folder, /{found['rest'].lstrip('/')}"
         yield Problem(path, "is a folder of this machine", got=address, fix=fix)
     yield from _of_path(path, str(address))
+
+
+def _no_address(path: str, address: Any, forms: str, *, with_folders: bool) -> Problem:
+    """What is wrong with what is neither a URI nor the path of a folder: what can be named is."""
+    text = address if isinstance(address, str) else ""
+    if found := volume_address.refused_character(text):
+        what, fix = f"has {found} in it, which an address cannot have", f"write {forms}"
+    elif with_folders and text and ":" not in text:
+        how = "expanduser()" if text.startswith("~") else "resolve()"
+        what = "is no absolute path"
+        fix = f'write its whole path, str(Path("{text}").{how}), or {FORMS}'
+    else:
+        what, fix = "is no address", f"write {forms}"
+    return Problem(path, what, got=address, fix=fix)
 
 
 def _of_path(path: str, address: str) -> Iterator[Problem]:

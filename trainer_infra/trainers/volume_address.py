@@ -13,6 +13,7 @@ from trainer_infra.json_values import JSONDict
 CLAIM: Final = "pvc://"
 FOLDER: Final = "/"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_IN_WORDS: Final = {" ": "a blank", "\t": "a tab", "\n": "a line break", "\r": "a line break"}
 _CREDENTIALS: Final = re.compile(r"://[^/]*@")
 
 
@@ -37,12 +38,22 @@ def names_claim(address: str) -> bool:
     return bool(_NAME.fullmatch(claim_of(address)[0]))
 
 
+def refused_character(address: str) -> str:
+    """The first character that an address cannot have, in words; empty where there is none."""
+    found = re.search(r"[\s\x00-\x1f\x7f]", address)
+    if found is None:
+        return ""
+    return _IN_WORDS.get(found[0], f"the character {found[0]!r}")
+
+
 def address_problems(path: str, given: Any) -> Iterator[Problem]:
     """What is wrong with an address of a folder as it was given."""
     fix = "write pvc://CLAIM/PATH, or the absolute path of a folder"
-    if not isinstance(given, str) or not is_folder(given) or re.search(r"\s", given):
+    found = refused_character(given) if isinstance(given, str) else ""
+    if not isinstance(given, str) or not is_folder(given) or found:
         got = None if isinstance(given, str) and has_credentials(given) else given
-        yield Problem(path, "is no address of a folder", got=got, fix=fix)
+        what = f"has {found} in it" if found else "is no address of a folder"
+        yield Problem(path, what, got=got, fix=fix)
     elif given.startswith(CLAIM) and not names_claim(given):
         yield Problem(path, "names no volume claim", got=given, fix=fix)
     elif ".." in given.split("/"):
