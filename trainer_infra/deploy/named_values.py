@@ -34,12 +34,8 @@ class NamedValues(pulumi.Output[dict[str, Value]]):
         where: str,
         known: Iterable[str] | None = None,
     ) -> None:
-        super().__init__(
-            values.resources(),
-            values.future(True),  # type: ignore[arg-type]  # unknowns are no None
-            values.is_known(),
-            values.is_secret(),
-        )
+        # The same Output: another one would wait for it, also where the program ends before.
+        vars(self).update(vars(values))
         self._what = what
         self._where = where
         self._known = None if known is None else tuple(sorted(known))
@@ -79,5 +75,6 @@ def output_names(given: Any) -> tuple[str, ...] | None:
     """The names in `outputs=` of a TrainJob; None where Pulumi does not know them yet."""
     if given is None:
         return ()
-    is_named = isinstance(given, Mapping | list | tuple)
-    return tuple(str(each) for each in given) if is_named else None
+    listed = list(given) if isinstance(given, Mapping | list | tuple) else [None]
+    names = tuple(each for each in listed if isinstance(each, str))
+    return names if len(names) == len(listed) else None

@@ -30,6 +30,7 @@ from trainer_infra.trainers import (
     initializer_claims,
     initializer_uris,
     kept_outputs,
+    program_inputs,
     torchtune_outputs,
 )
 from trainer_infra.trainers.compose import Composition
@@ -84,6 +85,7 @@ def preview_run(
         *missing,
         *unwritten,
         *unreadable,
+        *program_inputs.unfetched_inputs(wire, job.code, run.objects),
         *target.problems(wire, run.objects, job.controller),
     )
     if leaks or impossible:
@@ -92,7 +94,9 @@ def preview_run(
         shown = born.rendered
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
-    said = (*filter(None, [stored.remark]), *run.warnings)
+    lacking = program_inputs.missing_inputs(wire, job.code, run.objects)
+    lacks = (f"TrainJob {name}: {each}" for each in lacking)
+    said = (*filter(None, [stored.remark]), *run.warnings, *lacks)
     return Preview(TrainJobProperties(plain), () if same else said)
 
 

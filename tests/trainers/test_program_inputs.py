@@ -1,0 +1,141 @@
+"""A program that will find no data, or no package to report with, is known at preview."""
+
+from typing import Any
+
+import pytest
+
+from trainer_infra import HuggingFaceTrainer, LlamaFactory, Trl, Unsloth, catalog, with_initializers
+from trainer_infra.trainers import compose
+from trainer_infra.trainers.program_inputs import missing_inputs, unfetched_inputs
+
+INITIALIZED = "torch-distributed-with-initializers"
+PLAIN = "torch-distributed"
+URI = {"storageUri": "hf://org/name"}
+PACKAGES = ["trl==0.24.0", "transformers==4.57.0"]
+
+
+def of(trainer: Any, runtime: Any, **initializer: Any) -> tuple[list[str], list[str]]:
+    """Problems and sentences of a job."""
+    packed = trainer.pack()
+    job = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "tune", "namespace": "ns"},
+        "spec": {
+            "runtimeRef": {"name": runtime if isinstance(runtime, str) else runtime.metadata.name},
+            "trainer": packed.trainer,
+            **({"initializer": initializer} if initializer else {}),
+        },
+    }
+    given = catalog.get(runtime) if isinstance(runtime, str) else runtime
+    run = compose.compose(job, given, packed.code, ())
+    wire = run.job.to_wire()
+    problems = unfetched_inputs(wire, packed.code, run.objects)
+    return list(map(str, problems)), list(missing_inputs(wire, packed.code, run.objects))
+
+
+TRAINERS: dict[str, Any] = {
+    "trl": Trl("sft"),
+    "unsloth": Unsloth(),
+    "llama-factory": LlamaFactory("sft", template=None, dataset="mine"),
+    "a folder below": Trl("dpo", dataset="/workspace/dataset/pairs", model="/workspace/model/base"),
+}
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_a_trainer_with_neither_initializer_nor_fields_is_refused_where_initializers_fill_its_folders(
+    name: str,
+) -> None:
+    problems, _ = of(TRAINERS[name], INITIALIZED)
+    assert [each.partition(":")[0] for each in problems] == [
+        "initializer.dataset",
+        "initializer.model",
+    ]
+    assert "which only this initializer fills" in problems[0]
+    assert 'initializer={"model": {"storageUri": ...}}, or model= of the trainer' in problems[1]
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_where_no_volume_has_its_folders_the_preview_says_so(name: str) -> None:
+    problems, said = of(TRAINERS[name], PLAIN)
+    assert problems == []
+    assert ["/workspace/dataset" in said[0], "/workspace/model" in said[1], len(said)] == [
+        True,
+        True,
+        2,
+    ]
+
+
+def test_one_of_two_is_the_only_one_that_is_missed() -> None:
+    (problem,), _ = of(Trl("sft"), INITIALIZED, dataset=URI)
+    assert problem.startswith("initializer.model: ")
+    problems, said = of(Trl("sft", model="org/name"), INITIALIZED, dataset=URI)
+    assert (problems, said) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "trainer",
+    [
+        Trl("sft", model="org/base", dataset="org/words"),
+        Trl("sft", model="org/base", dataset=None),
+        Trl("sft", model="/data/base", dataset="/data/words"),
+    ],
+)
+def test_what_names_its_own_data_is_right(trainer: Any) -> None:
+    assert of(trainer, INITIALIZED) == ([], [])
+    assert of(trainer, PLAIN) == ([], [])
+
+
+def test_a_volume_of_the_users_own_may_have_it() -> None:
+    wire = with_initializers(catalog.get(PLAIN)).to_wire()
+    spec = wire["spec"]["template"]["spec"]
+    spec.pop("volumeClaimPolicies")
+    spec["replicatedJobs"] = [each for each in spec["replicatedJobs"] if each["name"] == "node"]
+    node = spec["replicatedJobs"][0]
+    node.pop("dependsOn")
+    claim = {"name": "initializer", "persistentVolumeClaim": {"claimName": "mine"}}
+    node["template"]["spec"]["template"]["spec"]["volumes"] = [claim]
+    wire["metadata"]["name"] = "mine"
+    assert of(Trl("sft"), type(catalog.get(PLAIN)).from_wire(wire)) == ([], [])
+
+
+OWN: dict[str, Any] = {"model": "org/base", "dataset": "org/words"}
+
+
+@pytest.mark.parametrize(
+    ("trainer", "package"),
+    [
+        (Trl("sft", **OWN, options={"report_to": "wandb"}, packages=PACKAGES), "wandb"),
+        (Trl("sft", **OWN, options={"report_to": "comet_ml"}, packages=PACKAGES), "comet-ml"),
+        (
+            HuggingFaceTrainer(
+                "train.py:argued",
+                options={"report_to": ["none", "tensorboard"]},
+                packages=PACKAGES,
+            ),
+            "tensorboard",
+        ),
+    ],
+)
+def test_what_is_reported_to_without_its_package_is_said(
+    trainer: Any, package: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("def argued(arguments):\n    pass\n")
+    _, (said,) = of(trainer, PLAIN)
+    assert f"and packages= has no {package}: the program fails unless another package" in said
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"options": {"report_to": "wandb"}, "packages": [*PACKAGES, "wandb==0.22.0"]},
+        {"options": {"report_to": "tensorboard"}, "packages": [*PACKAGES, "tensorboardX==2.6"]},
+        {"options": {"report_to": "comet_ml"}, "packages": [*PACKAGES, "Comet_ML[all]==3.0"]},
+        {"options": {"report_to": "none"}, "packages": PACKAGES},
+        {"options": {"report_to": "all"}, "packages": PACKAGES},
+        {"options": {"report_to": "wandb"}},
+    ],
+)
+def test_what_has_its_package_or_an_image_of_its_own_is_right(more: dict[str, Any]) -> None:
+    assert of(Trl("sft", **OWN, **more), PLAIN) == ([], [])

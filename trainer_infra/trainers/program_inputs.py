@@ -1,0 +1,149 @@
+"""What a library's program will look for and not find, as far as a preview knows: its data, and a package.
+
+Called by `deploy.operations.rendering`. Pure.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.errors import Problem
+from trainer_infra.in_pod.initializers.settings import TARGETS
+from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.trainers.code import Code
+
+READ: Final = {
+    "dataset": ("dataset", "dataset_dir", "dataset_name"),
+    "model": ("model", "model_name_or_path"),
+}
+"""What an initializer fetches -> options of programs that read it."""
+REPORTERS: Final = {
+    "azure_ml": ("azureml-core", "azureml-mlflow"),
+    "clearml": ("clearml",),
+    "codecarbon": ("codecarbon",),
+    "comet_ml": ("comet-ml",),
+    "dagshub": ("dagshub",),
+    "dvclive": ("dvclive",),
+    "flyte": ("flytekit",),
+    "mlflow": ("mlflow", "mlflow-skinny"),
+    "neptune": ("neptune", "neptune-client"),
+    "swanlab": ("swanlab",),
+    "tensorboard": ("tensorboard", "tensorboardx"),
+    "trackio": ("trackio",),
+    "wandb": ("wandb",),
+}
+"""Values of `report_to` of transformers' Trainer -> packages of which each needs one."""
+
+
+def unfetched_inputs(
+    job: JSONObject, code: Code | None, objects: Iterable[JSONObject]
+) -> Iterator[Problem]:
+    """A problem for each folder that a program reads, and that is empty as no initializer fills it.
+
+    Args:
+        job: TrainJob in wire form.
+        code: what it runs.
+        objects: what it becomes.
+    """
+    volumes = list(_own_volumes(objects))
+    for kind, path in _unfetched(job, code):
+        if any(path == mount or path.startswith(f"{mount}/") for mount in volumes):
+            yield Problem(
+                f"initializer.{kind}",
+                f"is not given, and the program reads {path}, which only this initializer fills",
+                fix=f'give initializer={{"{kind}": {{"storageUri": ...}}}}, or {kind}= of the trainer',
+            )
+
+
+def missing_inputs(
+    job: JSONObject, code: Code | None, objects: Iterable[JSONObject]
+) -> Iterator[str]:
+    """A sentence for each folder that a program reads and no volume has, and for each package that it lacks.
+
+    Args:
+        job: TrainJob in wire form.
+        code: what it runs.
+        objects: what it becomes.
+    """
+    volumes = list(_mounts(objects))
+    for kind, path in _unfetched(job, code):
+        if not any(path == mount or path.startswith(f"{mount}/") for mount, _ in volumes):
+            yield (
+                f"the program reads {path}, which no initializer and no volume has: use a runtime with "
+                f"initializers and give initializer=, or give {kind}= of the trainer"
+            )
+    for reporter in _reporters(job, code):
+        if code and code.packages and not _has_one(code, REPORTERS.get(reporter, ())):
+            name = REPORTERS[reporter][0]
+            yield (
+                f"report_to is {reporter}, and packages= has no {name}: the program fails unless "
+                f"another package or the image brings it; add {name} with its version"
+            )
+
+
+def _unfetched(job: JSONObject, code: Code | None) -> Iterator[tuple[str, str]]:
+    """What a program reads of an initializer's folders and the TrainJob does not fetch."""
+    given = job["spec"].get("initializer") or {}
+    if "program" not in _launch(code):
+        return
+    for kind, options in READ.items():
+        target = TARGETS[kind]
+        for value in _values(job, options):
+            if not given.get(kind) and (value == target or value.startswith(f"{target}/")):
+                yield kind, value
+
+
+def _values(job: JSONObject, options: Iterable[str]) -> Iterator[str]:
+    """Values of options in the arguments, each of which is one word."""
+    for each in (job["spec"].get("trainer") or {}).get("args") or ():
+        option, _, value = str(each).removeprefix("--").partition("=")
+        if str(each).startswith("--") and option in options:
+            yield value
+
+
+def _reporters(job: JSONObject, code: Code | None) -> list[str]:
+    settings = (_launch(code).get("framework") or {}).get("settings") or {}
+    framed = (settings.get("options") or {}).get("report_to") or ()
+    given = [*_values(job, ("report_to",)), *([framed] if isinstance(framed, str) else framed)]
+    return [each for each in given if each in REPORTERS]
+
+
+def _has_one(code: Code, wanted: Iterable[str]) -> bool:
+    found = {re.split(r"[^A-Za-z0-9._-]", each, maxsplit=1)[0] for each in code.packages}
+    return not {re.sub("[._-]+", "-", each).lower() for each in found}.isdisjoint(wanted)
+
+
+def _launch(code: Code | None) -> dict[str, Any]:
+    text = code.files.get("launch.json") if code else None
+    found: dict[str, Any] = json.loads(text) if text else {}
+    return found
+
+
+def _own_volumes(objects: Iterable[JSONObject]) -> Iterator[str]:
+    """Where a run's own volume for initializers is mounted, which is empty without them."""
+    listed = list(objects)
+    own = {
+        template["metadata"]["name"]
+        for each in listed
+        if each["kind"] == "JobSet"
+        for policy in each["spec"].get("volumeClaimPolicies") or ()
+        for template in policy.get("templates") or ()
+    }
+    return (path for path, volume in _mounts(listed) if volume in own & {names.INITIALIZER_VOLUME})
+
+
+def _mounts(objects: Iterable[JSONObject]) -> Iterator[tuple[str, str]]:
+    """Path and volume of each mount of the pods that train."""
+    for item in objects:
+        jobs = item["spec"]["replicatedJobs"] if item["kind"] == "JobSet" else ()
+        for container in (found for each in jobs for found in _containers(each)):
+            if container["name"] == names.NODE:
+                for mount in container.get("volumeMounts") or ():
+                    yield mount["mountPath"].rstrip("/"), mount["name"]
+
+
+def _containers(job: JSONDict) -> list[JSONDict]:
+    found: list[JSONDict] = job["template"]["spec"]["template"]["spec"]["containers"]
+    return found
