@@ -16,6 +16,7 @@ from tests.cli.command import Command
 from tests.deploy.project import Stack, processes_of
 from tests.soak_sample import sampled
 from tests.warm_start import Done
+from trainer_infra.in_pod import own_place
 
 FILES = [
     ".gitignore",
@@ -204,6 +205,25 @@ def test_what_pip_took_from_a_repository_is_required_at_its_commit(
     )
 
 
+def test_a_place_for_colleagues_is_what_the_project_requires(newcomer: Command) -> None:
+    checkout = newcomer("init", "mine")
+    (own,) = (newcomer.folder / "mine" / "requirements.txt").read_text().splitlines()
+    assert own == own_place.requirement("pulumi")
+    assert f"it has {own.partition('@ ')[2]}, of this machine: write the URL" in checkout.out
+    place = "git+https://git.example.com/platform/trainer_infra@v1"
+    team = newcomer("init", "team", "--package", place)
+    text = (newcomer.folder / "team" / "requirements.txt").read_text()
+    assert text == f"trainer-infra[pulumi] @ {place}\n"
+    assert "of this machine" not in team.out
+
+
+def test_a_place_that_is_none_is_refused_before_anything_is_written(newcomer: Command) -> None:
+    done = newcomer("init", "here", "--package", "trainer-infra")
+    assert done.code == 1
+    assert "--package trainer-infra is no folder or file here, and no URL" in done.err
+    assert not (newcomer.folder / "here").exists()
+
+
 def test_a_cluster_is_a_target_and_its_context_is_kept(newcomer: Command) -> None:
     newcomer("init", "any", "--target", "kubernetes")
     newcomer("init", "one", "--context", "team: a")
@@ -311,7 +331,8 @@ def test_without_the_package_pulumi_it_says_how_to_get_it(
     done = python_in("env")("here", before="import sys; sys.modules['pulumi'] = None; ")
     assert done.code == 1
     python = newcomer.folder / "env" / "bin" / "python"
-    assert f"run `'{python}' -m pip install 'trainer-infra[pulumi]'`" in done.err
+    command = own_place.install_command("pulumi", f"'{python}' -m pip")
+    assert f"run `{command}`" in done.err
     assert not (newcomer.folder / "here").exists()
 
 

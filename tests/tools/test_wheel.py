@@ -104,7 +104,7 @@ def test_the_wheel_has_every_file_of_the_package_and_nothing_else(wheel: Path) -
 
 
 def test_the_command_works_without_the_checkout(
-    plain: Path, env: dict[str, str], tmp_path: Path
+    wheel: Path, plain: Path, env: dict[str, str], tmp_path: Path
 ) -> None:
     def command(*arguments: str, code: int = 0) -> str:
         program = plain / "bin" / "trainer-infra"
@@ -120,7 +120,7 @@ def test_the_command_works_without_the_checkout(
     assert "runtimeReference" in command("check", "job.yaml", code=1)
 
     missing = command("get", "--target", "kubernetes", code=1)
-    assert missing.endswith("install `trainer-infra[kubernetes]`\n")
+    assert missing.endswith(f"run `pip install 'trainer-infra[kubernetes] @ file://{wheel}'`\n")
 
 
 def test_the_command_trains(plain: Path, env: dict[str, str], tmp_path: Path) -> None:
@@ -128,6 +128,20 @@ def test_the_command_trains(plain: Path, env: dict[str, str], tmp_path: Path) ->
     job = ("count.py:train", "--runtime", "plain-distributed", "--arg", "words=a rose is a rose")
     program = plain / "bin" / "trainer-infra"
     assert "distinct=3" in run(program, "run", *job, folder=tmp_path, env=env)
+
+
+def test_what_init_requires_installs_in_an_empty_environment(
+    wheel: Path, tmp_path: Path, pulumi_env: Mapping[str, str]
+) -> None:
+    mine = environment(tmp_path / "mine", f"trainer-infra[pulumi] @ file://{wheel}")
+    path = f"{mine / 'bin'}{os.pathsep}{pulumi_env['PATH']}"
+    env = {**pulumi_env, "PATH": path, "PULUMI_CONFIG_PASSPHRASE": ""}
+    run(mine / "bin" / "trainer-infra", "init", "project", folder=tmp_path, env=env)
+    (required,) = (tmp_path / "project" / "requirements.txt").read_text().splitlines()
+    colleague = environment(tmp_path / "colleague", required)
+    assert "0." in run(
+        colleague / "bin" / "trainer-infra", "--version", folder=tmp_path, env=os.environ
+    )
 
 
 def test_a_pulumi_program_of_an_empty_folder_trains(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.in_pod import own_place
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
 from trainer_infra.render.deviation import ALL
@@ -49,7 +50,7 @@ def run_controller(options: ControllerOptions) -> None:
         from trainer_infra.controller import configuration, json_logs, manager  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise NotAvailable(
-            f"the controller needs the package {error.name}; install `trainer-infra[controller]`"
+            f"the controller needs the package {error.name}; run `{own_place.install_command('controller')}`"
         ) from error
     deviations = REFERENCE.deviations if options.like_reference else ALL
     settings = manager.ManagerSettings(

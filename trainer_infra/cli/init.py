@@ -4,7 +4,6 @@ Called by `main`. What stands against it is found before anything is written; th
 next, and the program only once there is one. The files of `starter` are copied as they are.
 """
 
-import json
 import os
 import re
 import shlex
@@ -13,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ import typer
 from trainer_infra.api import yamltext
 from trainer_infra.deploy import backend
 from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.in_pod import own_place
 
 STACK: Final = "dev"
 SETTINGS: Final = f"Pulumi.{STACK}.yaml"
@@ -30,7 +30,8 @@ PROGRAM: Final = ("__main__.py", "train.py")
 """Of `starter`."""
 ENVIRONMENT: Final = ".venv"
 PASSPHRASE: Final = "PULUMI_CONFIG_PASSPHRASE"  # noqa: S105  a variable of that name
-PACKAGE: Final = "trainer-infra[pulumi]"
+EXTRA: Final = "pulumi"
+"""What the program needs of this package."""
 
 _PROJECT: Final = """\
 {name}
@@ -62,6 +63,8 @@ class StarterRequest:
     """`local` or `kubernetes`."""
     context: str | None
     """Of the kubeconfig; None for the one that is current at each command."""
+    package: str | None
+    """A path or URL from which a colleague installs this package; None for where this one is from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def create(wanted: StarterRequest) -> None:
         NotAvailable: Pulumi is missing, or does not make the stack; nothing is left behind.
         Refused: The folder has a project, or another environment; nothing was written.
     """
-    pulumi = _pulumi()
+    pulumi, requirement = _pulumi(), _requirement(wanted)
     folder = Path(wanted.directory).resolve()
     if folder.exists() and not folder.is_dir():
         raise Refused(f"{folder} is a file; name a folder, which need not exist")
@@ -97,10 +100,14 @@ def create(wanted: StarterRequest) -> None:
     name = wanted.name or re.sub("[^A-Za-z0-9_.-]+", "-", folder.name).strip("-") or "training"
     try:
         _make_stack(pulumi, folder, _settled(wanted, name, environment))
-        _write_program(folder, environment)
+        _write_program(folder, environment, requirement)
     except OSError as error:
         raise NotAvailable(f"{error.filename} cannot be written: {error.strerror}") from None
-    typer.echo("\n".join([f"created project {name} in {folder}:", *_listed(wanted, environment)]))
+    typer.echo(
+        "\n".join(
+            [f"created project {name} in {folder}:", *_listed(wanted, environment, requirement)]
+        )
+    )
     typer.echo("\n".join(["next:", *(f"  {each}" for each in _next(folder))]))
 
 
@@ -109,7 +116,7 @@ def _pulumi() -> str:
     if util.find_spec("pulumi") is None:
         raise NotAvailable(
             f"the program needs the package pulumi, which {sys.prefix} does not have; run "
-            f"`{shlex.quote(sys.executable)} -m pip install '{PACKAGE}'`, and this again"
+            f"`{own_place.install_command(EXTRA, f'{shlex.quote(sys.executable)} -m pip')}`, and this again"
         )
     beside = str(Path(sys.executable).parent)
     found = shutil.which("pulumi") or shutil.which("pulumi", path=beside)
@@ -132,7 +139,8 @@ def _environment(folder: Path) -> StarterEnvironment:
     if place.exists() or place.is_symlink():
         raise Refused(
             f"{place} is not the environment that runs this command ({own}), and nothing was written; "
-            f"install {PACKAGE} into it and run {place}/bin/trainer-infra, or remove it"
+            f"run `{own_place.install_command(EXTRA, f'{place}/bin/python -m pip')}` and then "
+            f"{place}/bin/trainer-infra, or remove it"
         )
     return StarterEnvironment(ENVIRONMENT, own)
 
@@ -193,24 +201,31 @@ def _make_stack(pulumi: str, folder: Path, files: Mapping[str, str]) -> None:
         )
 
 
-def _write_program(folder: Path, environment: StarterEnvironment) -> None:
+def _write_program(folder: Path, environment: StarterEnvironment, requirement: str) -> None:
     """What the user edits, and what a repository of it needs."""
     for each in PROGRAM:
         shutil.copyfile(STARTER / each, folder / each)
-    _add_lines(folder / "requirements.txt", (_requirement(),))
+    _add_lines(folder / "requirements.txt", (requirement,))
     _add_lines(folder / ".gitignore", (ENVIRONMENT, "__pycache__/"))
     if environment.linked:
         (folder / ENVIRONMENT).symlink_to(environment.linked)
 
 
-def _requirement() -> str:
-    """This trainer-infra: its commit where pip took it from a repository, else its version."""
-    distribution = metadata.distribution("trainer-infra")
-    origin = json.loads(distribution.read_text("direct_url.json") or "{}")
-    if "vcs_info" not in origin:
-        return f"{PACKAGE}=={distribution.version}"
-    version = origin["vcs_info"]
-    return f"{PACKAGE} @ {version['vcs']}+{origin['url']}@{version['commit_id']}"
+def _requirement(wanted: StarterRequest) -> str:
+    """What installs this package in another environment.
+
+    Raises:
+        Refused: What the user names is no place of it.
+    """
+    if wanted.package is None:
+        return own_place.requirement(EXTRA)
+    try:
+        return own_place.place_requirement(wanted.package, EXTRA)
+    except ValueError:
+        raise Refused(
+            f"--package {wanted.package} is no folder or file here, and no URL, and nothing was written; "
+            "write a path, or a URL such as git+https://HOST/REPOSITORY@COMMIT"
+        ) from None
 
 
 def _add_lines(file: Path, lines: Sequence[str]) -> None:
@@ -221,7 +236,9 @@ def _add_lines(file: Path, lines: Sequence[str]) -> None:
     file.write_text(text + end + "".join(f"{each}\n" for each in missing), encoding="utf-8")
 
 
-def _listed(wanted: StarterRequest, environment: StarterEnvironment) -> Iterator[str]:
+def _listed(
+    wanted: StarterRequest, environment: StarterEnvironment, requirement: str
+) -> Iterator[str]:
     """Each file with what it is."""
     where = "this machine" if wanted.target == "local" else "Kubernetes"
     yield "  __main__.py       the program: a TrainJob"
@@ -229,6 +246,11 @@ def _listed(wanted: StarterRequest, environment: StarterEnvironment) -> Iterator
     yield "  Pulumi.yaml       the project"
     yield f"  {SETTINGS}   its stack {STACK}, which trains on {where}"
     yield "  requirements.txt  what the program needs"
+    if "@ file://" in requirement:
+        yield (
+            f"                    it has {requirement.partition('@ ')[2]}, of this machine: write the "
+            "URL of its repository before a colleague needs it, or give --package URL"
+        )
     yield "  .gitignore"
     if environment.linked:
         yield f"  {ENVIRONMENT}             a link to {environment.linked}"

@@ -100,6 +100,13 @@ def init(
     ] = None,
     target: Annotated[TargetName | None, typer.Option(help="Where it trains; else local.")] = None,
     context: Context = None,
+    package: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Path or URL of trainer-infra for requirements.txt; else where this one is from.",
+        ),
+    ] = None,
 ) -> None:
     """Begin a Pulumi project that trains a model, with a stack `dev`."""
     from trainer_infra.cli import init as command
@@ -107,7 +114,7 @@ def init(
     if target is TargetName.LOCAL and context is not None:
         raise typer.BadParameter("--context is of --target kubernetes, not of local")
     place = target or (TargetName.LOCAL if context is None else TargetName.KUBERNETES)
-    command.create(command.StarterRequest(directory, name, place.value, context))
+    command.create(command.StarterRequest(directory, name, place.value, context, package))
 
 
 @app.command()

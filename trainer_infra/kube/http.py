@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from trainer_infra import names
 from trainer_infra.errors import NotAvailable
+from trainer_infra.in_pod import own_place
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import answer_body, log_lines, watching
 from trainer_infra.kube import kubeconfig as kubeconfigs
@@ -70,7 +71,7 @@ async def connect_client(
     except ModuleNotFoundError as error:
         raise NotAvailable(
             f"talking to a cluster needs the package {error.name}; "
-            "install `trainer-infra[kubernetes]`"
+            f"run `{own_place.install_command('kubernetes')}`"
         ) from error
     source = (kubeconfig, context)
     return HttpClient(Transport(source, signed_in, patience or Patience(), rate))

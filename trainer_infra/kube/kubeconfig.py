@@ -25,6 +25,7 @@ import yaml
 from typing_extensions import override
 
 from trainer_infra.errors import NotAvailable
+from trainer_infra.in_pod import own_place
 
 _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
 _PROXY_SCHEMES: Final = ("http", "https")
@@ -112,7 +113,7 @@ def read_kubeconfig(kubeconfig: str | None, context: str | None) -> KubeconfigSe
     except ModuleNotFoundError as error:
         raise NotAvailable(
             f"talking to a cluster needs the package {error.name}; "
-            "install `trainer-infra[kubernetes]`"
+            f"run `{own_place.install_command('kubernetes')}`"
         ) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)

@@ -146,7 +146,7 @@ def test_a_machine_without_the_extra_is_told(person: pytest.MonkeyPatch, bucket:
     )
     person.setitem(sys.modules, "obstore", None)
     person.setitem(sys.modules, "httpx2", None)
-    with pytest.raises(NotAvailable, match=r"install trainer-infra\[initializers\]"):
+    with pytest.raises(NotAvailable, match=r"run `pip install .*\[initializers\]"):
         code_upload.upload(address)
 
 

@@ -15,6 +15,7 @@ from tests.in_pod.initializers.test_s3 import write
 from tests.in_pod.initializers.web_server import Answer, WebServer
 from tools.cluster.distribution import Registry
 from tools.cluster.versitygw import S3Server
+from trainer_infra.in_pod import own_place
 
 KNOWN = "hf://, s3://, gs://, az://, https://, file://, pvc://, oci://"
 KEYS = (
@@ -419,7 +420,7 @@ def test_a_package_that_is_missing_is_named(right: Mapping[str, str], tmp_path: 
     outcome = end_of(dataset.start())
     assert outcome.code == 1, outcome
     said = "s3:// needs the package obstore, which is not installed here"
-    assert outcome.errors.endswith(f": {said}; install trainer-infra[initializers]\n")
+    assert outcome.errors.endswith(f": {said}; run `{own_place.install_command('initializers')}`\n")
     (tmp_path / "words").write_text("w")
     outcome = end_of(dataset.start(STORAGE_URI=f"file://{tmp_path / 'words'}"))
     assert outcome.code == 0, outcome

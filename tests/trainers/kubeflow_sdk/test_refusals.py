@@ -32,6 +32,7 @@ from kubeflow.trainer.options import (
 from tests.trainers.kubeflow_sdk.conftest import made, problems
 from trainer_infra import ContainerTrainer
 from trainer_infra import CustomTrainer as OurTrainer
+from trainer_infra.in_pod import own_place
 
 TORCH = "torch-distributed"
 TUNE = "torchtune-llama3.2-1b"
@@ -380,9 +381,8 @@ def test_types_of_another_release_are_refused(
 
 def test_options_need_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kubeflow.trainer.backends.kubernetes.backend", None)
-    assert problems(optional(suspending)) == [
-        "options: are called by the kubeflow SDK, which is not installed; install `trainer-infra[sdk]`"
-    ]
+    said = "options: are called by the kubeflow SDK, which is not installed"
+    assert problems(optional(suspending)) == [f"{said}; run `{own_place.install_command('sdk')}`"]
 
 
 def test_options_and_patches_of_ours_go_together() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import NotAvailable, Problem
+from trainer_infra.in_pod import own_place
 from trainer_infra.json_values import JSONObject
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def open_cluster(
     except ModuleNotFoundError as error:
         raise NotAvailable(
             f"talking to a cluster needs the package {error.name}; "
-            "install `trainer-infra[kubernetes]`"
+            f"run `{own_place.install_command('kubernetes')}`"
         ) from None
     return Cluster(kubeconfig, context)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 
+from trainer_infra.in_pod import own_place
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ def open_source(settings: InitializerSettings) -> FileSource:
         module = importlib.import_module(f"trainer_infra.in_pod.initializers.sources.{scheme}")
     except ModuleNotFoundError as error:
         cause = f"{scheme}:// needs the package {error.name}, which is not installed here"
-        remedy = "install trainer-infra[initializers]"
+        remedy = f"run `{own_place.install_command('initializers')}`"
         raise DownloadFailure(settings.uri.shown, cause, remedy) from None
     source: FileSource = module.open_source(settings)
     return source

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.in_pod import own_place
 from trainer_infra.json_values import JSONDict, json_leaves
 
 ARGUMENTS: Final = {
@@ -67,7 +68,7 @@ def _called(options: list[Any] | tuple[Any, ...], trainer: Any) -> JSONDict:
     except ModuleNotFoundError:
         what, fix = (
             "are called by the kubeflow SDK, which is not installed",
-            "install `trainer-infra[sdk]`",
+            f"run `{own_place.install_command('sdk')}`",
         )
         raise InvalidInput([Problem("options", what, fix=fix)]) from None
     # Options ask which backend it is; this one talks to no cluster.
