@@ -1,6 +1,6 @@
 """Where this very trainer_infra was installed from, so that what a message or a file says installs the same.
 
-No public index has it: whoever took its name there would be given to who follows a message that says the name alone.
+No public index has it: a message that says the name alone would install what a stranger has put there under it.
 Called by what lacks a package of an extra, and by `cli.init`. Standard library only, as all that a pod runs.
 """
 
