@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, until
 from tests.docs import page
 
 (BLOCK,) = page.blocks(page.ROOT / "docs" / "notebooks.md")
@@ -78,4 +78,44 @@ def test_it_trains_cell_by_cell(notebook: Stack) -> None:
     body, last, destroy = BLOCK.text.rpartition("# %%")
     said = run(notebook, body + AGAIN + FAILING + last + destroy, "-c", SHELL)
     assert "the loss is 0.10" in said
+    assert notebook.runs() == []
+
+
+KILLED = """
+# %%
+def train(rate: float) -> None:
+    import os, pathlib, time
+    from trainer_infra.report import report
+
+    while not pathlib.Path({go!r}).exists():
+        time.sleep(0.1)
+    report(progress=100, loss=rate / 3)
+"""
+AFTERWARDS = """
+# %%
+try:
+    stack.up()
+except automation.ConcurrentUpdateError:
+    stack.cancel()
+else:
+    raise AssertionError("there was no lock")
+"""
+
+
+def test_after_a_kernel_has_ended_the_stack_is_locked_until_it_is_cancelled(
+    notebook: Stack, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    cells, at_up, rest = BLOCK.text.partition("# %%\nresult = stack.up")
+    head, at_program, program = cells.partition("# %%\ndef program")
+    text = f"{head}{KILLED.format(go=str(go))}{at_program}{program}"
+    text = text.replace("file://~", f"file://{notebook.env['HOME']}")
+    (notebook.folder / "notebook.py").write_text(f"{text}{at_up}{rest}")
+    with subprocess.Popen(
+        [sys.executable, "notebook.py"], cwd=notebook.folder, env=notebook.env
+    ) as kernel:
+        until(lambda: [each for each in notebook.runs() if each["phase"] == "Running"])
+        kernel.kill()
+    go.touch()
+    assert "the loss is 0.10" in run(notebook, f"{text}{AFTERWARDS}{at_up}{rest}")
     assert notebook.runs() == []

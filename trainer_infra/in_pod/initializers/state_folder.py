@@ -1,6 +1,6 @@
 """Where an initializer keeps its own files: beside the target, for programs take each folder in it for a class.
 
-Called by `settings`, `folder` and `__main__`.
+Called by `settings` and `__main__`.
 """
 
 from __future__ import annotations

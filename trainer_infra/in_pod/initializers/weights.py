@@ -1,7 +1,7 @@
 """A model needs weights: patterns that leave out what is there twice must not leave out all.
 
-The default patterns of a model leave out the formats that a repository has besides safetensors. Called by the sources,
-by `archive` and by `settings`.
+The default patterns of a model leave out the formats that a repository has besides safetensors. Called by
+`archive`, and by the sources `hf`, `local_files`, `object_store` and `oci`.
 """
 
 from __future__ import annotations
