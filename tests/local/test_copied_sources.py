@@ -7,6 +7,7 @@ import pytest
 
 from trainer_infra import catalog
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.local import copied_sources
 from trainer_infra.local.copied_sources import source_warnings
 from trainer_infra.local.target import ThisMachine
 from trainer_infra.render import pipeline
@@ -53,6 +54,28 @@ def test_the_copies_of_a_sweep_are_said_once_with_their_sum(big: Path, tmp_path:
     shown = big.as_uri()
     assert sentence.startswith(f"4 initializers copy {shown}: 953.7 MiB each, 3.7 GiB in all, and ")
     assert f" are free in {tmp_path}/not/there; XFS and Btrfs keep such copies once" in sentence
+
+
+def test_one_copy_and_eleven_are_said_as_such(big: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copied_sources, "WORTH_SAYING", GIGABYTE)
+    (one,) = said(*objects_of("a", dataset=big.as_uri()))
+    assert one.startswith(f"an initializer copies {big.as_uri()}: 953.7 MiB, and ")
+    members = [each for name in "abcdefghijk" for each in objects_of(name, model=big.as_uri())]
+    (eleven,) = said(*members)
+    assert eleven.startswith(
+        f"11 initializers copy {big.as_uri()}: 953.7 MiB each, 10.2 GiB in all"
+    )
+
+
+def test_a_source_of_more_files_than_a_preview_counts_is_at_least_so_large(
+    big: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (big / "zz").mkdir()
+    (big / "zz" / "more").write_text("x")
+    monkeypatch.setattr(copied_sources, "LOOKED_AT", 1)
+    monkeypatch.setattr(copied_sources, "WORTH_SAYING", GIGABYTE)
+    (sentence,) = said(*objects_of("a", dataset=big.as_uri()))
+    assert f"copies {big.as_uri()}: at least 953.7 MiB, and " in sentence
 
 
 def test_a_small_source_is_not_worth_a_word(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from trainer_infra.trainers.program_inputs import missing_inputs, unfetched_inpu
 
 INITIALIZED = "torch-distributed-with-initializers"
 PLAIN = "torch-distributed"
+OWN: dict[str, Any] = {"model": "org/base", "dataset": "org/words"}
 URI = {"storageUri": "hf://org/name"}
 PACKAGES = ["trl==0.24.0", "transformers==4.57.0"]
 
@@ -86,6 +87,27 @@ def test_what_names_its_own_data_is_right(trainer: Any) -> None:
     assert of(trainer, PLAIN) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ({"model": "file:///data/base"}, "write /data/base, or give the URI to initializer="),
+        ({"model": "hf://org/base"}, "write org/base, or give the URI to initializer="),
+        ({"dataset": "s3://bucket/words"}, 'give it to initializer={"dataset": {"storageUri": '),
+        ({"dataset": "pvc://claim/words"}, 'give it to initializer={"dataset": {"storageUri": '),
+    ],
+)
+def test_a_uri_that_only_an_initializer_reads_is_refused_in_a_field_of_the_trainer(
+    given: dict[str, Any], fix: str
+) -> None:
+    for trainer in (Trl("sft", **{**OWN, **given}), Unsloth(**{**OWN, **given})):
+        (problem,), said = of(trainer, PLAIN)
+        (field, value), *_ = given.items()
+        assert problem.startswith(
+            f"{field}: is a folder or a name on the Hub, and no URI, got {value!r}; {fix}"
+        )
+        assert said == []
+
+
 def test_a_volume_of_the_users_own_may_have_it() -> None:
     wire = with_initializers(catalog.get(PLAIN)).to_wire()
     spec = wire["spec"]["template"]["spec"]
@@ -97,9 +119,6 @@ def test_a_volume_of_the_users_own_may_have_it() -> None:
     node["template"]["spec"]["template"]["spec"]["volumes"] = [claim]
     wire["metadata"]["name"] = "mine"
     assert of(Trl("sft"), type(catalog.get(PLAIN)).from_wire(wire)) == ([], [])
-
-
-OWN: dict[str, Any] = {"model": "org/base", "dataset": "org/words"}
 
 
 @pytest.mark.parametrize(

@@ -45,12 +45,15 @@ def source_warnings(objects: Sequence[JSONObject], home: Path) -> Iterator[str]:
         free = _free(home)
         if size * count >= min(WORTH_SAYING, free):
             least = "" if is_all else "at least "
-            each = f"{bytes_text(size)} each, {least}{bytes_text(size * count)} in all"
+            amount = f"{least}{bytes_text(size)}"
+            who = "an initializer copies"
+            if count > 1:
+                who = f"{count} initializers copy"
+                amount += f" each, {least}{bytes_text(size * count)} in all"
             yield (
-                f"{count} initializers copy {shown}: {each if count > 1 else bytes_text(size)}, and "
-                f"{bytes_text(free)} are free in {home}; XFS and Btrfs keep such copies once, and a path in func_args= is "
-                "read in place"
-            ).replace("1 initializers copy", "an initializer copies")
+                f"{who} {shown}: {amount}, and {bytes_text(free)} are free in {home}; XFS and Btrfs keep such "
+                "copies once, and a path in func_args=, or in model= or dataset= of a trainer, is read in place"
+            )
 
 
 def _sources(objects: Sequence[JSONObject]) -> Iterator[tuple[str, Path]]:

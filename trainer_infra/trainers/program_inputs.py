@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.in_pod.initializers.schemes import SCHEMES
 from trainer_infra.in_pod.initializers.settings import TARGETS
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.trainers.code import Code
@@ -40,13 +41,14 @@ REPORTERS: Final = {
 def unfetched_inputs(
     job: JSONObject, code: Code | None, objects: Iterable[JSONObject]
 ) -> Iterator[Problem]:
-    """A problem for each folder that a program reads, and that is empty as no initializer fills it.
+    """A problem for each folder that a program reads and no initializer fills, and for each URI that it cannot read.
 
     Args:
         job: TrainJob in wire form.
         code: what it runs.
         objects: what it becomes.
     """
+    yield from _uris(job, code)
     volumes = list(_own_volumes(objects))
     for kind, path in _unfetched(job, code):
         if any(path == mount or path.startswith(f"{mount}/") for mount in volumes):
@@ -93,6 +95,21 @@ def _unfetched(job: JSONObject, code: Code | None) -> Iterator[tuple[str, str]]:
         for value in _values(job, options):
             if not given.get(kind) and (value == target or value.startswith(f"{target}/")):
                 yield kind, value
+
+
+def _uris(job: JSONObject, code: Code | None) -> Iterator[Problem]:
+    """URIs where a program takes folders and names on the Hub alone: only initializers know them."""
+    if "program" not in _launch(code):
+        return
+    for kind, options in READ.items():
+        for value in _values(job, options):
+            scheme, sign, rest = value.partition("://")
+            if sign and scheme.lower() in SCHEMES and scheme.lower() != "https":
+                own = {"file": f"/{rest.lstrip('/')}", "hf": rest}.get(scheme.lower())
+                fix = f"write {own}, or give the URI to" if own else "give it to"
+                fetched = f'initializer={{"{kind}": {{"storageUri": {value!r}}}}}'
+                what = "is a folder or a name on the Hub, and no URI"
+                yield Problem(kind, what, got=value, fix=f"{fix} {fetched}")
 
 
 def _values(job: JSONObject, options: Iterable[str]) -> Iterator[str]:

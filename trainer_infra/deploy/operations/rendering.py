@@ -80,12 +80,14 @@ def preview_run(
     wire = run.job.to_wire()
     missing = kept_outputs.missing_outputs(wire, job.code, job.outputs)
     unwritten = torchtune_outputs.unwritten_outputs(wire, job.outputs)
-    unreadable = initializer_uris.unreadable_uris(wire, runtime)
+    # A run that goes on as it is has found its data, or has not.
+    unreadable = () if same else initializer_uris.unreadable_uris(wire, runtime)
+    unfetched = () if same else program_inputs.unfetched_inputs(wire, job.code, run.objects)
     impossible = (
         *missing,
         *unwritten,
         *unreadable,
-        *program_inputs.unfetched_inputs(wire, job.code, run.objects),
+        *unfetched,
         *target.problems(wire, run.objects, job.controller),
     )
     if leaks or impossible:
