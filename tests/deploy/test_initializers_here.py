@@ -53,6 +53,47 @@ def test_a_folder_and_a_claim_are_fetched_before_the_training(stack: Stack, tmp_
     assert stack.outputs()["found"] == "dataset/a.txt,model/weights.txt"
 
 
+CLASSES = """
+from trainer_infra import catalog, with_initializers
+from trainer_infra import TrainJobs
+
+def read():
+    import os
+    from trainer_infra.report import report
+    from trainer_infra.storage import mounted
+    report(progress=100, classes=",".join(sorted(os.listdir(mounted("/workspace/dataset")))))
+
+member = {{"runtime": with_initializers(catalog.get("plain-distributed")),
+          "initializer": {{"dataset": {{"storageUri": {uri!r}}}}}, "trainer": CustomTrainer(read)}}
+job = TrainJob("news", **member, wait_for="complete")
+pulumi.export("classes", job.metrics["classes"])
+"""
+
+
+def test_a_dataset_whose_folders_are_its_classes_has_those_alone(
+    stack: Stack, tmp_path: Path
+) -> None:
+    for each in ("sport", "politics"):
+        (tmp_path / "news" / each).mkdir(parents=True)
+        (tmp_path / "news" / each / "a.txt").write_text(each)
+    stack.program(CLASSES.format(uri=(tmp_path / "news").as_uri()))
+    stack.up()
+    assert stack.outputs()["classes"] == "politics,sport"
+
+
+def test_a_folder_that_is_not_here_and_copies_of_a_sweep_are_said_by_the_preview(
+    stack: Stack, tmp_path: Path
+) -> None:
+    big = tmp_path / "big"
+    with big.open("wb") as file:
+        file.truncate(1_000_000_000)
+    sweep = '\nTrainJobs("sweep", {{name: {{**member, "initializer": {{"dataset": {{"storageUri": {big!r}}}}}}} for name in "abcd"}})'
+    stack.program(CLASSES.format(uri="file:///no/such/news") + sweep.format(big=big.as_uri()))
+    said = " ".join(stack.preview().split())
+    assert "file:///no/such/news is /no/such/news on this machine, and there is none" in said
+    assert f"4 initializers copy {big.as_uri()}: 953.7 MiB each, 3.7 GiB in all" in said
+
+
 MAKING = """
 def make():
     import time
