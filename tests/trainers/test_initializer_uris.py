@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra import catalog
-from trainer_infra.trainers.initializer_uris import unreadable_uris
+from trainer_infra.trainers.initializer_uris import seen_folders, unreadable_uris
 
 OURS = catalog.get("torch-distributed-with-initializers")
 OF_ANOTHER_IMAGE = catalog.get("torchtune-llama3.2-1b")
@@ -86,6 +86,22 @@ def test_what_a_name_of_the_hub_is_depends_on_what_it_names(
     assert problem.startswith(f"spec.initializer.{field}.storageUri: {said}")
     other = "model" if field == "dataset" else "dataset"
     assert problems(OURS, **{other: {"storageUri": uri}}) == []
+
+
+def test_a_volume_at_the_target_itself_is_said_for_what_a_program_sees_in_it() -> None:
+    wire = OURS.to_wire()
+    for each in wire["spec"]["template"]["spec"]["replicatedJobs"]:
+        (container,) = each["template"]["spec"]["template"]["spec"]["containers"]
+        container["volumeMounts"][0]["mountPath"] = "/workspace/dataset"
+    runtime = type(OURS).from_wire(wire)
+    given = {"spec": {"initializer": {"dataset": {"storageUri": "hf://org/words"}}}}
+    (sentence,) = seen_folders(given, runtime)
+    assert (
+        "dataset-initializer keeps its own files in /workspace/dataset/.trainer-infra" in sentence
+    )
+    assert sentence.endswith("mount the volume at /workspace")
+    assert list(seen_folders(given, OURS)) == []
+    assert list(seen_folders({"spec": {}}, runtime)) == []
 
 
 def test_both_are_said_at_once() -> None:

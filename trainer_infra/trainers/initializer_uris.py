@@ -1,4 +1,4 @@
-"""URIs that our initializers cannot read: what their program would say in the pod is said before.
+"""What our initializers would say in the pod is said before: URIs that they cannot read, folders that they show.
 
 An initializer of another image may know other schemes, so its URI is its own affair. Called by
 `deploy.operations.rendering`. Pure.
@@ -10,6 +10,8 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.catalog import initializers
 from trainer_infra.errors import Problem
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.listing import STATE
+from trainer_infra.in_pod.initializers.settings import TARGETS
 from trainer_infra.in_pod.initializers.storage_uri import parse_uri
 from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers import volume_address
@@ -42,17 +44,42 @@ def _problems(path: str, text: str, kind: str) -> Iterator[Problem]:
         yield Problem(path, what, fix=fix)
 
 
+def seen_folders(job: JSONObject, runtime: Runtime) -> Iterator[str]:
+    """A sentence for each target that is a volume of its own: what our initializer keeps beside it else is then in it.
+
+    Args:
+        job: TrainJob in wire form.
+        runtime: what it runs on.
+    """
+    given = job["spec"].get("initializer") or {}
+    for name, field in initializers.ROLES.items():
+        target = TARGETS[field]
+        for container in _containers(runtime, name) if given.get(field) else ():
+            paths = {each["mountPath"] for each in container.get("volumeMounts") or ()}
+            if _has_our_program(container) and paths & {target, f"{target}/"}:
+                yield (
+                    f"a volume is mounted at {target} itself, so {name} keeps its own files in "
+                    f"{target}/{STATE}, which a program that takes each folder for a class takes for "
+                    f"one; mount the volume at {initializers.WORKSPACE}"
+                )
+
+
 def _is_ours(runtime: Runtime, name: str) -> bool:
     """Whether that initializer of the runtime is `with_initializers`' or has our image."""
-    jobs = runtime.to_wire()["spec"]["template"]["spec"]["replicatedJobs"]
-    containers = [
+    return any(map(_has_our_program, _containers(runtime, name)))
+
+
+def _has_our_program(container: JSONObject) -> bool:
+    is_ours = container.get("image") == initializers.IMAGE
+    return is_ours or "--optional" in (container.get("args") or ())
+
+
+def _containers(runtime: Runtime, name: str) -> list[JSONObject]:
+    """The containers of an initializer's job that have its name."""
+    return [
         container
-        for each in jobs
+        for each in runtime.to_wire()["spec"]["template"]["spec"]["replicatedJobs"]
         if each["name"] == name
         for container in each["template"]["spec"]["template"]["spec"]["containers"]
         if container["name"] == name
     ]
-    return any(
-        each.get("image") == initializers.IMAGE or "--optional" in (each.get("args") or ())
-        for each in containers
-    )

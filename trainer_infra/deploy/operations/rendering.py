@@ -96,8 +96,11 @@ def preview_run(
         shown = born.rendered
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
-    lacking = program_inputs.missing_inputs(wire, job.code, run.objects)
-    lacks = (f"TrainJob {name}: {each}" for each in lacking)
+    remarks = (
+        *program_inputs.missing_inputs(wire, job.code, run.objects),
+        *initializer_uris.seen_folders(wire, runtime),
+    )
+    lacks = (f"TrainJob {name}: {each}" for each in remarks)
     said = (*filter(None, [stored.remark]), *run.warnings, *lacks)
     return Preview(TrainJobProperties(plain), () if same else said)
 
