@@ -95,7 +95,7 @@ def test_a_claim_that_is_a_folder_here_counts_too(big: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize("kind", ["dataset", "model"])
 def test_a_folder_that_is_not_here_is_said(kind: str, tmp_path: Path) -> None:
     missing = tmp_path / "no data"
-    (sentence,) = said(*objects_of("a", **{kind: missing.as_uri()}))
+    (sentence,) = said(*objects_of("a", Path("/nowhere"), **{kind: missing.as_uri()}))
     assert sentence.startswith(f"{missing.as_uri()} is {missing} on this machine, and there is ")
 
 

@@ -133,7 +133,7 @@ def test_a_bucket_with_older_weights_arrives_with_them(dataset: Initializer, buc
 def test_an_image_with_older_weights_is_unpacked_with_them(
     model: Initializer, registry: Registry, tmp_path: Path
 ) -> None:
-    layers = [
+    layers: list[tuple[bytes, str, dict[str, str]]] = [
         (tar(("config.json", b"old"), ("m.bin", b"gone"), ("n.bin", b"n")), TAR, {}),
         (tar(("config.json", b"{}"), (".wh.m.bin", b"")), TAR, {}),
     ]
