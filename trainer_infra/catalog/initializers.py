@@ -4,6 +4,7 @@
 Called by users too. Facts: reference behaviour 7.1 and 8.1.
 """
 
+from collections.abc import Collection
 from typing import Any, Final, TypeVar
 
 from trainer_infra import names
@@ -19,8 +20,15 @@ WORKSPACE: Final = "/workspace"
 IMAGE: Final = names.INITIALIZER_IMAGE
 STORAGE: Final = "20Gi"
 ACCESS: Final = "ReadWriteOnce"
+OPTIONAL: Final = "--optional"
+"""An argument that ours knows alone: nothing is to be done where no URI is given."""
 ROLES: Final = {names.DATASET_INITIALIZER: "dataset", names.MODEL_INITIALIZER: "model"}
 """Names of the jobs and their containers -> what the image is told to fetch, a field of spec.initializer."""
+
+
+def has_our_program(image: str, args: Collection[str]) -> bool:
+    """Whether a container of an initializer runs ours, so far as its image and arguments say."""
+    return image == IMAGE or OPTIONAL in args
 
 
 def initializer_job(name: str, image: str, **container: Any) -> JSONDict:
@@ -59,7 +67,7 @@ def with_initializers(
     Raises:
         InvalidInput: The runtime has an initializer.
     """
-    jobs = [initializer_job(name, image, args=[role, "--optional"]) for name, role in ROLES.items()]
+    jobs = [initializer_job(name, image, args=[role, OPTIONAL]) for name, role in ROLES.items()]
     claim = {"templates": [workspace_claim(storage, access)]}
     return type(runtime).from_wire(_with_jobs(runtime.to_wire(), jobs, claim))
 

@@ -70,8 +70,7 @@ def _is_ours(runtime: Runtime, name: str) -> bool:
 
 
 def _has_our_program(container: JSONObject) -> bool:
-    is_ours = container.get("image") == initializers.IMAGE
-    return is_ours or "--optional" in (container.get("args") or ())
+    return initializers.has_our_program(container.get("image", ""), container.get("args") or ())
 
 
 def _containers(runtime: Runtime, name: str) -> list[JSONObject]:

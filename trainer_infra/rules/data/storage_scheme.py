@@ -1,13 +1,17 @@
 """storage-scheme: data comes from and results go to stores that can be used here.
 
 By default initializers are held to what the reference's own can fetch (`hf`, `s3`, and `cache` for
-datasets), where it is these that run; initializers of one's own are held to what is set.
+datasets), where it is these that run, and ours to what ours read; initializers of one's own are held to
+what is set.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.catalog.initializers import ROLES, has_our_program
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.storage_uri import parse_uri
 from trainer_infra.rules.data import initializers, output
 from trainer_infra.rules.data.output import OutputJob
 from trainer_infra.rules.finding import Finding, Severity
@@ -46,6 +50,8 @@ def _check(place: PodContainer | OutputJob, context: Context[StorageScheme]) -> 
             yield from _of_uri(
                 uri, uri.text(), allow, "is not a URI that the initializer can fetch"
             )
+        elif uri is not None and uri.text() and _is_ours(place):
+            yield from _of_ours(uri, ROLES[str(place.pod.step)])
         return
     if given.outputs is None:
         return
@@ -54,6 +60,18 @@ def _check(place: PodContainer | OutputJob, context: Context[StorageScheme]) -> 
         if initializers.scheme(each.folder):
             what = "is a store that results must not be written to"
             yield from _of_uri(each.value, each.folder, given.outputs, what)
+
+
+def _is_ours(container: PodContainer) -> bool:
+    return has_our_program(container.value["image"].text(), container.value["args"].texts())
+
+
+def _of_ours(uri: Value, kind: str) -> Iterator[Finding]:
+    """What our own initializer says of a URI in its pod."""
+    try:
+        parse_uri(uri.text(), kind)
+    except DownloadFailure as failure:
+        yield uri.finding(failure.cause, f"{initializers.scheme(uri.text())}://…", failure.remedy)
 
 
 def _allowed(container: PodContainer, given: StorageScheme) -> Sequence[str] | None:
@@ -78,8 +96,8 @@ RULE: Final = Rule(
     severity=Severity.MEDIUM,
     kinds=names.WITH_PODS,
     tags=("data", "initializers"),
-    why="An initializer fails on a URI of a scheme that it does not know, and nothing trains.",
-    fix="Copy the data to a store of `allow`, or use an initializer that knows the scheme.",
+    why="An initializer fails on a URI that it cannot read, and nothing trains.",
+    fix="Correct the URI, copy the data to a store of `allow`, or use an initializer that knows the scheme.",
     places=_places,
     check=_check,
     parameters=StorageScheme,
