@@ -81,11 +81,11 @@ class Initializer:
         return outcome
 
     def files(self) -> dict[str, bytes]:
-        """What there is in the target."""
+        """What there is in the target; code's is a volume of its own, which has more."""
         return {
             str(each.relative_to(self.target)): each.read_bytes()
             for each in sorted(self.target.rglob("*"))
-            if each.is_file()
+            if each.is_file() and (self.kind != "code" or ".trainer-infra" not in each.parts)
         }
 
     def lock_text(self) -> str:
