@@ -93,6 +93,9 @@ def test_a_run_that_cannot_go_on_is_described_with_why_and_its_events(team: Team
     sections = asked(team, "describe", "tj").out.split("\n\n")
     facts = dict(line.split(":", 1) for line in sections[0].splitlines())
     assert facts["Phase"].strip() == "Created"
+    assert facts["Runtime"].strip() == "torch-distributed"
+    assert facts["Resources"].strip() == "1 node"
+    assert facts["Image"].strip().startswith("pytorch/")
     assert "tj-node-0-0-abcde" in facts["Stuck"]
     assert "nowhere:1" in facts["Stuck"]
     assert facts["Target"].strip().startswith("kubernetes, cluster ")

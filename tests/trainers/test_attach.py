@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import json
 import re
 import subprocess
 import sys
@@ -70,6 +71,9 @@ def test_command_mounts_and_config_map() -> None:
     patch = {
         "manager": "trainer.kubeflow.org/trainer-infra",
         "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}},
+    }
+    assert attached["metadata"].pop("annotations") == {
+        names.PACKAGES: json.dumps(list(CODE.packages))
     }
     assert attached == job(
         trainer={

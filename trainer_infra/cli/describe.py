@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from trainer_infra.cli import named_runs, nodes, screen, table
+from trainer_infra.cli import named_runs, nodes, screen, shown_settings, table
 from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
@@ -99,6 +99,7 @@ def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
         "Metrics": sentences.metrics_line(sentences.last_metrics(run)),
         "Outputs": sentences.metrics_line(run.outputs),
         "Code": run.code_origin,
+        **shown_settings.settings_facts(run),
     }
 
 

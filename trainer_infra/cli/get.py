@@ -1,4 +1,4 @@
-"""`trainer-infra get`: runs as a table, or one run with its nodes and steps.
+"""`trainer-infra get`: runs as a table or side by side, or one run with its nodes and steps.
 
 Called by `runs`. The table has the same columns for every target, but for the accelerators, which
 this machine's runs have none of. JSON and YAML have the same fields: those of `runs.run.Run`
@@ -7,34 +7,25 @@ in camelCase, and under `status` the TrainJob's status as Kubernetes has it.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
 from typing import Any, Final
 
 import typer
 
 from trainer_infra.api import yamltext
-from trainer_infra.cli import named_runs, nodes, screen, selection, table
-from trainer_infra.cli.options import RunSelection
-from trainer_infra.cli.screen import PHASES, PIPE, Screen
-from trainer_infra.cli.table import Column
+from trainer_infra.cli import named_runs, nodes, run_columns, screen, selection, shown_settings
+from trainer_infra.cli.options import RunSelection, TableRequest
+from trainer_infra.cli.screen import PIPE, Screen
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Failure, Node, Owner, Run
+from trainer_infra.runs.settings import RunSettings
 
-COLUMNS: Final = (
-    Column("NAMESPACE"),
-    Column("NAME"),
-    Column("PHASE", styles=PHASES),
-    Column("PROGRESS"),
-    Column("READY"),
-    Column("GPUS"),
-    Column("AGE"),
-    Column("STACK", below=True),
-)
-GPUS: Final = 5
-"""Which of them only clusters have."""
-READY: Final = ("Running", "Succeeded")
+COLUMNS: Final = ("namespace", "name", "phase", "progress", "ready", "gpus", "age", "stack")
+"""Of a list; only runs of a cluster have GPUs."""
+_AT_A_TIME: Final = 16
 
 
 def show_one(place: RunPlace, name: str, output: str) -> None:
@@ -52,17 +43,76 @@ def show_one(place: RunPlace, name: str, output: str) -> None:
     typer.echo("\n".join(lines))
 
 
-def show_several(place: RunPlace, namespace: str | None, asked: RunSelection, output: str) -> None:
-    """Print the runs of a namespace, or (`namespace` None) of all, that were asked for."""
+def show_several(
+    place: RunPlace, namespace: str | None, asked: RunSelection, wanted: TableRequest, output: str
+) -> None:
+    """Print the runs of a namespace, or (`namespace` None) of all, that were asked for.
+
+    Raises:
+        Refused: No run has a column that is asked for.
+    """
     listing = place.target.list_runs(namespace)
     named_runs.warn_of(listing)
     found = selection.select_runs(listing.runs, asked)
-    if output != "table":
-        write_document({"items": [runs_document(each) for each in found]}, output)
-    elif found:
-        typer.echo("\n".join(run_rows(place, found, screen.screen_of_stdout())))
-    else:
+    if not found and output in {"table", "csv"}:
         typer.echo(no_runs(place, namespace, asked), err=True)
+        return
+    by_default = run_columns.CSV if output == "csv" else _columns_of(place)
+    _show(found if not wanted else _looked_at(place, found), wanted, output, by_default)
+
+
+def show_named(
+    place: RunPlace, run_names: Sequence[str], wanted: TableRequest, output: str
+) -> None:
+    """Print runs of the place's namespace: in a table side by side.
+
+    Raises:
+        NotAvailable: there is no run that is meant by a name, or there are several.
+        Refused: No run has a column that is asked for.
+    """
+    found = [named_runs.known_run(place, each) for each in run_names]
+    by_default = run_columns.SIDE_BY_SIDE if output == "table" else run_columns.CSV
+    _show(found, wanted, output, by_default, side_by_side=len(found) > 1)
+
+
+def _looked_at(place: RunPlace, runs: Sequence[Run]) -> Sequence[Run]:
+    """The runs with what a list of a cluster leaves out: what those report that go on."""
+    if place.kind != KUBERNETES:
+        return runs
+
+    def one(run: Run) -> Run:
+        return run if sentences.is_finished(run) else place.target.get(*run.key.address) or run
+
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        return tuple(pool.map(one, runs))
+
+
+def _show(
+    runs: Sequence[Run],
+    wanted: TableRequest,
+    output: str,
+    by_default: Sequence[str],
+    *,
+    side_by_side: bool = False,
+) -> None:
+    """Print runs in the columns and the order that are asked for."""
+    runs = run_columns.sorted_runs(runs, wanted.sort) if wanted.sort else runs
+    if not wanted.columns and output in {"json", "yaml"}:
+        write_document({"items": [runs_document(each) for each in runs]}, output)
+        return
+    spaces = len({each.namespace for each in runs}) > 1
+    names = (*(("namespace",) if spaces else ()), "name", *wanted.names)
+    if not wanted.columns:
+        names = (*by_default, *filter(None, (wanted.sort or "").lstrip("-").split(",")))
+    columns = run_columns.columns_of(runs, names)
+    if output == "csv":
+        typer.echo(run_columns.csv_text(runs, columns), nl=False)
+    elif output != "table":
+        write_document({"items": run_columns.items(runs, columns)}, output)
+    elif side_by_side:
+        typer.echo("\n".join(run_columns.side_by_side(runs, columns, screen.screen_of_stdout())))
+    else:
+        typer.echo("\n".join(run_columns.rows(runs, columns, screen.screen_of_stdout())))
 
 
 def no_runs(place: RunPlace, namespace: str | None, asked: RunSelection) -> str:
@@ -73,15 +123,17 @@ def no_runs(place: RunPlace, namespace: str | None, asked: RunSelection) -> str:
 
 def run_rows(place: RunPlace, found: Sequence[Run], shown: Screen) -> Iterator[str]:
     """The table of runs."""
-    cells = [_row(run) for run in found]
-    if place.kind == KUBERNETES:
-        return table.table_lines(COLUMNS, cells, shown)
-    fewer = [(*each[:GPUS], *each[GPUS + 1 :]) for each in cells]
-    return table.table_lines((*COLUMNS[:GPUS], *COLUMNS[GPUS + 1 :]), fewer, shown)
+    return run_columns.rows(found, run_columns.columns_of(found, _columns_of(place)), shown)
 
 
-def runs_document(value: Run | Owner | Node | Failure) -> dict[str, Any]:
+def _columns_of(place: RunPlace) -> Sequence[str]:
+    return [each for each in COLUMNS if each != "gpus" or place.kind == KUBERNETES]
+
+
+def runs_document(value: Run | Owner | Node | Failure | RunSettings) -> dict[str, Any]:
     """A run, or a part of one, as JSON values; what it holds as JSON stays as it is."""
+    if isinstance(value, Run):
+        value = replace(value, settings=shown_settings.shown_settings(value))
     return {_key(each.name): _value(getattr(value, each.name)) for each in fields(value)}
 
 
@@ -117,23 +169,8 @@ def write_document(whole: Mapping[str, Any], output: str) -> None:
         typer.echo(yamltext.dump_yaml([whole]), nl=False)
 
 
-def _row(run: Run) -> tuple[str, ...]:
-    percent = sentences.percent_done(run)
-    ready = sum(each.phase in READY and not each.kept_by for each in run.nodes)
-    return (
-        run.namespace,
-        run.name,
-        run.phase,
-        "" if percent is None else f"{percent}%",
-        f"{ready}/{len(run.nodes)}",
-        str(sum(each.gpus for each in run.nodes)),
-        sentences.time_between(run.created),
-        selection.stack_name(run.owner),
-    )
-
-
 def _value(value: Any) -> Any:
-    if isinstance(value, Run | Owner | Node | Failure):
+    if isinstance(value, Run | Owner | Node | Failure | RunSettings):
         return runs_document(value)
     return [_value(each) for each in value] if isinstance(value, tuple) else value
 

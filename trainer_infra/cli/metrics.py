@@ -3,8 +3,7 @@
 Called by `runs`. A table has some rows, evenly spread over the time, unless all are asked for.
 """
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final
@@ -86,26 +85,8 @@ def _table(run: Run, history: Sequence[PastReport], shown: Screen) -> Iterator[s
         )
         for each in history
     ]
-    fitting = _fitting(columns, rows, shown)
-    yield from table.table_lines(columns[:fitting], [row[:fitting] for row in rows], shown)
-    if fitting < len(columns):
-        left_out = ", ".join(each.name for each in columns[fitting:])
-        yield f"no room for {left_out}: --plot NAME draws one, -o json has all"
-
-
-def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], shown: Screen) -> int:
-    """How many columns there is room for."""
-    if shown.width is None:
-        return len(columns)
-    used = -table.GAP
-    for index, column in enumerate(columns):
-        cells = [row[index] for row in rows]
-        if column.optional and not any(cells):
-            continue
-        used += table.GAP + max(map(len, (column.name, *cells)))
-        if used > shown.width:
-            return max(index, 1)
-    return len(columns)
+    elsewhere = "--plot NAME draws one, -o json has all"
+    yield from table.fitting_lines(columns, rows, shown, elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +122,14 @@ def _plots(run: Run, history: Sequence[PastReport], metric: str, shown: Screen) 
 
 def _dots(run: Run, history: Sequence[PastReport], metric: str) -> Iterator[_Dot]:
     for each in history:
-        value = each.progress if metric == PROGRESS else _number(each.metrics, metric)
+        value = (
+            each.progress if metric == PROGRESS else sentences.number_of(each.metrics.get(metric))
+        )
         if value is not None:
             seconds = _seconds(run, history, each)
-            yield _Dot(each.node, _number(each.metrics, STEP), seconds, float(value))
-
-
-def _number(metrics: Mapping[str, str], name: str) -> float | None:
-    try:
-        found = float(metrics.get(name, ""))
-    except ValueError:
-        return None
-    return found if math.isfinite(found) else None
+            yield _Dot(
+                each.node, sentences.number_of(each.metrics.get(STEP)), seconds, float(value)
+            )
 
 
 def _seconds(run: Run, history: Sequence[PastReport], report: PastReport) -> float:

@@ -44,6 +44,15 @@ class TableFormat(StrEnum):
     JSON = "json"
 
 
+class RunFormat(StrEnum):
+    """How runs are listed."""
+
+    TABLE = "table"
+    CSV = "csv"
+    YAML = "yaml"
+    JSON = "json"
+
+
 class PhaseName(StrEnum):
     """What a run can be, as `runs.run` has it."""
 
@@ -128,6 +137,20 @@ Context = Annotated[
 ]
 
 
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="NAMES",
+        help="With commas: args (those that differ), metrics, env, settings, or the name of one.",
+    ),
+]
+Sort = Annotated[
+    str | None,
+    typer.Option(
+        "--sort", metavar="NAME", help="By a column, the smallest first; -NAME the largest first."
+    ),
+]
 Metrics = Annotated[
     bool, typer.Option("--metrics", help="What its training reported so far, as a table.")
 ]
@@ -162,6 +185,21 @@ class RunSelection(NamedTuple):
 
     def __bool__(self) -> bool:
         return any(self)
+
+
+class TableRequest(NamedTuple):
+    """Which columns a table of runs has, and in which order runs are."""
+
+    columns: Columns = None
+    sort: Sort = None
+
+    def __bool__(self) -> bool:
+        return any(self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the columns."""
+        return tuple(filter(None, map(str.strip, (self.columns or "").split(","))))
 
 
 class MetricsRequest(NamedTuple):

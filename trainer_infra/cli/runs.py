@@ -15,8 +15,9 @@ from trainer_infra.cli.options import (
     MetricsRequest,
     Name,
     Names,
+    RunFormat,
     RunSelection,
-    TableFormat,
+    TableRequest,
     TargetName,
     TargetRequest,
     Yes,
@@ -33,39 +34,58 @@ def _place(asked: TargetRequest) -> "RunPlace":
 
 
 def get(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One run, in detail.")] = None,
-    output: Annotated[
-        TableFormat, typer.Option("--output", "-o", help="Format.")
-    ] = TableFormat.TABLE,
+    run_names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="One run, in detail, or several side by side."),
+    ] = None,
+    output: Annotated[RunFormat, typer.Option("--output", "-o", help="Format.")] = RunFormat.TABLE,
     *,
+    wanted: TableRequest,
     history: MetricsRequest,
     selection: RunSelection,
     all_namespaces: AllNamespaces = False,
     asked: TargetRequest,
 ) -> None:
-    """List runs, the newest last, or show one in detail."""
+    """List runs, the newest last, show one in detail, or compare several."""
     from trainer_infra.cli import get as command
 
-    if history and name is None:
-        raise typer.BadParameter("--metrics, --plot and --all are about one run: give its NAME")
-    if history.plot and output is not TableFormat.TABLE:
-        raise typer.BadParameter("--plot draws: leave --output out, or --plot")
-
-    if name is not None and all_namespaces:
-        raise typer.BadParameter("--all-namespaces lists runs: leave NAME out, or give -n")
-    if name is not None and selection:
-        raise typer.BadParameter("options that choose runs are for a list: leave NAME out")
+    names = run_names or []
+    is_table = bool(wanted) or output is RunFormat.CSV
+    if history:
+        _judge_history(names, history, output, is_table=is_table)
+    if names and (all_namespaces or selection):
+        which = (
+            "--all-namespaces lists runs"
+            if all_namespaces
+            else "options that choose runs are for a list"
+        )
+        raise typer.BadParameter(f"{which}: leave NAME out")
     place = _place(asked)
-    if name is not None and history:
+    if history:
         from trainer_infra.cli import metrics
 
-        metrics.show_metrics(place, name, history, output.value)
-    elif name is not None:
-        command.show_one(place, name, output.value)
+        metrics.show_metrics(place, names[0], history, output.value)
+    elif len(names) == 1 and not is_table:
+        command.show_one(place, names[0], output.value)
+    elif names:
+        command.show_named(place, names, wanted, output.value)
     else:
-        command.show_several(
-            place, None if all_namespaces else place.namespace, selection, output.value
+        where = None if all_namespaces else place.namespace
+        command.show_several(place, where, selection, wanted, output.value)
+
+
+def _judge_history(
+    names: list[str], history: MetricsRequest, output: RunFormat, *, is_table: bool
+) -> None:
+    """Refuse what does not go with a history, which is of one run."""
+    if len(names) != 1:
+        raise typer.BadParameter("--metrics, --plot and --all are about one run: give its NAME")
+    if is_table:
+        raise typer.BadParameter(
+            "--columns, --sort and -o csv are about runs, a row each: leave them out, or --metrics"
         )
+    if history.plot and output is not RunFormat.TABLE:
+        raise typer.BadParameter("--plot draws: leave --output out, or --plot")
 
 
 def describe(name: Name, *, asked: TargetRequest) -> None:

@@ -61,6 +61,39 @@ def table_lines(
                 yield from _below(column, cell, screen)
 
 
+def fitting_lines(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], screen: Screen, elsewhere: str
+) -> Iterator[str]:
+    """The columns that there is room for, and a line that names the others.
+
+    Args:
+        columns: the columns.
+        rows: one cell per column.
+        screen: where they are shown.
+        elsewhere: how to see the others.
+    """
+    fitting = _fitting(columns, rows, screen)
+    yield from table_lines(columns[:fitting], [row[:fitting] for row in rows], screen)
+    if fitting < len(columns):
+        left_out = ", ".join(each.name for each in columns[fitting:])
+        yield f"no room for {left_out}: {elsewhere}"
+
+
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], screen: Screen) -> int:
+    """How many columns there is room for."""
+    if screen.width is None:
+        return len(columns)
+    used = -GAP
+    for index, column in enumerate(columns):
+        cells = [row[index] for row in rows]
+        if column.optional and not any(cells):
+            continue
+        used += GAP + max(map(len, (column.name, *cells)))
+        if used > screen.width:
+            return max(index, 1)
+    return len(columns)
+
+
 def _widths(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], screen: Screen
 ) -> Sequence[int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import CREATED, Owner, Run, code_origin_of, outputs_of
+from trainer_infra.runs.settings import settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Record:
             phase=CREATED,
             outputs=outputs_of(self.job),
             code_origin=code_origin_of(self.job),
+            settings=settings_of(self.job),
         )
 
     @property

@@ -49,6 +49,7 @@ from trainer_infra.runs.run import (
     outputs_of,
     run_to_json,
 )
+from trainer_infra.runs.settings import settings_of
 
 SUSPEND_TIMEOUT: Final = 5.0
 """Seconds to wait for the supervisor to have seen what the user wants."""
@@ -271,6 +272,7 @@ def _create(target: RunFolder, submission: Submission) -> None:
         phase=CREATED,
         outputs=outputs_of(submission.job),
         code_origin=code_origin_of(submission.job),
+        settings=settings_of(submission.job),
     )
     record = {
         "job": submission.job,

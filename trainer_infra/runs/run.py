@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
+from trainer_infra.runs.settings import RunSettings
 
 T = TypeVar("T")
 
@@ -226,6 +227,8 @@ class Run:
     """Where each output is kept, also when the run is gone: a folder, `pvc://CLAIM/PATH`, or a URI."""
     code_origin: str = ""
     """The git reference that its code is from, with the commit; empty where it is from none."""
+    settings: RunSettings = field(default_factory=RunSettings)
+    """Runtime, arguments, packages, image and so on."""
     drift: Mapping[str, str] = field(default_factory=dict)
     """Fields of ours that another writer changed: `<kind> <name>: <path>` to what is there now and whose
     it is."""

@@ -3,11 +3,12 @@
 Called by `cli` and by `deploy.operations`, whatever the target. Pure.
 """
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from trainer_infra import names
 from trainer_infra.runs import failure_advice
@@ -45,6 +46,26 @@ def reported_line(metrics: Mapping[str, str], gap: str = " ") -> str:
     speed = f"{number_shown(rate)} samples/s" if rate else ""
     others = {name: each for name, each in metrics.items() if name != names.SAMPLES_PER_SECOND}
     return gap.join(filter(None, (speed, metrics_line(others))))
+
+
+def settings_line(values: Mapping[str, Any]) -> str:
+    """Settings on one line, exactly: `lr=0.0003 layers=[2, 2]`, with quotes where a value has blanks."""
+    texts = {
+        name: json.dumps(each, ensure_ascii=False)
+        if not isinstance(each, str) or not each or " " in each
+        else each
+        for name, each in values.items()
+    }
+    return " ".join(f"{name}={each}" for name, each in texts.items())
+
+
+def number_of(value: Any) -> float | None:
+    """What can be compared of a metric or of a setting; None for `nan`, `inf` and other text."""
+    try:
+        number = float(value) if isinstance(value, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and not isinstance(value, bool) else None
 
 
 def number_shown(value: float | str) -> str:

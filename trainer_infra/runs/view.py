@@ -15,7 +15,14 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, failure_reason, job_failure
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
-from trainer_infra.runs import causes, pods, reports, torchrun_summary, waiting_cause
+from trainer_infra.runs import (
+    causes,
+    pods,
+    reports,
+    settings,
+    torchrun_summary,
+    waiting_cause,
+)
 from trainer_infra.runs.causes import containers, kueue_workload, steps
 from trainer_infra.runs.causes.surroundings import Surroundings
 from trainer_infra.runs.run import (
@@ -73,6 +80,7 @@ def current_run(known: Run, seen: Observation, now: datetime) -> Run:
     end = next((one for kind in FINISHED if (one := _true(found, kind))), None)
     phase = _phase(found, seen)
     begun = (each for pod in seen.pods if (each := pods.started_at(pod)))
+    nodes = _nodes(seen, phase) if seen.jobset is not None else known.nodes
     run = replace(
         known,
         phase=phase,
@@ -80,7 +88,8 @@ def current_run(known: Run, seen: Observation, now: datetime) -> Run:
         reason=end["reason"] if end else "",
         message=end["message"] if end else "",
         failure=_failure(seen) if phase == FAILED else None,
-        nodes=_nodes(seen, phase) if seen.jobset is not None else known.nodes,
+        nodes=nodes,
+        settings=settings.with_pods(known.settings, seen.jobset, len(nodes)),
         started=known.started or min(begun, default=""),
         finished=end["lastTransitionTime"] if end else "",
         drift=seen.drift,

@@ -142,11 +142,18 @@ class Code:
 @lru_cache(maxsize=1024)
 def meaning_of(path: str, text: str) -> str:
     """What a file says: of Python its syntax tree, which has no comments, blank lines and layout."""
-    if not path.endswith(".py"):
+    tree = syntax_of(text) if path.endswith(".py") else None
+    try:
+        return text if tree is None else ast.dump(tree)
+    except (RecursionError, MemoryError):
         return text
+
+
+def syntax_of(text: str) -> ast.Module | None:
+    """The syntax tree of a Python file; None of one that Python does not read."""
     try:
         # Threads that parse at the same time disturb one another (CPython 3.11: a SystemError).
         with _PARSING:
-            return ast.dump(ast.parse(text.removeprefix(BOM)))
+            return ast.parse(text.removeprefix(BOM))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text
+        return None

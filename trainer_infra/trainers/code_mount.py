@@ -20,7 +20,7 @@ from trainer_infra.render import resolve
 from trainer_infra.render.launcher import launcher_on
 from trainer_infra.render.phases import Launcher, Plugin
 from trainer_infra.render.plugins import PLUGINS
-from trainer_infra.trainers import package_mounts
+from trainer_infra.trainers import package_mounts, run_notes
 from trainer_infra.trainers.code import Code
 
 LONGEST_KEY: Final = 240
@@ -86,7 +86,7 @@ def _metadata(metadata: JSONDict, code: Code) -> JSONDict:
         json.dumps({key: each for key, each in wire.items() if key != "meaning"}) if wire else ""
     )
     said = {names.STORED_CODE: stored, names.CODE_ORIGIN: code.origin}
-    said = {key: each for key, each in said.items() if each}
+    said = {key: each for key, each in said.items() if each} | run_notes.code_notes(code)
     if not said:
         return metadata
     return {**metadata, "annotations": {**(metadata.get("annotations") or {}), **said}}

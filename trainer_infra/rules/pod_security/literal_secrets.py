@@ -104,18 +104,24 @@ def _items(path: Path, items: Sequence[Any]) -> list[_Node]:
 
 def _is_told(raw: Any, name: str) -> bool:
     """Whether it is a secret, may become one, or may have one below it."""
-    return bool(_kind(raw, name, ())) if isinstance(raw, str) else raw is not None
+    return bool(kind_of_secret(raw, name)) if isinstance(raw, str) else raw is not None
 
 
 def _check(place: LiteralText, context: Context[LiteralSecrets]) -> Iterator[Finding]:
-    kind = _kind(place.value.text(), place.name, context.parameters.not_secret)
+    kind = kind_of_secret(place.value.text(), place.name, context.parameters.not_secret)
     if kind:
         yield where_to_fix(place.value.finding("has a secret in it", kind, _FIX), "in the runtime")
 
 
 @lru_cache(maxsize=1 << 14)
-def _kind(text: str, name: str, not_secret: tuple[str, ...]) -> str:
-    """What kind of secret it has in it; empty for none. Never the secret."""
+def kind_of_secret(text: str, name: str, not_secret: tuple[str, ...] = ()) -> str:
+    """What kind of secret a text has in it; empty for none. Never the secret.
+
+    Args:
+        text: what stands in an object.
+        name: what it is the value of: a variable, an option, a key; empty for something unnamed.
+        not_secret: names whose values may be read by anybody.
+    """
     for each in secret_forms.kinds(text):
         return each
     for called, value in ((name, text), *secret_names.assigned_values(text)):
