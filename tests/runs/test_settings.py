@@ -120,9 +120,9 @@ def test_what_the_runtime_decides_is_read_from_the_jobset() -> None:
     submitted = job_of(CustomTrainer(train, func_args={"rate": 1}))
     made = Job(pod={}, nodes=3).submission()
     jobset = next(each for each in made.objects if each["kind"] == "JobSet")
-    found = settings.with_pods(settings_of(submitted), jobset, 3)
+    found = settings.with_pods(settings_of(submitted), jobset, 3, suspended=False)
     assert (found.image, found.nodes) == ("none", 3)
-    assert settings.with_pods(found, None, 0) == found
+    assert settings.with_pods(found, None, 0, suspended=False) == found
 
 
 @pytest.mark.parametrize("note", ["{", "[]", "7", '{"given": 1}'])

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import typer
 
-from trainer_infra.cli import get, named_runs, removal, screen, selection
-from trainer_infra.cli.options import RunSelection
+from trainer_infra.cli import chosen_runs, get, named_runs, removal, screen, selection
+from trainer_infra.cli.chosen_runs import RunChoice
 from trainer_infra.cli.target import RunPlace
 
 
@@ -33,15 +33,10 @@ def delete(
     return removal.remove_runs(place, runs, lambda run: run.name, timeout)
 
 
-def delete_selected(
-    place: RunPlace, namespace: str | None, asked: RunSelection, *, timeout: float, confirmed: bool
-) -> int:
-    """Delete the runs of a namespace, or (None) of all, that are chosen; the exit code."""
-    listing = place.target.list_runs(namespace)
-    named_runs.warn_of(listing)
-    runs = selection.select_runs(listing.runs, asked)
+def delete_selected(place: RunPlace, choice: RunChoice, *, timeout: float, confirmed: bool) -> int:
+    """Delete the runs that options choose; the exit code."""
+    runs = chosen_runs.chosen_runs(place, choice)
     if not runs:
-        typer.echo(get.no_runs(place, namespace, asked), err=True)
         return 0
     stacks = dict.fromkeys(selection.stack_name(run.owner) for run in runs if run.owner.stack)
     if stacks:

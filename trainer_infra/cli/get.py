@@ -14,7 +14,15 @@ from typing import Any, Final
 import typer
 
 from trainer_infra.api import yamltext
-from trainer_infra.cli import named_runs, nodes, run_columns, screen, selection, shown_settings
+from trainer_infra.cli import (
+    chosen_runs,
+    named_runs,
+    nodes,
+    run_columns,
+    screen,
+    selection,
+    shown_settings,
+)
 from trainer_infra.cli.options import RunSelection, TableRequest
 from trainer_infra.cli.screen import PIPE, Screen
 from trainer_infra.cli.target import RunPlace
@@ -55,7 +63,7 @@ def show_several(
     named_runs.warn_of(listing)
     found = selection.select_runs(listing.runs, asked)
     if not found and output in {"table", "csv"}:
-        typer.echo(no_runs(place, namespace, asked), err=True)
+        typer.echo(chosen_runs.no_runs(place, namespace, asked), err=True)
         return
     by_default = run_columns.CSV if output == "csv" else _columns_of(place)
     _show(found if not wanted else _looked_at(place, found), wanted, output, by_default)
@@ -113,12 +121,6 @@ def _show(
         typer.echo("\n".join(run_columns.side_by_side(runs, columns, screen.screen_of_stdout())))
     else:
         typer.echo("\n".join(run_columns.rows(runs, columns, screen.screen_of_stdout())))
-
-
-def no_runs(place: RunPlace, namespace: str | None, asked: RunSelection) -> str:
-    """A sentence where there is no such run."""
-    where = f"{f' in namespace {namespace}' if namespace else ''} {place.shown}"
-    return f"no run{where} is all of that" if asked else f"no runs{where}"
 
 
 def run_rows(place: RunPlace, found: Sequence[Run], shown: Screen) -> Iterator[str]:

@@ -78,7 +78,7 @@ Name = Annotated[
         metavar="NAME", help="A run's name, or what it begins with, or its Pulumi resource's name."
     ),
 ]
-Names = Annotated[list[str], typer.Argument(metavar="NAME", help="The runs' names.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The runs' names.")]
 OfProject = Annotated[
     str | None, typer.Option("--project", metavar="NAME", help="Only runs of this Pulumi project.")
 ]

@@ -4,18 +4,16 @@ Called by `delete`, `gc_ended` and `gc_stack`. One that cannot be deleted does n
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import typer
 
+from trainer_infra.cli import chosen_runs
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import LOCAL
-from trainer_infra.errors import TrainerInfraError
 from trainer_infra.local import disk_use, run_folder
 from trainer_infra.runs.run import Run
 
-AT_A_TIME: Final = 16
 TIMEOUT: Final = 60.0
 """Seconds that a deletion waits, as the provider's does."""
 
@@ -25,19 +23,12 @@ def remove_runs(
 ) -> int:
     """Delete runs and say of each, in order, that it is gone or what is left; the exit code."""
 
-    def one(run: Run) -> TrainerInfraError | str:
-        try:
-            # Of another owner since it was listed: then it is not ours to delete.
-            return place.target.delete(run.key, timeout)
-        except TrainerInfraError as error:
-            return error
+    def change(run: Run) -> str:
+        # Of another owner since it was listed: then it is not ours to delete.
+        left = place.target.delete(run.key, timeout)
+        return left or f"{shown(run)} deleted"
 
-    failed = False
-    with ThreadPoolExecutor(AT_A_TIME) as workers:
-        for run, said in zip(runs, workers.map(one, runs), strict=True):
-            failed |= isinstance(said, TrainerInfraError)
-            typer.echo(str(said) or f"{shown(run)} deleted", err=bool(str(said)))
-    return int(failed)
+    return chosen_runs.change_each(runs, change)
 
 
 def collect_unowned(place: RunPlace, namespace: str) -> None:

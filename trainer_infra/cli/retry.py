@@ -4,26 +4,32 @@ Called by `runs`. The run keeps its name and its owner, so the program that decl
 next `pulumi up` waits for it as before.
 """
 
-from collections.abc import Sequence
-
 import typer
 
-from trainer_infra.cli import named_runs
+from trainer_infra.cli import chosen_runs
+from trainer_infra.cli.chosen_runs import RunChoice
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import Refused
 from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Run
 
 
-def retry(place: RunPlace, run_names: Sequence[str]) -> None:
-    """Run runs of the place's namespace again by name.
+def retry(place: RunPlace, choice: RunChoice) -> int:
+    """Run runs again: those named, or those that failed of those that options choose; the exit code.
 
     Raises:
         NotAvailable: names every name that is unknown.
-        Refused: A run has not failed; then none is started.
+        Refused: A run that is named has not failed; then none is started.
     """
-    runs = named_runs.known_runs(place, run_names)
-    if others := [sentences.no_retry(run) for run in runs if not sentences.may_be_retried(run)]:
-        raise Refused("\n".join(others))
-    for run in runs:
+    runs = chosen_runs.chosen_runs(place, choice)
+    failed = [run for run in runs if sentences.may_be_retried(run)]
+    if choice.names and len(failed) < len(runs):
+        raise Refused("\n".join(sentences.no_retry(run) for run in runs if run not in failed))
+    if runs and not failed:
+        typer.echo(f"none of the {len(runs)} chosen has failed", err=True)
+
+    def change(run: Run) -> str:
         again = place.target.retry(run.key)
-        typer.echo(f"{run.name} runs again; `{sentences.command('logs -f', again)}` follows it")
+        return f"{run.name} runs again; `{sentences.command('logs -f', again)}` follows it"
+
+    return chosen_runs.change_each(failed, change)

@@ -24,6 +24,7 @@ from trainer_infra.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from trainer_infra.cli.chosen_runs import RunChoice
     from trainer_infra.cli.target import RunPlace
 
 
@@ -114,31 +115,60 @@ def logs(
     command.show(_place(asked), name, LogSelection(pod, tail, follow))
 
 
-def suspend(run_names: Names, *, asked: TargetRequest) -> None:
+def suspend(
+    run_names: Names = None,
+    *,
+    selection: RunSelection,
+    all_namespaces: AllNamespaces = False,
+    asked: TargetRequest,
+) -> None:
     """Hold runs back: their pods end, and start again when they are resumed."""
     from trainer_infra.cli import suspend as command
 
-    command.suspend(_place(asked), run_names, value=True)
+    choice = _choice(run_names, selection, all_namespaces=all_namespaces)
+    raise typer.Exit(command.suspend(_place(asked), choice, value=True))
 
 
-def resume(run_names: Names, *, asked: TargetRequest) -> None:
+def resume(
+    run_names: Names = None,
+    *,
+    selection: RunSelection,
+    all_namespaces: AllNamespaces = False,
+    asked: TargetRequest,
+) -> None:
     """Let suspended runs go on."""
     from trainer_infra.cli import suspend as command
 
-    command.suspend(_place(asked), run_names, value=False)
+    choice = _choice(run_names, selection, all_namespaces=all_namespaces)
+    raise typer.Exit(command.suspend(_place(asked), choice, value=False))
 
 
-def retry(run_names: Names, *, asked: TargetRequest) -> None:
+def retry(
+    run_names: Names = None,
+    *,
+    selection: RunSelection,
+    all_namespaces: AllNamespaces = False,
+    asked: TargetRequest,
+) -> None:
     """Run runs again that failed, as they were submitted."""
     from trainer_infra.cli import retry as command
 
-    command.retry(_place(asked), run_names)
+    choice = _choice(run_names, selection, all_namespaces=all_namespaces)
+    raise typer.Exit(command.retry(_place(asked), choice))
+
+
+def _choice(
+    run_names: list[str] | None, selection: RunSelection, *, all_namespaces: bool
+) -> "RunChoice":
+    from trainer_infra.cli.chosen_runs import RunChoice
+
+    choice = RunChoice(run_names or (), selection, all_namespaces)
+    choice.judge()
+    return choice
 
 
 def delete(
-    run_names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="The runs' names.")
-    ] = None,
+    run_names: Names = None,
     timeout: Annotated[
         float,
         typer.Option(
@@ -159,19 +189,12 @@ def delete(
     """End runs and remove what is left of them: those named, or those that options choose."""
     from trainer_infra.cli import delete as command
 
-    if bool(run_names) == bool(selection):
-        raise typer.BadParameter(
-            "give the names of runs, or options that choose them, such as --stack: "
-            f"{'not both' if run_names else 'one of both'}"
-        )
-    if run_names and all_namespaces:
-        raise typer.BadParameter("--all-namespaces is for options that choose runs, not for names")
+    choice = _choice(run_names, selection, all_namespaces=all_namespaces)
     place = _place(asked)
     if run_names:
         done = command.delete(place, run_names, timeout=timeout, ignore_not_found=ignore_not_found)
     else:
-        where = None if all_namespaces else place.namespace
-        done = command.delete_selected(place, where, selection, timeout=timeout, confirmed=yes)
+        done = command.delete_selected(place, choice, timeout=timeout, confirmed=yes)
     raise typer.Exit(done)
 
 

@@ -49,6 +49,8 @@ class RunSettings:
     """Of each node, by name."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """URIs of its `dataset` and its `model`."""
+    suspended: bool = False
+    """Whether its pods shall not run now: a user suspended it, its turn has not come, or Kueue holds it."""
 
 
 def settings_of(job: JSONObject) -> RunSettings:
@@ -74,20 +76,25 @@ def settings_of(job: JSONObject) -> RunSettings:
         env={name: _variable(each) for name, each in env.items() if name not in _OURS},
         nodes=nodes if isinstance(nodes, int) else 0,
         resources=_amounts(trainer.get("resourcesPerNode")),
+        suspended=spec.get("suspend") is True,
         inputs={name: str(uri) for name, each in inputs.items() if (uri := each.get("storageUri"))},
     )
 
 
-def with_pods(settings: RunSettings, jobset: JSONObject | None, nodes: int) -> RunSettings:
+def with_pods(
+    settings: RunSettings, jobset: JSONObject | None, nodes: int, *, suspended: bool
+) -> RunSettings:
     """The settings with what the runtime decides, from the JobSet; as they are without one.
 
     Args:
         settings: as the TrainJob says them.
         jobset: of the run.
         nodes: how many pods train.
+        suspended: whether the TrainJob says so now.
     """
-    found = (each for _, each in resolve.trainer_containers((jobset or {}).get("spec") or {}))
-    container = next(found, None)
+    spec = (jobset or {}).get("spec") or {}
+    settings = replace(settings, suspended=suspended or spec.get("suspend") is True)
+    container = next((each for _, each in resolve.trainer_containers(spec)), None)
     if container is None:
         return settings
     return replace(

@@ -89,7 +89,13 @@ def current_run(known: Run, seen: Observation, now: datetime) -> Run:
         message=end["message"] if end else "",
         failure=_failure(seen) if phase == FAILED else None,
         nodes=nodes,
-        settings=settings.with_pods(known.settings, seen.jobset, len(nodes)),
+        settings=settings.with_pods(
+            known.settings,
+            seen.jobset,
+            len(nodes),
+            # A run of this machine is known as it was at the last look.
+            suspended=seen.surroundings is not None and known.settings.suspended,
+        ),
         started=known.started or min(begun, default=""),
         finished=end["lastTransitionTime"] if end else "",
         drift=seen.drift,

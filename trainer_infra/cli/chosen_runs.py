@@ -1,0 +1,94 @@
+"""The runs that a command changes: those named, or those that options choose; and doing it with each.
+
+Called by `suspend`, `retry` and `delete`, and by `removal`. One that cannot be changed does not keep
+the others.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+import typer
+
+from trainer_infra.cli import named_runs, selection
+from trainer_infra.cli.options import RunSelection
+from trainer_infra.cli.target import RunPlace
+from trainer_infra.errors import TrainerInfraError
+from trainer_infra.runs.run import Run
+
+AT_A_TIME: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """What the command line says of the runs that it is about: names, or options."""
+
+    names: Sequence[str]
+    """Those of runs; then nothing else is asked."""
+    selection: RunSelection
+    """What is asked of runs."""
+    every_namespace: bool
+    """Whether those of all namespaces are meant."""
+
+    def judge(self) -> None:
+        """Refuse a command line that says neither, or both.
+
+        Raises:
+            typer.BadParameter: it does.
+        """
+        if bool(self.names) == bool(self.selection):
+            raise typer.BadParameter(
+                "give the names of runs, or options that choose them, such as --stack: "
+                f"{'not both' if self.names else 'one of both'}"
+            )
+        if self.names and self.every_namespace:
+            raise typer.BadParameter(
+                "--all-namespaces is for options that choose runs, not for names"
+            )
+
+
+def chosen_runs(place: RunPlace, choice: RunChoice) -> Sequence[Run]:
+    """The runs; where options choose none, none, and it is said where was looked.
+
+    Raises:
+        NotAvailable: names every name that is unknown.
+    """
+    if choice.names:
+        return named_runs.known_runs(place, choice.names)
+    namespace = None if choice.every_namespace else place.namespace
+    listing = place.target.list_runs(namespace)
+    named_runs.warn_of(listing)
+    found = selection.select_runs(listing.runs, choice.selection)
+    if not found:
+        typer.echo(no_runs(place, namespace, choice.selection), err=True)
+    return found
+
+
+def no_runs(place: RunPlace, namespace: str | None, asked: RunSelection) -> str:
+    """A sentence where there is no such run."""
+    where = f"{f' in namespace {namespace}' if namespace else ''} {place.shown}"
+    return f"no run{where} is all of that" if asked else f"no runs{where}"
+
+
+def change_each(runs: Sequence[Run], change: Callable[[Run], str]) -> int:
+    """Change runs, several at a time, and say of each, in order, what became of it; the exit code.
+
+    Args:
+        runs: those to change.
+        change: changes one; what to say of it.
+    """
+
+    def one(run: Run) -> TrainerInfraError | str:
+        try:
+            return change(run)
+        except TrainerInfraError as error:
+            return error
+
+    failed = False
+    with ThreadPoolExecutor(AT_A_TIME) as workers:
+        for said in workers.map(one, runs):
+            is_error = isinstance(said, TrainerInfraError)
+            failed |= is_error
+            typer.echo(str(said), err=is_error)
+    return int(failed)
