@@ -13,6 +13,7 @@ from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import batch, members, shared_texts
 from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
+from trainer_infra.errors import Problem
 from trainer_infra.trainers.input import UNKNOWN
 
 ENV = {"name": "T", "valueFrom": {"secretKeyRef": {"name": "trainer-infra-own-secret", "key": "t"}}}
@@ -254,9 +255,24 @@ def test_texts_of_one_field_are_told_apart() -> None:
 
 @pytest.mark.parametrize("count", [3, 12])
 def test_a_list_of_members_is_cut(count: int) -> None:
-    lines = members.member_lines((str(index), "no") for index in range(count)).splitlines()
-    assert lines[0] == "0: no"
-    assert lines[-1] == ("2: no" if count == 3 else "and 2 more")
+    told = ((str(index), f"no {index}") for index in range(count))
+    lines = members.member_lines(told).splitlines()
+    assert lines[0] == "0: no 0"
+    assert lines[-1] == ("2: no 2" if count == 3 else "and 2 more")
+
+
+def test_a_sentence_that_members_share_is_said_once() -> None:
+    runs = {name: MemberEntry({"name": f"sweep-{name}-0123abcd"}) for name in "abc"}
+    told = [(name, f"TrainJob {runs[name].name} failed: x\nlast line {name}") for name in "ab"]
+    told.append(("c", "is gone"))
+    assert members.member_lines(told, runs).splitlines() == [
+        "a, b: TrainJob sweep-a-0123abcd failed: x",
+        "last line a",
+        "c: is gone",
+    ]
+    problems = [(name, Problem("spec", "is missing", where=f"TrainJob s-{name}")) for name in "ab"]
+    (one,) = members.member_problems(problems, "s")
+    assert str(one) == "jobs.a, b: TrainJob s-a: spec: is missing"
 
 
 def test_a_member_keeps_the_plugins_that_it_was_born_with() -> None:

@@ -62,7 +62,8 @@ def test_failed_members_are_named_in_order_and_one_command_runs_them_again(stack
     shown = stack.up(ok=False)
 
     runs = [each["name"] for _, each in sorted(batch(stack)["members"].items())]
-    assert re.findall(r"([abc]): TrainJob", shown) == ["a", "b", "c"]
+    assert len(re.findall(r"a, b, c: TrainJob sweep-a-\w+ failed", shown)) == 1
+    assert "b: TrainJob" not in shown.replace("a, b, c: TrainJob", "")
     (command,) = re.findall(r"run them again as they are: trainer-infra (.*)", shown)
     assert command.split() == ["retry", *runs]
     assert stack.trainer(*command.split()).count("runs again") == len(runs)
@@ -209,6 +210,45 @@ def test_a_limit_without_a_deployment_that_waits_is_refused(stack: Stack) -> Non
     text: Any = HEAD + 'TrainJobs("sweep", {"a": job()}, max_parallel=2)'
     stack.program(text)
     assert "TrainJobs sweep: max_parallel needs the deployment" in stack.preview(ok=False)
+
+
+RAISES = """
+def raises(depth):
+    raise ValueError(f"depth {depth} is too much")
+"""
+
+
+def test_what_failed_members_raised_is_in_failures_and_in_one_line_of_the_warning(
+    stack: Stack,
+) -> None:
+    bad = '{{"runtime": "jax-distributed", "trainer": CustomTrainer(raises, func_args={{"depth": {}}})}}'
+    members = (
+        f'{{"a": {bad.format(5)}, "b": {bad.format(5)}, "c": {bad.format(7)}, "d": job(text="x")}}'
+    )
+    stack.program(RAISES + sweep(members, ", tolerate_failures=3"))
+
+    shown = stack.up()
+
+    said = stack.outputs()["failures"]
+    assert {name: each.rpartition(": ")[2] for name, each in said.items()} == {
+        "a": "depth 5 is too much",
+        "b": "depth 5 is too much",
+        "c": "depth 7 is too much",
+    }
+    assert "ended with exit code 1: ValueError: depth 5" in said["a"]
+    assert len(re.findall(r"a, b: TrainJob .*: ValueError: depth 5", shown)) == 1
+    assert len(re.findall(r"c: TrainJob .*: ValueError: depth 7", shown)) == 1
+    stack.unchanged()
+    stack.run("refresh", "--yes")
+    assert stack.outputs()["failures"] == said
+
+
+def test_a_problem_that_members_share_is_said_once_with_their_names(stack: Stack) -> None:
+    broken = '{"runtime": "nowhere", "trainer": CustomTrainer(train)}'
+    stack.program(sweep(f'{{**{{str(n): {broken} for n in range(12)}}, "fine": job(text="x")}}'))
+    shown = stack.preview(ok=False)
+    assert len(re.findall(r"jobs\.0, 1, 10, 11, 2, 3, 4, 5, 6, 7 and 2 more: ", shown)) == 1
+    assert not re.search(r"jobs\.1: ", shown)
 
 
 NEEDS = """

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from trainer_infra import names
-from trainer_infra.runs import failure_advice
+from trainer_infra.runs import failure_advice, last_words
 from trainer_infra.runs.run import FAILED, FINISHED, LOST, SUSPENDED, Node, Owner, Run
 
 WHOLE: Final = 1000
@@ -114,8 +114,7 @@ def node_line(run: Run, node: Node) -> str:
 
 def failure_lines(run: Run) -> str:
     """Why a run failed, and the last lines of the pod that failed it."""
-    how = "is lost" if run.phase == LOST else "failed"
-    lines = [f"TrainJob {run.name} {how}: {run.message or run.reason}"]
+    lines = [_why_failed(run)]
     if run.failure and run.failure.last_lines:
         lines.append(f"the last lines of {run.failure.pod}:")
         lines += [f"  {line}" for line in run.failure.last_lines]
@@ -124,12 +123,22 @@ def failure_lines(run: Run) -> str:
     return "\n".join(lines)
 
 
+def failure_line(run: Run) -> str:
+    """Why a run failed, with the exception that ended its program, in one line."""
+    why, words = _why_failed(run), last_words.last_words(run.failure)
+    return why if words in why else f"{why}: {words}"
+
+
+def _why_failed(run: Run) -> str:
+    how = "is lost" if run.phase == LOST else "failed"
+    return f"TrainJob {run.name} {how}: {' '.join((run.message or run.reason).split())}"
+
+
 def failed_briefly(run: Run) -> str:
     """The same in one line, and what to do; empty of a run that did not fail."""
     if not may_be_retried(run):
         return ""
-    why = failure_lines(run).partition("\n")[0]
-    return f"{why}; see `{command('logs', run)}`; `{command('retry', run)}` runs it again"
+    return f"{failure_line(run)}; see `{command('logs', run)}`; `{command('retry', run)}` runs it again"
 
 
 def may_be_retried(run: Run) -> bool:

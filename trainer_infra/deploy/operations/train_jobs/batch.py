@@ -7,7 +7,7 @@ all at the same time. Rules: design rule 6.
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
@@ -59,11 +59,8 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
     checked = {
         name: _checked(one, before.get(name, {}), target) for name, one in members_of(news).items()
     }
-    problems = [
-        replace(each, where=f"jobs.{name}: {each.where}" if each.where else f"jobs.{name}")
-        for name, one in checked.items()
-        for each in one.problems
-    ]
+    found = ((name, each) for name, one in checked.items() for each in one.problems)
+    problems = [*members.member_problems(found, str(news["resource"]))]
     named = {name: one.inputs for name, one in checked.items() if "name" in one.inputs}
     problems += [*members.same_names(named), *_parallelism(BatchProperties(news), named)]
     filled = members.batch_inputs(news, {name: one.inputs for name, one in checked.items()})
@@ -134,9 +131,11 @@ def _tell(
             continue
         warned += [(name, each) for each in preview.warnings]
         objects += preview.inputs.rendered.values()
-    if lines := member_lines(each for each in kept if each[1]):
+    runs = {name: MemberEntry(each.inputs.json) for name, each in previews.items()}
+    if lines := member_lines((each for each in kept if each[1]), runs):
         messages.info(lines)
-    for lines in (member_lines(warned), member_lines(each for each in failed if each[1])):
+    for told in (warned, (each for each in failed if each[1])):
+        lines = member_lines(told, runs)
         if lines:
             messages.warn(lines)
     of_target = session.target(news).warnings(tuple(objects)) if objects else ()
@@ -152,7 +151,7 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
     ]
     if drift:
         # The engine shows what the program changed; of this it would show nothing.
-        lines = f"to be repaired, another writer changed them:\n{member_lines(drift)}"
+        lines = f"to be repaired, another writer changed them:\n{member_lines(drift, BatchProperties(olds).runs)}"
         session.messages(BatchProperties(news).urn).info(lines)
     replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
     paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
@@ -232,7 +231,7 @@ def _warn(messages: Messages, warnings: Iterable[str], entries: Mapping[str, Mem
     if errors:
         count = f"{len(errors)} of {len(entries)} TrainJobs failed"
         again = "the next `pulumi up` tries these again, and no other"
-        messages.warn(f"{count}; {again}\n{member_lines(errors)}")
+        messages.warn(f"{count}; {again}\n{member_lines(errors, entries)}")
 
 
 def read(state: JSONObject, session: StackSession) -> Present | None:
@@ -259,7 +258,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
         ]
         now = dict(zip(entries, (each.result() for each in looks), strict=True))
     kept = {name: each for name, (each, _) in now.items() if each is not None}
-    if lines := member_lines((name, line) for name, (_, line) in now.items() if line):
+    if lines := member_lines(((name, line) for name, (_, line) in now.items() if line), entries):
         messages.warn(lines)
     return Present(members.batch_outputs(state, place.host, kept)) if kept else None
 
@@ -309,7 +308,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
     if errors:
         raise NotAvailable(
             f"{len(errors)} of {len(left)} TrainJobs could not be deleted; run it again\n"
-            f"{member_lines(errors)}"
+            f"{member_lines(errors, known.runs)}"
         )
 
 

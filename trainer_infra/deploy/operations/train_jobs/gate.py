@@ -47,10 +47,18 @@ class BatchResult:
 
     results: Mapping[str, JSONObject]
     """Status, metrics and times of those for which the event happened, by name in order."""
-    failures: Mapping[str, str]
-    """Of the others why not, a sentence each."""
-    again: str
-    """What to do about those that failed; empty where none did."""
+    troubles: Mapping[str, str]
+    """Of the others why not, a sentence each, with the last lines of those that failed."""
+    failed: Mapping[str, Run]
+    """Those of them whose run failed."""
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """What a state keeps of why members failed: a line each."""
+        lines = {name: sentences.failure_line(run) for name, run in self.failed.items()}
+        return {
+            name: lines.get(name) or said.partition("\n")[0] for name, said in self.troubles.items()
+        }
 
 
 def check(olds: JSONObject, given: JSONObject, session: StackSession) -> CheckAnswer:
@@ -114,20 +122,28 @@ def _results(batch: BatchGateProperties, session: StackSession) -> JSONObject:
         Interrupted: Ctrl-C was pressed.
     """
     ended = wait_for_members(batch, session)
-    failures = _first_lines(ended.failures)
+    failures = ended.failures
     results = {"results": ended.results, "failures": failures}
-    if not ended.failures:
+    if not failures:
         return results
-    count = f"{len(ended.failures)} of {len(batch.runs)} TrainJobs failed or cannot go on"
+    count = f"{len(failures)} of {len(batch.runs)} TrainJobs failed or cannot go on"
     tolerated = int(batch.tolerated)
-    if len(ended.failures) > tolerated:
+    if len(failures) > tolerated:
         allowed = f", {tolerated} may" if tolerated else ""
-        parts = (f"{count}{allowed}", member_lines(ended.failures.items()), ended.again)
+        # What alike members printed last is shown once.
+        told = {name: _with_lines(failures[name], said) for name, said in ended.troubles.items()}
+        again = sentences.retry_advice(tuple(ended.failed.values())) if ended.failed else ""
+        parts = (f"{count}{allowed}", member_lines(told.items(), batch.runs), again)
         message = "\n".join(filter(None, (*parts, _others(ended))))
         raise UnfinishedOperation(message, CreateAnswer(batch.resource, results))
-    messages = session.messages(batch.urn)
-    messages.warn(f"{count}, which is tolerated\n{member_lines(failures.items())}")
+    lines = member_lines(failures.items(), batch.runs)
+    session.messages(batch.urn).warn(f"{count}, which is tolerated\n{lines}")
     return results
+
+
+def _with_lines(line: str, sentence: str) -> str:
+    """The line in place of the first one of a sentence."""
+    return "\n".join((line, *sentence.split("\n")[1:]))
 
 
 def _others(ended: BatchResult) -> str:
@@ -138,13 +154,8 @@ def _others(ended: BatchResult) -> str:
         (name, sentences.metrics_line(each["metrics"]) or each["status"])
         for name, each in ended.results.items()
     ]
-    how = f"tolerate_failures={len(ended.failures)} goes on with them"
+    how = f"tolerate_failures={len(ended.troubles)} goes on with them"
     return f"{len(reported)} ended well, {how}:\n{member_lines(reported)}"
-
-
-def _first_lines(failures: Mapping[str, str]) -> dict[str, str]:
-    """What a state keeps of why members failed: not the lines that they printed."""
-    return {name: each.partition("\n")[0] for name, each in failures.items()}
 
 
 def read(state: JSONObject, session: StackSession) -> Present:
@@ -160,7 +171,7 @@ def read(state: JSONObject, session: StackSession) -> Present:
         if each.uid in runs and not _is_of_another(batch, name, runs[each.uid])
     }
     failed = {
-        name: sentences.failure_lines(run)
+        name: sentences.failure_line(run)
         for name, run in known.items()
         if sentences.may_be_retried(run)
     }
@@ -170,7 +181,7 @@ def read(state: JSONObject, session: StackSession) -> Present:
         {
             **state,
             "results": {**members.without_keys(state["results"], failed), **results},
-            "failures": {**members.without_keys(before, results), **_first_lines(failed)},
+            "failures": {**members.without_keys(before, results), **failed},
         }
     )
 
@@ -194,14 +205,14 @@ def wait_for_members(batch: BatchGateProperties, session: StackSession) -> Batch
             took = time.monotonic() - began
             seconds = max(gate.INTERVALS[batch.target], took * PAUSE)
             gate.pause_between_looks(session, seconds, batch.host)
-    failures = dict(watch.troubles())
+    troubles = dict(watch.troubles())
     results = {
         name: gate.outputs_of(run)
         for name, run in sorted(watch.ended.items())
-        if name not in failures
+        if name not in troubles
     }
-    failed = [watch.failed[name] for name in failures if name in watch.failed]
-    return BatchResult(results, failures, sentences.retry_advice(failed) if failed else "")
+    failed = {name: watch.failed[name] for name in troubles if name in watch.failed}
+    return BatchResult(results, troubles, failed)
 
 
 @dataclass(slots=True)

@@ -6,9 +6,11 @@ functions that decide it for a TrainJob. A batch has `jobs`, `secretData` and, i
 """
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, auto
+from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, Final
 
 from trainer_infra.deploy.operations import digests
@@ -27,6 +29,7 @@ APART: Final = frozenset({*SHARED, "resource", "owner", "secretData"} - {"plugin
 """Properties of a TrainJob that a batch does not keep in `jobs`."""
 SHOWN: Final = frozenset({"runtime", "rendered"})
 """Inputs that the state has once, as inputs: no program reads them among the outputs."""
+_NO_RUNS: Final[Mapping[str, MemberEntry]] = MappingProxyType({})
 SEPARATOR: Final = "#"
 """Between the URN of the batch and the member's name, in the URN that owns a member's run."""
 
@@ -243,8 +246,48 @@ def same_names(jobs: Mapping[str, JSONObject]) -> Iterator[Problem]:
             yield Problem("name", what, job["name"], "leave it out", f"jobs.{member}")
 
 
-def member_lines(sentences: Iterable[tuple[str, str]], limit: int = 10) -> str:
-    """Members with a sentence each, the first ones in full and how many more there are."""
-    lines = [f"{member}: {sentence}" for member, sentence in sentences]
-    more = [f"and {len(lines) - limit} more"] if len(lines) > limit else []
-    return "\n".join([*lines[:limit], *more])
+def member_lines(
+    sentences: Iterable[tuple[str, str]],
+    runs: Mapping[str, MemberEntry] = _NO_RUNS,
+    limit: int = 10,
+) -> str:
+    """Members with a sentence each, one that several share once; the first ones, and how many more.
+
+    Args:
+        sentences: of members, by name; of one with several lines the first says what it is about.
+        runs: of the members, whose names make no other sentence of it.
+        limit: sentences that are shown.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {}
+    # The engine hands members over in any order.
+    for member, sentence in sorted(sentences, key=itemgetter(0)):
+        name = runs[member].name if member in runs else ""
+        about = sentence.partition("\n")[0].replace(name, "")
+        groups.setdefault(about, []).append((member, sentence))
+    alike = list(groups.values())
+    lines = [f"{names_shown([name for name, _ in each])}: {each[0][1]}" for each in alike[:limit]]
+    left = sum(map(len, alike[limit:]))
+    return "\n".join([*lines, *([f"and {left} more"] if left else [])])
+
+
+def member_problems(found: Iterable[tuple[str, Problem]], resource: str) -> Iterator[Problem]:
+    """Problems of members, one that several share once, with the names of all of them.
+
+    Args:
+        found: by member.
+        resource: of the batch, with whose name those of the members' jobs begin.
+    """
+    groups: dict[str, list[tuple[str, Problem]]] = {}
+    for member, problem in sorted(found, key=itemgetter(0)):
+        about = str(problem).replace(f"{resource}-{member}", "")
+        groups.setdefault(about, []).append((member, problem))
+    for alike in groups.values():
+        where = f"jobs.{names_shown([member for member, _ in alike])}"
+        first = alike[0][1]
+        yield replace(first, where=f"{where}: {first.where}" if first.where else where)
+
+
+def names_shown(members: Sequence[str], limit: int = 10) -> str:
+    """Members by name, of many the first ones and how many more there are."""
+    more = f" and {len(members) - limit} more" if len(members) > limit else ""
+    return f"{', '.join(members[:limit])}{more}"

@@ -4,18 +4,14 @@ Called by `batch`. To Pulumi a batch that changes is an update, whatever becomes
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 from trainer_infra.deploy.operations.batch_properties import BatchProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import gate
-from trainer_infra.deploy.operations.train_jobs.members import MemberChange, members_of
+from trainer_infra.deploy.operations.train_jobs.members import MemberChange, members_of, names_shown
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import COMPLETE
-
-_NAMED: Final = 10
-"""Members that are named of several."""
 
 
 def tell_anew(
@@ -43,9 +39,7 @@ def tell_anew(
     if not complete:
         messages.info(said)
         return
-    more = f" and {len(complete) - _NAMED} more" if len(complete) > _NAMED else ""
-    named = f"{', '.join(complete[:_NAMED])}{more}"
-    messages.warn(f"{said}; {len(complete)} of these are complete: {named}")
+    messages.warn(f"{said}; {len(complete)} of these are complete: {names_shown(complete)}")
 
 
 def _complete(state: JSONObject, session: StackSession) -> frozenset[str]:
