@@ -161,18 +161,16 @@ def sorted_runs(runs: Sequence[Run], wanted: str) -> tuple[Run, ...]:
     values = {run.uid: column.value(run) for run in runs}
     numbers = {uid: sentences.number_of(each) for uid, each in values.items()}
     with_number = [run for run in runs if numbers[run.uid] is not None]
-    texts = [
-        run
-        for run in runs
-        if run not in with_number and cell_text(values[run.uid]).lower() not in _NO_VALUE
-    ]
+    texts = [run for run in runs if run not in with_number and not _is_nothing(values[run.uid])]
     rest = [run for run in runs if run not in with_number and run not in texts]
     with_number.sort(key=lambda run: numbers[run.uid] or 0.0, reverse=down)
     texts.sort(key=lambda run: cell_text(values[run.uid]), reverse=down)
     return (*with_number, *texts, *rest)
 
 
-_NO_VALUE: Final = frozenset(("", "nan", "inf", "-inf", "infinity", "-infinity"))
+def _is_nothing(value: Any) -> bool:
+    text = cell_text(value)
+    return not text or sentences.is_no_number(text)
 
 
 def rows(runs: Sequence[Run], columns: Sequence[RunColumn], screen: Screen) -> Iterator[str]:

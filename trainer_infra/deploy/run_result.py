@@ -8,6 +8,10 @@ import pulumi
 
 from trainer_infra.deploy.resource_type import python_name
 from trainer_infra.json_values import as_integer
+from trainer_infra.runs import sentences
+
+MetricValue = float | str | None
+"""A number, a text that says no number, or None for a number that JSON does not have: `nan`, `inf`."""
 
 
 class RunResult(TypedDict):
@@ -15,9 +19,9 @@ class RunResult(TypedDict):
 
     status: str
     """Its phase at the end of the wait."""
-    metrics: dict[str, float | str]
+    metrics: dict[str, MetricValue]
     """The last metrics that node 0 (of MPI the launcher) reported, by name."""
-    nodes: dict[str, dict[str, float | str]]
+    nodes: dict[str, dict[str, MetricValue]]
     """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
     outputs: dict[str, str]
     """Where each of its outputs is kept, by name."""
@@ -94,9 +98,10 @@ def _none(results: Mapping[str, RunResult], metric: str) -> str:
     """Why no member has a number."""
     if not results:
         return "none ended well; failures says why"
-    told = {each["metrics"].get(metric) for each in results.values()} - {None}
-    if told:
-        return f"those that ended well reported {' and '.join(sorted(map(str, told)))}"
+    values = {each["metrics"][metric] for each in results.values() if metric in each["metrics"]}
+    if values:
+        told = {"nan or inf" if each is None else str(each) for each in values}
+        return f"those that ended well reported {' and '.join(sorted(told))}"
     known = sorted({name for each in results.values() for name in each["metrics"]})
     return f"those that ended well reported {', '.join(known) or 'no metric'}"
 
@@ -121,17 +126,35 @@ def with_python_names(members: Mapping[str, Mapping[str, Any]] | None) -> Any:
     }
 
 
-class Metrics(dict[str, float | str]):
+def comparable(reported: Mapping[str, MetricValue] | None) -> dict[str, MetricValue]:
+    """Metrics as a program compares them: None in place of `nan` and `inf`, which a state has as text."""
+    return {
+        name: None if isinstance(each, str) and sentences.is_no_number(each) else each
+        for name, each in (reported or {}).items()
+    }
+
+
+def comparable_results(results: Mapping[str, Mapping[str, Any]] | None) -> Any:
+    """The results of a batch by member, with metrics as a program compares them."""
+    named = with_python_names(results)
+    for each in named.values():
+        each["metrics"] = comparable(each.get("metrics"))
+        each["nodes"] = {pod: comparable(one) for pod, one in (each.get("nodes") or {}).items()}
+    return named
+
+
+class Metrics(dict[str, MetricValue]):
     """The metrics of a run by name; to ask for one that it did not report is an error that says so.
 
-    A whole one is an int, so that it can be a count of the next job.
+    A whole one is an int, so that it can be a count of the next job. One that is no number, though it was to
+    be one (`nan`, `inf`), is None.
     """
 
-    def __init__(self, reported: Mapping[str, float | str], job: str) -> None:
-        super().__init__({name: as_integer(each) for name, each in reported.items()})
+    def __init__(self, reported: Mapping[str, MetricValue], job: str) -> None:
+        super().__init__({name: as_integer(each) for name, each in comparable(reported).items()})
         self._job = job
 
-    def __missing__(self, name: str) -> float | str:
+    def __missing__(self, name: str) -> MetricValue:
         known = f"it reported {', '.join(sorted(self))}" if self else "it reported none"
         raise pulumi.RunError(
             f"{self._job} did not report the metric {name!r}; {known}: see trainer_infra.report"

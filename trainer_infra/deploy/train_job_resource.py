@@ -13,7 +13,7 @@ from trainer_infra.deploy import registration
 from trainer_infra.deploy.named_values import NamedValues, output_names
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
 from trainer_infra.deploy.resource_type import TrainerResource, add_gate
-from trainer_infra.deploy.run_result import Metrics
+from trainer_infra.deploy.run_result import Metrics, MetricValue, comparable
 from trainer_infra.deploy.train_job_arguments import TrainJobArgs, WaitFor
 
 OUTPUTS: Final = ("name", "uid", "host", "outputs", "lastSeen")
@@ -116,10 +116,10 @@ class TrainJobResult(TrainerResource):
 
     status: pulumi.Output[str]
     """Phase of the run at the end of the wait."""
-    metrics: pulumi.Output[dict[str, float | str]]
+    metrics: pulumi.Output[dict[str, MetricValue]]
     """The last metrics that node 0 (of MPI the launcher) reported, by name: numbers, or text that is
-    none; where it reported nothing, those of the first node that did."""
-    nodes: pulumi.Output[dict[str, dict[str, float | str]]]
+    none, or None for `nan` and `inf`; where it reported nothing, those of the first node that did."""
+    nodes: pulumi.Output[dict[str, dict[str, MetricValue]]]
     """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
     outputs: pulumi.Output[dict[str, str]]
     """Where each of the run's outputs is kept, by name."""
@@ -162,4 +162,7 @@ class TrainJobResult(TrainerResource):
         super().__init__(TrainJobResultProvider(), resource_name, closed, opts)
         where = f"TrainJob {job.pulumi_resource_name}"
         self.outputs = NamedValues(self.outputs, "outputs", where, job.output_names)
-        self.metrics = NamedValues(self.metrics, "metrics", where)
+        self.metrics = NamedValues(self.metrics.apply(comparable), "metrics", where)
+        self.nodes = self.nodes.apply(
+            lambda nodes: {pod: comparable(each) for pod, each in (nodes or {}).items()}
+        )

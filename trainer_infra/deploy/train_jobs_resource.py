@@ -22,6 +22,7 @@ from trainer_infra.deploy.run_result import (
     Mode,
     Results,
     best_result,
+    comparable_results,
     with_python_names,
 )
 from trainer_infra.deploy.train_job_arguments import TrainJobArgs, WaitFor
@@ -142,7 +143,7 @@ class TrainJobs(TrainerResource):
     def best(self, metric: str, mode: Mode = "max") -> pulumi.Output[BestResult]:
         """The result of the member that is best by a metric, with its name and its value.
 
-        Members that failed, and those whose value is no number (`nan`, `inf`), are left out.
+        Members that failed, and those whose value is no number, are left out.
 
         Args:
             metric: Name of the metric.
@@ -189,7 +190,7 @@ class TrainJobsResult(TrainerResource):
         }
         closed = registration.closed_inputs(inputs, f"TrainJobsResult {resource_name}")
         super().__init__(TrainJobsResultProvider(), resource_name, closed, opts)
-        self.results = self.results.apply(with_python_names)
+        self.results = self.results.apply(comparable_results)
 
 
 def _runs(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

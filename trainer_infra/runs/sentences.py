@@ -68,6 +68,20 @@ def number_of(value: Any) -> float | None:
     return number if math.isfinite(number) and not isinstance(value, bool) else None
 
 
+def no_numbers(run: Run) -> str:
+    """Metrics of a run's last report that should be numbers and are none: `loss=nan`; empty without."""
+    words = {name: each for name, each in last_metrics(run).items() if is_no_number(each)}
+    return metrics_line(words)
+
+
+def is_no_number(text: str) -> bool:
+    """Whether it says a number that JSON does not have: `nan`, `-inf`, `1e999`."""
+    try:
+        return not math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
 def number_shown(value: float | str) -> str:
     """A number with four digits, and none of what is left of its point lost; other text as it is."""
     text = str(value)

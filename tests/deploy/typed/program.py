@@ -265,7 +265,7 @@ def statuses(results: Mapping[str, RunResult]) -> dict[str, str]:
     return {name: each["status"] for name, each in results.items()}
 
 
-rate: pulumi.Output[float | str] = first.metrics["rate"]
+rate: pulumi.Output[float | str | None] = first.metrics["rate"]
 seen: pulumi.Output[str] = first.last_seen
 started: pulumi.Output[str] = first.result.started_at
 ended: pulumi.Output[dict[str, str]] = sweep.results.apply(

@@ -38,6 +38,8 @@ PAUSE: Final = 5.0
 """Seconds between two looks from which on the cluster is taken to have been away."""
 RECOVERY: Final = 20.0
 """Seconds that a run has after that: kubelets report every ten."""
+NO_NUMBER: Final = "in the program these metrics are None"
+"""What becomes of what JSON has no number for."""
 UNREACHABLE_FOR: Final = 300.0
 """Seconds that a cluster may not answer before that fails the wait."""
 
@@ -60,6 +62,8 @@ def wait_for_run(given: GateProperties, session: StackSession) -> dict[str, Any]
             if sentence := failure_of_run(run) or stuck.trouble(run):
                 raise RunFailed(sentence)
             if has_happened(given.until, run):
+                if said := sentences.no_numbers(run):
+                    messages.warn(f"TrainJob {run.name} reported {said}: {NO_NUMBER}")
                 return outputs_of(run)
         if is_first:
             warn_of_unseen(target, (given.namespace,), messages)

@@ -51,6 +51,8 @@ class BatchResult:
     """Of the others why not, a sentence each, with the last lines of those that failed."""
     failed: Mapping[str, Run]
     """Those of them whose run failed."""
+    no_numbers: Mapping[str, str]
+    """Of members that ended well: `loss=nan`."""
 
     @property
     def failures(self) -> dict[str, str]:
@@ -124,6 +126,11 @@ def _results(batch: BatchGateProperties, session: StackSession) -> JSONObject:
     ended = wait_for_members(batch, session)
     failures = ended.failures
     results = {"results": ended.results, "failures": failures}
+    if ended.no_numbers:
+        lines = member_lines(ended.no_numbers.items())
+        session.messages(batch.urn).warn(
+            f"reported no numbers: {gate.NO_NUMBER}, and `best` leaves them out\n{lines}"
+        )
     if not failures:
         return results
     count = f"{len(failures)} of {len(batch.runs)} TrainJobs failed or cannot go on"
@@ -212,7 +219,9 @@ def wait_for_members(batch: BatchGateProperties, session: StackSession) -> Batch
         if name not in troubles
     }
     failed = {name: watch.failed[name] for name in troubles if name in watch.failed}
-    return BatchResult(results, troubles, failed)
+    said = {name: sentences.no_numbers(run) for name, run in sorted(watch.ended.items())}
+    no_numbers = {name: each for name, each in said.items() if each}
+    return BatchResult(results, troubles, failed, no_numbers)
 
 
 @dataclass(slots=True)
