@@ -251,6 +251,12 @@ def test_a_problem_that_members_share_is_said_once_with_their_names(stack: Stack
     assert not re.search(r"jobs\.1: ", shown)
 
 
+def test_keep_complete_is_true_or_false(stack: Stack) -> None:
+    stack.program(sweep(SOME, ', keep_complete="some"'))
+    said = "TrainJobs sweep: keep_complete must be True or False, got 'some'"
+    assert said in stack.preview(ok=False)
+
+
 NEEDS = """
 def needs(file):
     import os, sys
@@ -290,3 +296,80 @@ def test_the_preview_says_how_many_members_start_anew_and_which_are_complete(sta
         "2 of 3 members start anew, and their runs are deleted; 1 of these are complete: good"
         in stack.preview()
     )
+
+
+MENDABLE = """
+def trained(depth, rate=0.1):
+    from trainer_infra.report import report
+    if depth == 5 and not {mended}:
+        raise ValueError("depth 5")
+    report(progress=100, accuracy={accuracy})
+"""
+KEPT = """
+members = {{
+    f"d{{depth}}": {{
+        "runtime": "plain-distributed",
+        "trainer": CustomTrainer(trained, func_args={{"depth": depth, **{more}}}),
+        "attempt": {attempt},
+    }}
+    for depth in (3, 4, 5)
+}}
+sweep = TrainJobs("sweep", members, wait_for="complete", tolerate_failures=1{keeps})
+"""
+
+
+def mendable(
+    mended: bool, accuracy: float, keeps: bool = True, attempt: int = 1, more: str = "{}"
+) -> str:
+    keep = ", keep_complete=True" if keeps else ""
+    code = MENDABLE.format(mended=mended, accuracy=accuracy)
+    return HEAD + code + KEPT.format(keeps=keep, attempt=attempt, more=more) + EXPORTS
+
+
+def test_only_failed_members_run_on_mended_code_where_complete_ones_are_kept(stack: Stack) -> None:
+    stack.program(mendable(mended=False, accuracy=0.5, keeps=False))
+    stack.up()
+    assert stack.outputs()["failures"].keys() == {"d5"}
+    before = uids(stack)
+
+    stack.program(mendable(mended=True, accuracy=0.9))
+    shown = stack.preview()
+    assert "1 of 3 members start anew, and their runs are deleted" in shown
+    assert "2 of 3 members are complete and stay as they are, of other code: d3, d4" in shown
+    assert "of these are complete" not in shown
+    stack.up()
+    after = uids(stack)
+    assert [name for name in before if before[name] != after[name]] == ["d5"]
+    assert stack.outputs() == {
+        "accuracy": {"d3": 0.5, "d4": 0.5, "d5": 0.9},
+        "failures": {},
+    }
+    assert {run["phase"] for run in stack.runs()} == {"Complete"}
+    assert len(stack.runs()) == 3
+    assert "members start anew" not in stack.preview()
+    stack.run("refresh", "--yes", "--expect-no-changes")
+    stack.up()
+    assert uids(stack) == after
+
+    # All are complete now: nothing runs, whatever becomes of the code.
+    stack.program(mendable(mended=True, accuracy=0.1))
+    assert "3 of 3 members are complete and stay as they are" in stack.up()
+    assert uids(stack) == after
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"attempt": 2}, "3 of 3 members start anew"),
+        ({"more": '{"rate": depth / 10}'}, "3 of 3 members start anew"),
+        ({"more": '({"rate": 0.2} if depth == 3 else {})'}, "2 of 3 members start anew"),
+        ({"keeps": False}, "3 of 3 members start anew"),
+    ],
+)
+def test_what_is_no_code_runs_complete_members_anew(
+    stack: Stack, changed: dict[str, Any], said: str
+) -> None:
+    stack.program(mendable(mended=False, accuracy=0.5))
+    stack.up()
+    stack.program(mendable(mended=True, accuracy=0.9, **changed))
+    assert said in stack.preview()

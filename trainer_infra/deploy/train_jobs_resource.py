@@ -50,6 +50,7 @@ class TrainJobs(TrainerResource):
         wait_for: WaitFor | None = None,
         tolerate_failures: Input[int] = 0,
         max_parallel: Input[int | None] = None,
+        keep_complete: bool = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Declare runs.
@@ -61,20 +62,17 @@ class TrainJobs(TrainerResource):
             tolerate_failures: So many members may fail without failing the deployment, see `failures`.
             max_parallel: At most so many run at once: the deployment starts the next one when one has
                 ended, so wait_for has to be `complete`.
+            keep_complete: Members whose runs are complete stay as they are when nothing changes but code,
+                packages, image or runtime; the others start anew. A raised attempt runs all of them.
             opts: Options of the resource.
         """
         registration.refuse_no_event(wait_for, f"TrainJobs {resource_name}")
         given = _given(resource_name, jobs, waits=wait_for is not None)
         where = f"TrainJobs {resource_name}"
-        if max_parallel is not None and wait_for != "complete":
+        _refuse_without_gate(where, wait_for, tolerate_failures, max_parallel)
+        if not isinstance(keep_complete, bool):
             raise pulumi.RunError(
-                f"{where}: max_parallel needs the deployment, which starts the next member when one "
-                'has ended; add wait_for="complete"'
-            )
-        if tolerate_failures != 0 and wait_for is None:
-            raise pulumi.RunError(
-                f"{where}: tolerate_failures is about the gate, which waits for all; "
-                'add wait_for="complete"'
+                f"{where}: keep_complete must be True or False, got {shown(keep_complete)}"
             )
         registration.closed_inputs({"resource": resource_name, "jobs": list(given)}, where)
         settings = registration.stack_settings()
@@ -93,6 +91,7 @@ class TrainJobs(TrainerResource):
             "owner": registration.owner_inputs(type(self), resource_name, opts),
             "waitFor": wait_for,
             "maxParallel": max_parallel,
+            "keepComplete": keep_complete or None,
             **registration.shared_places(given.values()),
             "jobs": jobs_shown,
             "texts": apart or None,
@@ -191,6 +190,22 @@ class TrainJobsResult(TrainerResource):
         closed = registration.closed_inputs(inputs, f"TrainJobsResult {resource_name}")
         super().__init__(TrainJobsResultProvider(), resource_name, closed, opts)
         self.results = self.results.apply(comparable_results)
+
+
+def _refuse_without_gate(
+    where: str, wait_for: str | None, tolerated: Input[int], max_parallel: Input[int | None]
+) -> None:
+    """End the program where it says what only a deployment that waits can do."""
+    if max_parallel is not None and wait_for != "complete":
+        raise pulumi.RunError(
+            f"{where}: max_parallel needs the deployment, which starts the next member when one "
+            'has ended; add wait_for="complete"'
+        )
+    if tolerated != 0 and wait_for is None:
+        raise pulumi.RunError(
+            f"{where}: tolerate_failures is about the gate, which waits for all; "
+            'add wait_for="complete"'
+        )
 
 
 def _runs(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

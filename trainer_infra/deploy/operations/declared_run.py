@@ -92,8 +92,15 @@ def _same_but_for_runtime(now: TrainJobProperties, born: TrainJobProperties) -> 
         return False
     return (
         identity.identity_of_spec(now.spec) == identity.identity_of_spec(born.spec)
-        and now.json.get("name") in (None, born.name)
         and _code_of_user(now) == _code_of_user(born)
+        and is_declared_alike(now, born)
+    )
+
+
+def is_declared_alike(now: TrainJobProperties, born: TrainJobProperties) -> bool:
+    """Whether both have one name, place and attempt, and the same outputs: spec, code and runtime may differ."""
+    return (
+        now.json.get("name") in (None, born.name)
         and settings_of(now) == settings_of(born)
         and _same_outputs(now, born)
         and all(now.json.get(key) == born.json.get(key) for key in IDENTITY)

@@ -30,7 +30,12 @@ from trainer_infra.deploy.operations.place import place_of_batch
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import Messages, StackSession
-from trainer_infra.deploy.operations.train_jobs import member_pool, members, members_anew
+from trainer_infra.deploy.operations.train_jobs import (
+    complete_members,
+    member_pool,
+    members,
+    members_anew,
+)
 from trainer_infra.deploy.operations.train_jobs.member_runs import MemberRun, MemberRuns
 from trainer_infra.deploy.operations.train_jobs.members import (
     Kept,
@@ -59,6 +64,9 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
     checked = {
         name: _checked(one, before.get(name, {}), target) for name, one in members_of(news).items()
     }
+    if news.get("keepComplete"):
+        kept = complete_members.kept_inputs(olds, news, session)
+        checked |= {name: _CheckedMember(one, checked[name].problems) for name, one in kept.items()}
     found = ((name, each) for name, one in checked.items() for each in one.problems)
     problems = [*members.member_problems(found, str(news["resource"]))]
     named = {name: one.inputs for name, one in checked.items() if "name" in one.inputs}
