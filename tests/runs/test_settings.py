@@ -77,7 +77,7 @@ def test_a_job_of_yaml_has_its_command_and_what_it_says_by_name() -> None:
     job = {**job, "spec": {**job["spec"], "initializer": {"model": {"storageUri": "hf://a/b"}}}}
     found = settings_of(job)
     assert found.command == tuple(command)
-    assert found.arguments == {"1": "torchrun", "nnodes": "2", "2": "/app/train.py", "lr": "0.1"}
+    assert found.arguments == {"lr": "0.1"}
     assert found.inputs == {"model": "hf://a/b"}
 
 
@@ -105,6 +105,32 @@ def test_words_of_a_command_line_are_arguments(
         "lr": "0.1", "optimizer.lr": "2e-5", "extra": "1", "gone": "",
     }  # fmt: skip
     assert dict(word_arguments(words)) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (["torchrun", "--nnodes=2", "t.py", "--lr", "0.1"], {"lr": "0.1"}),
+        (["python", "t.py", "--lr=0.1", "data"], {"lr": "0.1", "1": "data"}),
+        (["python", "-m", "pkg.train", "--lr", "0.1"], {"lr": "0.1"}),
+        (["bash", "-c", "pip install x && python t.py --lr 0.1 --out $OUT"], {"lr": "0.1", "out": "…"}),
+        (["accelerate", "launch", "--num_processes", "2", "t.py", "--lr", "0.1"], {"lr": "0.1"}),
+        (["mpirun", "-n", "2", "python", "t.py", "--lr", "0.1"], {"lr": "0.1"}),
+        (["env", "A=b", "python", "t.py", "lr=0.1"], {"lr": "0.1"}),
+        (["/app/train", "--lr", "0.1"], {"lr": "0.1"}),
+        (["sh", "run.sh", "--lr", "0.1"], {"1": "sh", "2": "run.sh", "lr": "0.1"}),
+    ],
+)  # fmt: skip
+def test_of_a_command_what_the_program_is_told_counts(
+    command: list[str], expected: dict[str, str]
+) -> None:
+    job = Job(command).submission().job
+    assert settings_of(job).arguments == expected
+    both = {
+        **job,
+        "spec": {**job["spec"], "trainer": {"command": command[:1], "args": command[1:]}},
+    }
+    assert settings_of(both).arguments == expected
 
 
 def test_what_is_large_is_cut_and_says_so() -> None:

@@ -65,7 +65,7 @@ class RunColumn:
         if self.group in {ARGS, ENV, METRICS}:
             return Column(self.name)
         styles = PHASES if self.name == "phase" else {}
-        below = self.name in {"stack", "image", "packages"}
+        below = self.name in {"stack", "image", "packages", "command"}
         return Column(self.name.upper(), styles=styles, below=below)
 
 
@@ -98,6 +98,7 @@ def _settings(run: Run) -> dict[str, Any]:
         "nodes": found.nodes or None,
         "resources": sentences.settings_line(found.resources),
         "packages": " ".join(found.packages),
+        "command": " ".join(found.command),
         "code": run.code_origin,
         **found.inputs,
     }

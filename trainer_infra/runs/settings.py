@@ -13,11 +13,15 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve
+from trainer_infra.render.command_lines import program, references
+from trainer_infra.render.command_lines.program_options import LauncherKind
 
 _OURS: Final = frozenset((names.SECRET_ARGS, names.SOURCE_FOLDER))
 """Variables by which our launcher finds its files."""
 _LAUNCHER: Final = f"{names.CODE_MOUNT}/main.py"
 _OPTION: Final = re.compile(r"--?[A-Za-z][\w.-]*")
+_UNREAD: Final = "…"
+"""In place of what is known only when the program runs, such as the value of a variable."""
 _NUMBER: Final = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 _ASSIGNED: Final = re.compile(r"(?:--?|[+~]{0,2})([A-Za-z][\w./@-]*)=(.*)", re.DOTALL)
 """An option or an override of a configuration: `--lr=0.1`, `optimizer.lr=0.1`."""
@@ -61,13 +65,13 @@ def settings_of(job: JSONObject) -> RunSettings:
     noted = _mapping(_noted(notes, names.ARGUMENTS))
     words = tuple(map(str, (*_list(trainer.get("command")), *_list(trainer.get("args")))))
     is_ours = _LAUNCHER in words
-    program = words[words.index(_LAUNCHER) + 1 :] if is_ours else words
+    told = words[words.index(_LAUNCHER) + 1 :] if is_ours else _of_program(words)
     env = {str(each.get("name")): each for each in map(_mapping, _list(trainer.get("env")))}
     inputs = {name: _mapping(each) for name, each in _mapping(spec.get("initializer")).items()}
     nodes = trainer.get("numNodes")
     return RunSettings(
         runtime=str(_mapping(spec.get("runtimeRef")).get("name") or ""),
-        arguments={**dict(word_arguments(program)), **_mapping(noted.get("given"))},
+        arguments={**dict(word_arguments(told)), **_mapping(noted.get("given"))},
         defaults=_mapping(noted.get("defaults")),
         secret_arguments=names.SECRET_ARGS in env,
         command=() if is_ours else words,
@@ -127,6 +131,19 @@ def word_arguments(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             found[str(place)] = [word]
     for key, values in found.items():
         yield key, " ".join(values) if values else "true"
+
+
+def _of_program(words: Sequence[str]) -> Sequence[str]:
+    """What the program that trains is told: not what its launcher is, and none of a shell's words."""
+    line = program.read_command_line(words)
+    found = next(iter((*line.launchers()[:1], *reversed(line.programs))), None)
+    if found is None:
+        return words
+    starts = tuple(each.replace(references.UNREAD, _UNREAD) for each in found.starts)
+    if found.kind == LauncherKind.OTHER or not starts:
+        return starts
+    inner = program.read_command_line(starts).launchers()
+    return _of_program(starts) if inner else starts[1:]
 
 
 def _noted(notes: JSONObject, key: str) -> Any:
