@@ -210,6 +210,9 @@ def gc(
     cache: Annotated[
         bool, typer.Option("--cache", help="Environments and code that no run uses.")
     ] = False,
+    outputs: Annotated[
+        bool, typer.Option("--outputs", help="What runs kept on this machine that are gone.")
+    ] = False,
     yes: Yes = False,
     namespace: Annotated[
         str | None,
@@ -219,17 +222,15 @@ def gc(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Delete what is not needed: runs that a stack lost, old runs, environments and code."""
+    """Delete what is not needed: runs that a stack lost, old runs and outputs, environments and code."""
     asked = TargetRequest(namespace, target, kubeconfig, context)
-    if cache:
-        from trainer_infra.cli import gc_cache, gc_code
-
-        if stack or asked != TargetRequest():
+    if cache or outputs:
+        if stack or asked != TargetRequest() or (cache and outputs):
+            option = "--outputs" if outputs else "--cache"
             raise typer.BadParameter(
-                "--cache is about this machine, it takes --older-than and --yes"
+                f"{option} is about this machine, it takes --older-than and --yes"
             )
-        gc_cache.collect(older_than, confirmed=yes)
-        gc_code.collect(older_than, confirmed=yes)
+        _collect_here(older_than, yes=yes, outputs=outputs)
         return
     if stack:
         from trainer_infra.cli import gc_stack
@@ -238,8 +239,20 @@ def gc(
     if older_than is None:
         raise typer.BadParameter(
             "say what to delete: --stack NAME, what a stack lost; --older-than AGE, runs that ended; "
-            "--cache, environments of packages and code of previews"
+            "--cache, environments of packages and code of previews; --outputs, what runs kept that are gone"
         )
     from trainer_infra.cli import gc_ended
 
     raise typer.Exit(gc_ended.collect(asked, older_than, confirmed=yes))
+
+
+def _collect_here(older_than: float | None, *, yes: bool, outputs: bool) -> None:
+    if outputs:
+        from trainer_infra.cli import gc_outputs
+
+        gc_outputs.collect(older_than, confirmed=yes)
+        return
+    from trainer_infra.cli import gc_cache, gc_code
+
+    gc_cache.collect(older_than, confirmed=yes)
+    gc_code.collect(older_than, confirmed=yes)
