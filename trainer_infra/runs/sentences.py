@@ -138,9 +138,12 @@ def failure_lines(run: Run) -> str:
 
 
 def failure_line(run: Run) -> str:
-    """Why a run failed, with the exception that ended its program, in one line."""
+    """Why a run failed in one line, the exception that ended its program first: Pulumi cuts long outputs."""
     why, words = _why_failed(run), last_words.last_words(run.failure)
-    return why if words in why else f"{why}: {words}"
+    if not words or words in why:
+        return why
+    head, _, rest = why.partition(": ")
+    return f"{head}: {words}; {rest}"
 
 
 def _why_failed(run: Run) -> str:
