@@ -48,6 +48,24 @@ def test_a_change_of_arguments_shows_a_replace_with_the_changed_lines(stack: Sta
     assert [run["name"] for run in stack.runs()] == [after["name"]]
 
 
+def test_a_run_that_is_retained_is_compared_with_the_one_that_took_its_place(stack: Stack) -> None:
+    kept = 'wait_for="complete", opts=pulumi.ResourceOptions(retain_on_delete=True)'
+    text = ONE.replace('wait_for="complete"', kept)
+    stack.program(text.format(args={"text": "first"}))
+    stack.up()
+    old = stack.job()["name"]
+    stack.program(text.format(args={"text": "second"}))
+    stack.up()
+    new = stack.job()["name"]
+
+    rows = [line.split() for line in stack.trainer("get", old, new).splitlines()]
+
+    assert rows[0] == ["NAME", old, new]
+    assert ["text", "first", "second"] in rows
+    assert ["accuracy", "0.97", "0.97"] in rows
+    assert "first" in stack.trainer("logs", old)
+
+
 def test_a_comment_in_the_function_or_a_line_above_it_retrains_nothing(stack: Stack) -> None:
     stack.program('TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train))')
     stack.up()
