@@ -111,6 +111,23 @@ def test_runs_stand_by_a_column_and_those_without_a_number_are_last(
     assert [each["name"] for each in listed] == expected
 
 
+def test_what_has_a_unit_is_ordered_by_its_number(done: Command) -> None:
+    oldest_first = [each["name"] for each in json.loads(done("get", "-o", "json").out)["items"]]
+    assert column(done, "--sort=created") == oldest_first
+    shown = table(done("get", "--columns", "progress,age", "--sort=progress").out)
+    assert shown[1][1] == "100%"
+    assert shown[1][2].endswith(("s", "m"))
+    several = done("get", "--sort=metrics")
+    assert (several.code, several.out) == (1, "")
+    assert several.err == "--sort takes the name of one column, and metrics is several\n"
+
+
+def test_where_nothing_differs_it_is_said(done: Command) -> None:
+    alike = done("get", "a", "c", "--columns", "settings,rate")
+    assert alike.code == 0
+    assert alike.err == "nothing differs between these runs in settings\n"
+
+
 def test_csv_has_times_arguments_and_metrics_with_every_digit(done: Command) -> None:
     (row,) = csv.DictReader(io.StringIO(done("get", "a", "-o", "csv").out))
     assert (row["phase"], row["rate"], row["auc"], row["note"]) == (

@@ -111,8 +111,10 @@ def _show(
     spaces = len({each.namespace for each in runs}) > 1
     names = (*(("namespace",) if spaces else ()), "name", *wanted.names)
     if not wanted.columns:
-        names = (*by_default, *filter(None, (wanted.sort or "").lstrip("-").split(",")))
+        names = (*by_default, *filter(None, ((wanted.sort or "").removeprefix("-"),)))
     columns = run_columns.columns_of(runs, names)
+    if missing := set(wanted.names) & set(run_columns.GROUPS) - {each.group for each in columns}:
+        typer.echo(f"nothing differs between these runs in {', '.join(sorted(missing))}", err=True)
     if output == "csv":
         typer.echo(run_columns.csv_text(runs, columns), nl=False)
     elif output != "table":

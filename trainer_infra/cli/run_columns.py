@@ -49,9 +49,12 @@ class RunColumn:
     def text(self, run: Run) -> str:
         """The value in a cell that people read."""
         value = self.value(run)
-        if self.group == METRICS and value is not None:
+        if value is None:
+            return ""
+        if self.group == METRICS:
             return sentences.number_shown(value)
-        return cell_text(value)
+        shown = _SHOWN.get(self.name) if not self.group else None
+        return shown(value) if shown else cell_text(value)
 
     def data(self, run: Run) -> Any:
         """The value as JSON; metrics, which are reported as text, as numbers where they are."""
@@ -69,18 +72,25 @@ class RunColumn:
         return Column(self.name.upper(), styles=styles, below=below)
 
 
+_SHOWN: Final[Mapping[str, Callable[[Any], str]]] = {
+    "progress": "{}%".format,
+    "age": sentences.duration_shown,
+    "duration": sentences.duration_shown,
+}
+"""How people read what has a unit."""
+
+
 def _facts(run: Run) -> dict[str, Any]:
-    percent = sentences.percent_done(run)
     ready = sum(each.phase in {"Running", "Succeeded"} and not each.kept_by for each in run.nodes)
     duration = sentences.seconds_between(run.started, run.finished) if run.started else None
     return {
         "namespace": run.namespace,
         "name": run.name,
         "phase": run.phase,
-        "progress": None if percent is None else f"{percent}%",
+        "progress": sentences.percent_done(run),
         "ready": f"{ready}/{len(run.nodes)}",
         "gpus": sum(each.gpus for each in run.nodes),
-        "age": sentences.time_between(run.created),
+        "age": int(sentences.seconds_between(run.created)),
         "created": run.created,
         "started": run.started,
         "finished": run.finished,
@@ -158,7 +168,10 @@ def sorted_runs(runs: Sequence[Run], wanted: str) -> tuple[Run, ...]:
         Refused: No run has such a column.
     """
     name, down = wanted.removeprefix("-"), wanted.startswith("-")
-    (column, *_) = columns_of(runs, (name,))
+    if name in GROUPS:
+        raise Refused(f"--sort takes the name of one column, and {name} is several")
+    # Of an argument and a metric of one name the metric is meant.
+    column = min(columns_of(runs, (name,)), key=lambda each: each.group != METRICS)
     values = {run.uid: column.value(run) for run in runs}
     numbers = {uid: sentences.number_of(each) for uid, each in values.items()}
     with_number = [run for run in runs if numbers[run.uid] is not None]
