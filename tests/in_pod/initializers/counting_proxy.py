@@ -55,6 +55,9 @@ class CountingProxy:
     def close(self) -> None:
         self.listener.close()
         self.release()
+        self.cut()
+        for each in self.sockets:
+            each.close()
 
     def _accept(self) -> None:
         with suppress(OSError):
