@@ -163,3 +163,31 @@ def test_problems_of_a_command_are_sentences() -> None:
         InvalidInput, match=r"spec\.trainer\.args: are arguments of no command: .*torchrun"
     ):
         pipeline.render(job(args=["train.py"]), catalog.get("torch-distributed"))
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [
+        ("sidecar.istio.io/inject", "template.spec.template.metadata"),
+        ("linkerd.io/inject", "template.spec.template.metadata"),
+        ("cluster-autoscaler.kubernetes.io/safe-to-evict", "template.spec.template.metadata"),
+        ("karpenter.sh/do-not-disrupt", "template.spec.template.metadata"),
+        ("prometheus.io/scrape", "template.spec.template.metadata"),
+        ("azure.workload.identity/use", "template.spec.template.metadata"),
+        (
+            "alpha.jobset.sigs.k8s.io/exclusive-topology",
+            "below trainingRuntimeSpec.template.metadata",
+        ),
+        ("team.example.com/cost", ""),
+        ("kueue.x-k8s.io/queue-name", ""),
+        ("app.kubernetes.io/name", ""),
+    ],
+)
+def test_launch_metadata_that_no_pod_gets_is_told(field: str, key: str, place: str) -> None:
+    wire = job("plain-distributed", command=["python", "t.py"]).to_wire()
+    wire["metadata"][field] = {key: "false"}
+    said = warnings(TrainJob.from_wire(wire))
+    assert [place in each and f"metadata.{field}[{key}]" in each for each in said] == (
+        [True] if place else []
+    )

@@ -134,3 +134,26 @@ def test_a_resource_that_does_not_say_how_many_processes_is_told(
 ) -> None:
     warnings = pipeline.rendering_warnings(job(runtime, 1, asked, **trainer), catalog.get(runtime))
     assert [each[: len(said)] for each in warnings] == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("limits", "requests", "said"),
+    [
+        ({}, {"nvidia.com/gpu": 1}, "Kubernetes takes no request for a device without its limit"),
+        ({"cpu": 1}, {"google.com/tpu": "4"}, "no request for a device without its limit"),
+        ({"nvidia.com/gpu": "0.5"}, {}, "must be a whole number"),
+        ({"nvidia.com/gpu": "500m"}, {"nvidia.com/gpu": "500m"}, "must be a whole number"),
+        ({"nvidia.com/mig-1g.10gb": "1500m"}, {}, "must be a whole number"),
+        ({"nvidia.com/gpu": 2}, {"nvidia.com/gpu": 1}, "for a device equal to it"),
+        ({"nvidia.com/gpu": "2k", "cpu": "500m"}, {}, ""),
+        ({"cpu": "0.5", "memory": "1.5Gi"}, {"cpu": "100m"}, ""),
+    ],
+)
+def test_devices_that_kubernetes_refuses_are_refused_at_preview(
+    limits: dict[str, Any], requests: dict[str, Any], said: str
+) -> None:
+    both = {"limits": limits, "requests": requests}
+    given = job("torch-distributed", 1, {}, resourcesPerNode=both)
+    found = pipeline.rendering_problems(given, catalog.get("torch-distributed"))
+    assert [said in each.what for each in found] == ([True] if said else [])
+    assert all(each.fix and each.path.startswith("spec.trainer.resourcesPerNode") for each in found)

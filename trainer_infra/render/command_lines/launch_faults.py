@@ -74,9 +74,10 @@ def launch_faults(line: CommandLine, nodes: TrainingNodes) -> Iterator[WordFault
 
 def is_unread(line: CommandLine, nodes: TrainingNodes) -> bool:
     """Whether nothing is said of how several nodes come together, because it cannot be read."""
-    return (
-        nodes.nodes > 1 and nodes.policy in (TORCH, MPI) and (line.unread or not line.launchers())
-    )
+    launchers = line.launchers()
+    has_file = any("config_file" in each.options or each.unread for each in launchers)
+    several = nodes.nodes > 1 and nodes.policy in (TORCH, MPI)
+    return several and (line.unread or not launchers or has_file)
 
 
 def _alone(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:

@@ -19,6 +19,7 @@ MOST_WORDS: Final = 2**12
 _PYTHON: Final = re.compile(r"(python|pypy)[\d.]*t?")
 _OF_POSITIONS: Final = re.compile(r"\$\{?[@*\d]")
 _SCRIPT_OPTION: Final = re.compile(r"[-+][a-z]*c")
+_OPTION_WITH_VALUE: Final = re.compile(r"--?[A-Za-z][\w-]* [^\s=]+")
 _EACH_WORD: Final = "write each word as an item of its own"
 
 
@@ -128,12 +129,19 @@ def _read(words: Sequence[tuple[int, str]], reading: _Reading, *, has_shell: boo
     if UNREAD in name:
         reading.unread = True
         return
-    if " " in name.strip() and not has_shell and not name.startswith("/"):
+    if not has_shell and _is_a_line(name):
         reading.faults.append(
             WordFault(item, "is the name of one program, blanks included", _EACH_WORD)
         )
         words = [(item, each) for each in _split(name)] + list(words[1:])
     _read_program(words, reading)
+
+
+def _is_a_line(name: str) -> bool:
+    """Whether the name of a program is a whole command line; a path may have blanks."""
+    first = PurePosixPath((_split(name) or ("",))[0]).name
+    is_known = first in program_options.SHELLS or _kind(first) != LauncherKind.OTHER
+    return " " in name.strip() and (is_known or not name.startswith("/"))
 
 
 def _read_literals(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
@@ -142,6 +150,9 @@ def _read_literals(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
         if not is_text and "\n" not in word:
             found = references.literal(word, reading.variables)
             reading.faults += [WordFault(item, each.what, each.fix) for each in found]
+            if not found and _OPTION_WITH_VALUE.fullmatch(word):
+                what = "is one word with a blank in it, and no program has an option of that name"
+                reading.faults.append(WordFault(item, what, _EACH_WORD))
         is_text = word == "-c"
 
 

@@ -30,9 +30,12 @@ _INSTEAD: Final = {
     "MASTER_ADDR": "PET_MASTER_ADDR",
     "MASTER_PORT": "PET_MASTER_PORT",
 }
+_BY_SHELL: Final = "start the command by sh -c, or write the value"
 _OF_KUBELET: Final = re.compile(r"\$(\$?)\(([A-Za-z_][\w.-]*)\)")
 _OF_SHELL: Final = re.compile(r"(?<![\\$])\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(:?[-=]([^{}]*))?\})")
 _LITERAL: Final = re.compile(r"(?<![\\$])\$(?:([A-Z][A-Z0-9_]+)\b|\{([A-Z][A-Z0-9_]+)\})")
+_SUBSTITUTION: Final = re.compile(r"\$\([^()]*[\s|/][^()]*\)|`[^`]+`")
+"""What a shell would run, and put its output there."""
 _WRITTEN_LIKE_A_VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 _OF_SERVICE: Final = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_\w+)?)")
 """ContainerVariables that the kubelet makes of each Service of the namespace."""
@@ -107,19 +110,22 @@ def after_shell(text: str, variables: ContainerVariables) -> tuple[str, tuple[Mi
 
 
 def literal(word: str, variables: ContainerVariables) -> tuple[Missing, ...]:
-    """The `$NAME` of a word that no shell reads: the program gets it as it stands here."""
-    found = (match[1] or match[2] for match in _LITERAL.finditer(word))
+    """The `$NAME` and `$(command)` of a word that no shell reads: the program gets it as it stands here."""
+    names_in = dict.fromkeys(match[1] or match[2] for match in _LITERAL.finditer(word))
+    found = [(f"${name}", _fix(name, variables, "$({})", _BY_SHELL)) for name in names_in]
+    found += [(match[0], _BY_SHELL) for match in _SUBSTITUTION.finditer(word)]
     return tuple(
-        Missing(
-            name,
-            f"no shell reads this word, so that ${name} stays as it is",
-            _fix(name, variables, "$({})"),
-        )
-        for name in dict.fromkeys(found)
+        Missing(text, f"no shell reads this word, so that {text} stays as it is", fix)
+        for text, fix in found
     )
 
 
-def _fix(name: str, variables: ContainerVariables, form: str) -> str:
+def _fix(
+    name: str,
+    variables: ContainerVariables,
+    form: str,
+    otherwise: str = "add it to env, or correct its name",
+) -> str:
     if name in variables.values:
         return f"write {form.format(name)}"
     instead = _INSTEAD.get(name, "")
@@ -129,4 +135,4 @@ def _fix(name: str, variables: ContainerVariables, form: str) -> str:
         return "add the container to mlPolicy.torch.envInjection.targets, or leave the variable out"
     if name in OF_LAUNCHER:
         return "leave it out: torchrun gives it to the processes that it starts"
-    return "add it to env, or correct its name"
+    return otherwise
