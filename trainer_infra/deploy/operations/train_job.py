@@ -88,9 +88,8 @@ def _with_kept_identity(job: TrainJobProperties, olds: JSONObject, target: Targe
 
     Of an update the engine previews the inputs alone, and takes all else for unknown.
     """
-    if not olds or changes.train_job_difference(olds, job.json).replaces:
-        return job.json
-    if not changes.train_job_difference(olds, job.json).changes:
+    difference = changes.train_job_difference(olds, job.json) if olds else None
+    if difference is None or difference.replaces or not difference.changes:
         return job.json
     try:
         run = target.get(job.namespace, job.name)

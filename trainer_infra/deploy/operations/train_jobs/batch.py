@@ -13,6 +13,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import (
+    changes,
     declared_run,
     gate,
     options,
@@ -45,7 +46,13 @@ from trainer_infra.deploy.operations.train_jobs.members import (
     members_of,
 )
 from trainer_infra.deploy.operations.values import is_unknown
-from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
+from trainer_infra.errors import (
+    InvalidInput,
+    NotAvailable,
+    Problem,
+    TrainerInfraError,
+    Unreadable,
+)
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import LOST
@@ -75,7 +82,34 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
     if not problems:
         previews = {name: one.preview for name, one in checked.items() if one.preview}
         _tell(BatchProperties(news), previews, before, session)
+        filled = {**filled, **_kept_members(filled, olds, target)}
     return CheckAnswer(filled, tuple(problems))
+
+
+def _kept_members(news: JSONObject, olds: JSONObject, target: Target) -> JSONObject:
+    """Of an update in place, what stays as it is: its gate then has nothing to wait for anew.
+
+    Of an update the engine previews the inputs alone, and takes all else for unknown.
+    """
+    before, after = members_of(olds), members_of(news)
+    if before.keys() != after.keys() or any(map(is_unknown, after.values())):
+        return {}
+    found = [changes.train_job_difference(before[name], one) for name, one in after.items()]
+    if not any(each.changes for each in found) or any(each.replaces for each in found):
+        return {}
+    jobs = _jobs_of(news)
+    try:
+        runs = {name: target.get(each.namespace, each.name) for name, each in jobs.items()}
+    except TrainerInfraError:
+        return {}
+    kept = {
+        name: Kept(None, members.entry_of(train_job.outputs_of(jobs[name], run)))
+        for name, run in runs.items()
+        if run is not None and run.owner.is_same(jobs[name].owner)
+    }
+    host = next((each.host for each in runs.values() if each is not None), "")
+    shown = members.batch_outputs(news, host, kept)
+    return {key: shown[key] for key in ("members", "host")} if kept.keys() == jobs.keys() else {}
 
 
 @dataclass(frozen=True, slots=True)
