@@ -38,6 +38,11 @@ SOURCE: Final = "source"
 LINK: Final = re.compile(r"```.*?```|`[^`\n]*`|(?<=\]\()(?!\w+:)([^)\s#]+)(?=[)#])", re.DOTALL)
 """A link's target as its one group; code is passed over."""
 ROW: Final = re.compile(r"^\|.*", re.MULTILINE)
+NAMED: Final = re.compile(r"```.*?```|\[([\w/.-]+\.md)\](?=\(([^)\s#:]+)[)#])", re.DOTALL)
+"""A link whose text is the name of a file, and its target; code is passed over."""
+TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
+UNSEARCHED: Final = ("decisions/", "reference/", "CHANGELOG.md")
+"""Pages that the site's search leaves out: they tell why and what was, and have the words of every question."""
 CODE: Final = re.compile(r"`[^`\n]*`")
 
 
@@ -76,15 +81,25 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Make links to files of the repository links to pages of the site, and table cells right."""
+    """Make links to files of the repository links to pages of the site, and table cells right.
+
+    A link that shows the name of a page's file shows the page's title here.
+    """
     del config, files
     here = page.file.src_uri
+    if here.startswith(UNSEARCHED):
+        page.meta["search"] = {"exclude": True}
+
+    def title(found: re.Match[str]) -> str:
+        path = found[1] and _path(here, found[2])
+        heading = TITLE.search((ROOT / path).read_text("utf-8")) if path else None
+        return f"[{heading[1].replace('`', '')}]" if heading else found[0]
 
     def target(found: re.Match[str]) -> str:
         path = found[1] and _path(here, found[1])
         return os.path.relpath(_uri(path), Path(here).parent) if path else found[0]
 
-    return ROW.sub(_row, LINK.sub(target, markdown))
+    return ROW.sub(_row, LINK.sub(target, NAMED.sub(title, markdown)))
 
 
 def _row(found: re.Match[str]) -> str:

@@ -1,6 +1,7 @@
 """The site of the documentation, built as `make docs` does."""
 
 import inspect
+import json
 import os
 import pkgutil
 import re
@@ -95,6 +96,23 @@ def test_a_page_has_what_the_hosting_of_the_repository_shows(path: Path, site: P
     theirs = html.fromstring(f"<div>{text}</div>")
     assert shapes(ours) == shapes(theirs), INDENT
     assert code(ours) == code(theirs)
+
+
+def test_search_finds_what_tells_how_and_not_why_it_was_decided(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    pages = {each["location"].partition("#")[0] for each in index["docs"]}
+    assert {"trainjob.html", "cli.html", "troubleshooting.html"} <= pages
+    unwanted = [
+        each for each in pages if re.match(r"decisions/|reference/|CHANGELOG|source/", each)
+    ]
+    assert unwanted == []
+
+
+def test_a_link_that_names_a_file_shows_the_title_of_its_page(site: Path) -> None:
+    for page in ("index.html", "trainjob.html", "data.html"):
+        links = [each.text_content() for each in article(site, page).xpath(".//a")]
+        assert [each for each in links if re.fullmatch(r"[\w/.-]+\.md", each)] == []
+    assert "Data, models and GPUs" in article(site, "index.html").text_content()
 
 
 @pytest.mark.parametrize("name", PUBLIC)
