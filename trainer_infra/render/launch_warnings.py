@@ -4,7 +4,7 @@ Called by `pipeline.rendering_warnings`. A rule says the same of files: rules/sh
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -17,9 +17,9 @@ from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.plugins import mpi
 
-FRAMEWORKS = ("torch", MPI, "flux", "jax", "xgboost")
+FRAMEWORKS: Final = ("torch", MPI, "flux", "jax", "xgboost")
 """Fields of mlPolicy that say what the nodes are given."""
-MOST_CHARACTERS = 2**17
+MOST_CHARACTERS: Final = 2**17
 """Of the commands of one run that are read: a webhook serves others, too."""
 
 
