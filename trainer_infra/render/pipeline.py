@@ -7,11 +7,12 @@ now. Returns the objects in apply order, or raises every problem of the TrainJob
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
+from itertools import islice
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.errors import MOST_PROBLEMS, InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import (
     launch_warnings,
@@ -112,12 +113,15 @@ def rendering_warnings(
         *((f"Referenced {runtime_ref.deprecation_sentence(runtime)}",) if deprecated else ()),
         *(patch_conflicts.conflict_sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
         *(resources.uncounted_sentences(draft) if behaviour.ours(Deviation.Q6) else ()),
-        *(pod_metadata.metadata_sentences(job) if behaviour.ours(Deviation.LAUNCH) else ()),
-        *(_launch_sentences(job, runtime, behaviour) if behaviour.ours(Deviation.LAUNCH) else ()),
+        *islice(_told(job, runtime, behaviour), MOST_PROBLEMS),
     )
 
 
-def _launch_sentences(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> Iterable[str]:
+def _told(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> Iterable[str]:
+    """What would not happen although it is written: metadata for pods, commands on all nodes."""
+    if not behaviour.ours(Deviation.LAUNCH):
+        return
+    yield from pod_metadata.metadata_sentences(job)
     try:
         objects = render(job, runtime, behaviour)
     except InvalidInput:
