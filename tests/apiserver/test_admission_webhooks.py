@@ -161,9 +161,10 @@ REFUSALS: Final = {
         "",
     ),
     "a setting that the runtime manages": (
-        reference_to("torchtune-llama3.2-1b") | {"trainer": {**TUNE, "args": ["output_dir=/x"]}},
-        'spec.trainer.args[0]: Invalid value: "output_dir=/x": ',
-        'must not set immutable config "output_dir" in trainer args; it is managed by the runtime',
+        reference_to("torchtune-llama3.2-1b")
+        | {"trainer": {**TUNE, "args": ["tokenizer.path=/x"]}},
+        'spec.trainer.args[0]: Invalid value: "tokenizer.path=/x": ',
+        'must not set immutable config "tokenizer.path" in trainer args; it is managed by the runtime',
     ),
     "a dataset without its job": (
         {"initializer": {"dataset": {"storageUri": "hf://a/b"}}},

@@ -75,7 +75,6 @@ REFUSED = {
         LLAMA,
         {
             "args": [
-                "output_dir=/a",
                 "epochs=1",
                 "tokenizer.path=/a",
                 "tokenizer.merges_file=/a",
@@ -83,10 +82,9 @@ REFUSED = {
             ]
         },
         [
-            only_the_runtime_sets(0, "output_dir"),
-            only_the_runtime_sets(2, "tokenizer.path"),
-            only_the_runtime_sets(3, "tokenizer.merges_file"),
-            only_the_runtime_sets(4, "checkpointer.checkpoint_dir"),
+            only_the_runtime_sets(1, "tokenizer.path"),
+            only_the_runtime_sets(2, "tokenizer.merges_file"),
+            only_the_runtime_sets(3, "checkpointer.checkpoint_dir"),
         ],
         marks=rule("5.1-torchtune-args"),
     ),

@@ -24,7 +24,11 @@ EXAMPLES: Sequence[tuple[tuple[str, str], str, int, dict[tuple[str, str], str]]]
         {
             (_MULTI_STEP, rule): "Trainer's webhook refuses it: no volume `initializer` is mounted"
             for rule in ("initializer-mount", "renders")
-        },
+        }
+        | dict.fromkeys(
+            ((each, "training-command") for each in ("03-kueue-integration.yaml", _MULTI_STEP)),
+            "Python prints on each of several nodes: it shows a queue and an initializer, and trains nothing",
+        ),
     ),
     (
         *(TRAINER, "examples/flux", 4),

@@ -71,12 +71,15 @@ def no_runs(place: RunPlace, namespace: str | None, asked: RunSelection) -> str:
     return f"no run{where} is all of that" if asked else f"no runs{where}"
 
 
-def change_each(runs: Sequence[Run], change: Callable[[Run], str]) -> int:
+def change_each(
+    runs: Sequence[Run], change: Callable[[Run], str], done: Callable[[Run], str] | None = None
+) -> int:
     """Change runs, several at a time, and say of each, in order, what became of it; the exit code.
 
     Args:
         runs: those to change.
-        change: changes one; what to say of it.
+        change: changes one; what to say of it, or with `done` what is left of it, if anything.
+        done: what to say of one of which nothing is left.
     """
 
     def one(run: Run) -> TrainerInfraError | str:
@@ -87,8 +90,9 @@ def change_each(runs: Sequence[Run], change: Callable[[Run], str]) -> int:
 
     failed = False
     with ThreadPoolExecutor(AT_A_TIME) as workers:
-        for said in workers.map(one, runs):
-            is_error = isinstance(said, TrainerInfraError)
+        for run, said in zip(runs, workers.map(one, runs), strict=True):
+            is_error, is_left = isinstance(said, TrainerInfraError), done is not None and bool(said)
             failed |= is_error
-            typer.echo(str(said), err=is_error)
+            text = str(said) or (done(run) if done else "")
+            typer.echo(text, err=is_error or is_left)
     return int(failed)

@@ -25,10 +25,9 @@ def remove_runs(
 
     def change(run: Run) -> str:
         # Of another owner since it was listed: then it is not ours to delete.
-        left = place.target.delete(run.key, timeout)
-        return left or f"{shown(run)} deleted"
+        return place.target.delete(run.key, timeout)
 
-    return chosen_runs.change_each(runs, change)
+    return chosen_runs.change_each(runs, change, lambda run: f"{shown(run)} deleted")
 
 
 def collect_unowned(place: RunPlace, namespace: str) -> None:

@@ -60,7 +60,11 @@ def test_a_submit_makes_the_trainjob_which_owns_the_code_and_the_secret(
     assert kept not in json.dumps(stored)
     controlled.stopped = False
     seen = now(controlled, job)
-    assert seen == replace(run, waiting_for=seen.waiting_for, cause=seen.cause)
+    # What a runtime decides is known once there is a JobSet.
+    assert seen == replace(
+        run, waiting_for=seen.waiting_for, cause=seen.cause, settings=seen.settings
+    )
+    assert seen.settings.runtime == run.settings.runtime
     assert controlled.list_runs(job.namespace).runs[0].uid == run.uid
 
 
