@@ -102,6 +102,7 @@ else:
 """
 
 
+@pytest.mark.soak  # the command of the killed kernel may still write the state that the next one reads
 def test_after_a_kernel_has_ended_the_stack_is_locked_until_it_is_cancelled(
     notebook: Stack, tmp_path: Path
 ) -> None:
