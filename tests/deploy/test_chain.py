@@ -1,5 +1,7 @@
 """A job made of another one's results: what changes in place leaves what depends on it as it is, at preview too."""
 
+import pytest
+
 from tests.deploy.project import Stack
 
 CHAIN = """
@@ -17,21 +19,6 @@ a = TrainJob("a", runtime="plain-distributed", labels={"team": cfg.get("team") o
 b = TrainJob("b", runtime="plain-distributed", wait_for="complete",
              trainer=CustomTrainer(second, func_args={"base": a.metrics["acc"]}))
 """
-
-
-def test_a_secret_or_a_label_of_the_first_changes_only_the_first(stack: Stack) -> None:
-    stack.program(CHAIN)
-    stack.run("config", "set", "--secret", "token", "one")
-    stack.up()
-    before = {run["name"]: run["uid"] for run in stack.runs()}
-    for change in (("--secret", "token", "two"), ("team", "two")):
-        stack.run("config", "set", *change)
-        shown = stack.preview()
-        assert "1 to update" in shown
-        assert "to replace" not in shown
-        assert "1 updated" in stack.up()
-        stack.unchanged()
-    assert {run["name"]: run["uid"] for run in stack.runs()} == before
 
 
 SWEEP = """
@@ -59,8 +46,11 @@ b = TrainJob("b", runtime="plain-distributed", wait_for="complete",
 """
 
 
-def test_a_secret_or_a_label_of_a_sweep_changes_only_the_sweep(stack: Stack) -> None:
-    stack.program(SWEEP)
+@pytest.mark.parametrize("program", [CHAIN, SWEEP], ids=["job", "sweep"])
+def test_a_secret_or_a_label_of_what_comes_first_changes_only_that(
+    stack: Stack, program: str
+) -> None:
+    stack.program(program)
     stack.run("config", "set", "--secret", "token", "one")
     stack.up()
     before = {run["name"]: run["uid"] for run in stack.runs()}

@@ -28,6 +28,8 @@ class DeviceUse(StrEnum):
     """A resource of some device plugin that we do not know."""
 
 
+WHOLE: Final = (DeviceUse.GPU, DeviceUse.DEVICE)
+"""Uses of what is a device, or a slice that counts as one."""
 _USES: Final[tuple[tuple[DeviceUse, tuple[str, ...]], ...]] = (
     (
         DeviceUse.NONE,

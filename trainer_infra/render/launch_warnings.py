@@ -13,11 +13,11 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve, resources
 from trainer_infra.render.command_lines import launch_faults
 from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
-from trainer_infra.render.command_lines.program import read_command_line
+from trainer_infra.render.command_lines.program import CommandLine, read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.plugins import mpi
 
-FRAMEWORKS: Final = ("torch", MPI, "flux", "jax", "xgboost")
+FRAMEWORKS: Final = ("torch", MPI, "jax", "xgboost", "flux")
 """Fields of mlPolicy that say what the nodes are given."""
 MOST_CHARACTERS: Final = 2**17
 """Of the commands of one run that are read: a webhook serves others, too."""
@@ -42,15 +42,14 @@ def launch_sentences(job: TrainJob, runtime: Runtime, job_set: JSONObject) -> It
         is_start = not is_init and starts_training(
             framework, replicated["name"], container["name"], trains=resolve.trains(replicated)
         )
-        found = launch_faults.launch_faults_of(
-            words, nodes if is_start else None, _variables(container)
-        )
+        variables = _variables(container)
+        line = read_command_line(words, variables)
+        found = launch_faults.launch_faults_of(line, words, nodes if is_start else None, variables)
         for each in found:
             where = f"job {replicated['name']}, container {container['name']}"
             yield f"{where}: {words[each.item]!r} {each.what}; {each.fix}"
-
         if is_start and framework == MPI and not found:
-            yield from _not_exported(own, words, container)
+            yield from _not_exported(own, line, variables)
 
 
 def _refused_keys(jobs: Iterable[JSONObject]) -> Iterator[str]:
@@ -67,11 +66,12 @@ def _refused_keys(jobs: Iterable[JSONObject]) -> Iterator[str]:
             )
 
 
-def _not_exported(own: Sequence[str], words: Sequence[str], container: JSONObject) -> Iterator[str]:
+def _not_exported(
+    own: Sequence[str], line: CommandLine, variables: ContainerVariables
+) -> Iterator[str]:
     """Variables of the TrainJob that SSH does not bring to the ranks."""
-    line = read_command_line(words)
     exported = line.exports()
-    if line.faults or names.OMPI_EXPORTED in _variables(container).values:
+    if names.OMPI_EXPORTED in variables.values:
         return
     missing = [each for each in own if each not in (exported or ())]
     if missing:

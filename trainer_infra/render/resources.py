@@ -15,7 +15,6 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
-_DEVICES: Final = (DeviceUse.GPU, DeviceUse.DEVICE)
 _WRITE: Final = "write spec.trainer.numProcPerNode (num_proc_per_node)"
 
 
@@ -49,13 +48,13 @@ def of_node(draft: Draft) -> JSONObject:
     return {}
 
 
-def accelerators(draft: Draft, uses: Sequence[DeviceUse] = _DEVICES) -> int:
+def accelerators(draft: Draft, uses: Sequence[DeviceUse] = device_resources.WHOLE) -> int:
     """Accelerators of one training node, each of which gets a process."""
     node = of_node(draft)
     return devices(node, uses) if draft.ours(Deviation.Q6) else gpus(node)
 
 
-def devices(resources: JSONObject, uses: Sequence[DeviceUse] = _DEVICES) -> int:
+def devices(resources: JSONObject, uses: Sequence[DeviceUse] = device_resources.WHOLE) -> int:
     """Whole devices, and slices that count as one; 1 where only a share of one is asked for."""
     whole = sum(device_resources.device_amounts(resources, *uses).values())
     return whole or (1 if device_resources.device_amounts(resources, DeviceUse.SHARE) else 0)

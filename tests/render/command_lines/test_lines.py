@@ -32,7 +32,9 @@ def situation(of: dict[str, Any]) -> tuple[TrainingNodes, ContainerVariables]:
 def said(line: str, of: dict[str, Any]) -> list[str]:
     nodes, variables = situation(of)
     words = shlex.split(line)
-    found = launch_faults.launch_faults_of(words, nodes, variables)
+    found = launch_faults.launch_faults_of(
+        program.read_command_line(words, variables), words, nodes, variables
+    )
     return [f"{words[each.item]}: {each.what} -> {each.fix}" for each in found]
 
 

@@ -12,7 +12,6 @@ from trainer_infra.render.command_lines.program import (
     CommandLine,
     Program,
     WordFault,
-    read_command_line,
 )
 from trainer_infra.render.command_lines.program_options import (
     ONLY_OF_TORCHRUN,
@@ -44,16 +43,19 @@ class TrainingNodes:
 
 
 def launch_faults_of(
-    words: Sequence[str], nodes: TrainingNodes | None, variables: ContainerVariables
+    line: CommandLine,
+    words: Sequence[str],
+    nodes: TrainingNodes | None,
+    variables: ContainerVariables,
 ) -> tuple[WordFault, ...]:
     """What is wrong with a command line: with its words first, then with how it starts the training.
 
     Args:
+        line: What was read of it.
         words: The items of `command`, then those of `args`.
         nodes: Of the container that starts the training; None of another.
         variables: Those of the container.
     """
-    line = read_command_line(words, variables)
     if nodes is None or line.faults:
         return line.faults
     told = any(each in word for word in words for each in OF_OTHER_NODES)

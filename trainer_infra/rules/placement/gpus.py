@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from trainer_infra.catalog.device_resources import DeviceUse, device_use
+from trainer_infra.catalog.device_resources import WHOLE, device_use
 from trainer_infra.rules.placement import amounts
 from trainer_infra.rules.value import Value
 
@@ -12,7 +12,6 @@ _WHOLE: Final = (
     *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
     *("google.com/tpu", "habana.ai/gaudi"),
 )
-_COUNTED: Final = frozenset({DeviceUse.GPU, DeviceUse.DEVICE})
 _PARTS: Final = ("limits", "requests")
 
 
@@ -33,7 +32,7 @@ def is_of_device_plugin(resource: str) -> bool:
 
 def is_accelerator(resource: str) -> bool:
     """Whether a resource is accelerators of any kind, or slices that count as one."""
-    return device_use(resource) in _COUNTED
+    return device_use(resource) in WHOLE
 
 
 def gpus_of(container: Value) -> Gpus | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.render.launch_warnings import FRAMEWORKS
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rule import Context, Parameters, Rule, whole
 from trainer_infra.rules.shape import jobs
@@ -11,7 +12,6 @@ from trainer_infra.rules.value import Value
 
 _TORCH: Final = "torch"
 _TORCHTUNE: Final = "torchtune"
-_POLICIES: Final = (_TORCH, "mpi", "jax", "xgboost", "flux")
 _NEEDS: Final = {
     _TORCH: _TORCH,
     _TORCHTUNE: _TORCH,
@@ -29,7 +29,10 @@ def _check(runtime: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     label = runtime.at("metadata", "labels", names.FRAMEWORK_LABEL)
     # The framework that the mlPolicy has; empty for none.
     found = runtime.at("spec", "mlPolicy")
-    policy, written = next((each for each in _POLICIES if found[each].is_there()), ""), label.text()
+    policy, written = (
+        next((each for each in FRAMEWORKS if found[each].is_there()), ""),
+        label.text(),
+    )
     if not written:
         framework = _framework(runtime, policy)
         others = "the framework, such as deepspeed or mlx" if policy else "plain, if it is of none"

@@ -29,15 +29,14 @@ def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Findin
         return
     framework = _framework(context.subject)
     variables = _variables(place, framework, context.subject)
-    around = None
+    line, around = read_command_line(words, variables), None
     if not place.is_init and starts_training(
         framework, place.pod.job["name"].raw, place.value["name"].raw, trains=place.pod.trains
     ):
         around = _training_nodes(framework, context.subject, variables)
-        line = read_command_line(words, variables)
         if not line.faults and launch_faults.is_unread(line, around):
             raise UnseenValue(written[0].written.path)
-    for each in launch_faults.launch_faults_of(words, around, variables):
+    for each in launch_faults.launch_faults_of(line, words, around, variables):
         word = written[each.item]
         yield word.finding(each.what, word.raw, each.fix)
 

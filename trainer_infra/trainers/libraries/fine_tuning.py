@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, Final, Literal, TypedDict
 
 from trainer_infra.errors import Problem
+from trainer_infra.in_pod import lora_adapter
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import option_schema
@@ -40,8 +41,6 @@ class LoraArgs(TypedDict, total=False):
 
 
 QUANTIZED: Final = ("4bit", "8bit")
-ADAPTER: Final = "adapter"
-"""Below a merged model, the folder of its adapter: in_pod/lora_adapter.py."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +154,9 @@ class MergingArguments(FineTuningArguments):
         """Where the program writes: below the merged model, or the output itself."""
         output = str(option_schema.plain(self.output))
         return (
-            f"{output.rstrip('/')}/{ADAPTER}" if option_schema.plain(self.merge) is True else output
+            f"{output.rstrip('/')}/{lora_adapter.FOLDER}"
+            if option_schema.plain(self.merge) is True
+            else output
         )
 
     def trained_adapter(self) -> str:
