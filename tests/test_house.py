@@ -315,14 +315,18 @@ def _word(deviation: Deviation) -> str:
     return deviation.lower().replace("-", "_")
 
 
-def test_every_command_that_the_readme_names_exists() -> None:
+def test_every_target_that_the_readme_names_exists() -> None:
     readme = (ROOT / "README.md").read_text()
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z0-9-]+)", readme)) <= targets
-    commands = set(re.findall(r"`trainer-infra ([a-z]+)", readme))
+
+
+def test_every_command_has_a_section_of_its_page() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    headings = " ".join(re.findall(r"^## (`.*`)", page, re.MULTILINE))
     command = typer.main.get_command(main.app)
     assert isinstance(command, typer.core.TyperGroup)
-    assert commands == {*command.commands}
+    assert {*re.findall(r"`([a-z]+)`", headings)} == {*command.commands}
 
 
 def test_every_make_target_that_the_documentation_names_exists() -> None:

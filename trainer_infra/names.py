@@ -101,6 +101,7 @@ SHORT_TYPES: Final = {
 CODE_MANAGER: Final = "trainer.kubeflow.org/trainer-infra"
 OUTPUTS_MANAGER: Final = "trainer-infra.dev/outputs"
 CLAIMS_MANAGER: Final = "trainer-infra.dev/initializer-claims"
+ADAPTER_MANAGER: Final = "trainer-infra.dev/adapter"
 
 # Replicated jobs and containers with a meaning (reference behaviour 4.1).
 NODE: Final = "node"

@@ -77,5 +77,5 @@ def test_names_and_options_exclude_one_another(
 @pytest.mark.parametrize("verb", ["suspend", "resume", "retry"])
 def test_where_there_is_no_such_run_it_is_said_where_was_looked(cli: Command, verb: str) -> None:
     done = cli(verb, "--stack", "nowhere")
-    said = "no run in namespace default on this machine is all of that\n"
+    said = "no runs in namespace default on this machine\n"
     assert (done.code, done.out, done.err) == (0, "", said)

@@ -84,6 +84,12 @@ def test_what_cannot_be_resolved_is_one_error_and_leaves_the_lock(resolving: Com
     assert (resolving.folder / "requirements.lock").read_text() == "amber==1.0\n"
 
 
+def test_a_file_without_a_package_is_said_by_its_own_name(resolving: Command) -> None:
+    resolving.write("requirements.in", "# what we import\n")
+    done = resolving("lock")
+    assert (done.code, done.err) == (1, "requirements.in: packages: has no requirement in it\n")
+
+
 def test_a_file_that_is_not_there_is_said(cli: Command) -> None:
     done = cli("lock", "none.in")
     assert (done.code, done.err.partition(";")[0]) == (1, "there is no file none.in")

@@ -7,6 +7,7 @@ import pytest
 from tests.cli import fleet
 from tests.cli.command import Command, command_in
 from tests.cli.fleet import owner
+from trainer_infra.cli import submission
 
 HERE = "in namespace default on this machine"
 CANCER = owner("cancer", "dev", "cancer")
@@ -74,3 +75,21 @@ def test_what_no_run_can_be_called_is_unknown(several: Command) -> None:
         assert done.err.startswith(f"there is no run '../etc' {HERE}; ")
     gone = several("delete", "../etc", "--ignore-not-found")
     assert (gone.code, gone.out, gone.err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("dir/train.py", "train"),
+        ("train.py:evaluate", "train"),
+        ("churn:main.py", "churn"),
+        ("churn:main.py:train", "churn"),
+        ("src:churn.train:main", "churn-train"),
+        ("src:churn.eval", "churn-eval"),
+        ("src:jobs/Eval.py", "jobs-eval"),
+        ("src:__main__.py", "src"),
+        ("123.py", "train"),
+    ],
+)
+def test_a_run_of_a_file_is_called_after_what_starts(file: str, name: str) -> None:
+    assert submission.name_of(file) == name

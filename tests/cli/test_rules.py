@@ -128,7 +128,7 @@ def test_filters_go_together_and_a_list_of_values_is_any_of_them(shared_cli: Com
         rule.id for rule in RULES if "pod-security-standards/restricted" in rule.frameworks
     ]
     nothing = shared_cli("rules", "list", "--tag", "nothing")
-    assert (nothing.code, nothing.err) == (0, "no rule is all of that\n")
+    assert (nothing.code, nothing.err) == (0, "no rule is all that the options ask for\n")
 
 
 def test_a_pack_says_how_its_rules_are_enforced(shared_cli: Command) -> None:

@@ -214,6 +214,21 @@ TrainJob("job", runtime=runtime, trainer=CustomTrainer(train))
         "TrainJob job: metrics are by name, got metrics.auc",
         'write metrics["auc"]',
     ),
+    "a_metric_that_is_compared": (
+        f'TrainJob("job", runtime="jax-distributed", wait_for="complete", {TRAINER}).metrics["auc"] > 0.9',
+        'TrainJob job: metrics["auc"] is known when the run has ended',
+        "do it in .apply(lambda value: ...)",
+    ),
+    "a_metric_of_the_gate_that_becomes_a_float": (
+        f'float(TrainJob("job", runtime="jax-distributed", wait_for="complete", {TRAINER}).result.metrics["auc"])',
+        'TrainJob job: metrics["auc"] is known when the run has ended',
+        "do it in .apply(lambda value: ...)",
+    ),
+    "a_folder_below_an_output": (
+        f'TrainJob("job", runtime="jax-distributed", outputs=["model"], {TRAINER}).outputs["model"] + "/adapter"',
+        'TrainJob job: outputs["model"] is known when the run has ended',
+        "do it in .apply(lambda value: ...)",
+    ),
     "metrics_that_nobody_waits_for": (
         f'TrainJob("job", runtime="jax-distributed", {TRAINER}).metrics',
         "wait_for",

@@ -171,7 +171,7 @@ def test_bad_members_are_all_named_at_preview(stack: Stack) -> None:
 def test_an_argument_that_no_member_has_is_named(stack: Stack) -> None:
     stack.program(sweep('{"a": job({"trainr": 1})}'))
     shown = stack.preview(ok=False)
-    assert "TrainJobs sweep: a: 'trainr' is not an argument; use runtime, trainer" in shown
+    assert "TrainJobs sweep: a: 'trainr' is not an argument; did you mean trainer?" in shown
     assert "Traceback" not in shown
 
 

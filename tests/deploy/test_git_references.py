@@ -61,6 +61,6 @@ def test_an_output_may_say_where_the_code_is(stack: Stack, repository: Repositor
 def test_what_git_cannot_have_is_one_error_of_the_preview(stack: Stack, tmp_path: Path) -> None:
     stack.program(PROGRAM.format(train=f'"git+{(tmp_path / "none").as_uri()}#app:main.py"'))
     shown = stack.preview(ok=False)
-    assert shown.count("git cannot have it: ") == 1
+    assert shown.count("git cannot fetch it: ") == 1
     assert "TrainJob job: git+file://" in shown
     assert "Traceback" not in shown

@@ -68,13 +68,13 @@ FROM_THE_PROGRAM = {
     ),
     "an_unknown_argument_of_a_member": (
         'TrainJobs("sweep", {"a": {"runtime": "plain-distributed", "trainr": {}}})',
-        "TrainJobs sweep: a: 'trainr' is not an argument; use runtime, trainer, ",
+        "TrainJobs sweep: a: 'trainr' is not an argument; did you mean trainer?",
     ),
     "a_package_without_version": (
         f'TrainJob("job", {RUNTIME}, trainer=CustomTrainer(train, packages=["torch"]))',
         (
             "TrainJob job: packages[0]: has no exact version, so the same job could train with other "
-            "code, got 'torch'; write name==version, for example \"jax[cpu]==0.9.0\""
+            "code, got 'torch'; write name==version, for example \"jax[cpu]==0.9.0\", or give a lock file that `trainer-infra lock` makes"
         ),
     ),
     "a_unit_of_memory_that_kubernetes_does_not_know": (
@@ -189,7 +189,7 @@ def test_a_home_that_cannot_be_written_is_named_with_what_to_set(
             "import pandas_of_nobody.frames",
             (
                 "the Python of the job has no module 'pandas_of_nobody': add it with its version to "
-                'packages= of the CustomTrainer, as in "pandas_of_nobody==<version>"'
+                'packages= of the trainer (--package of `trainer-infra run`), as in "pandas_of_nobody==<version>"'
             ),
         ),
         (

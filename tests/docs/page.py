@@ -14,7 +14,7 @@ PROGRAM = "__main__.py"
 SHELL = ("", "bash", "sh", "shell", "console")
 """Languages of blocks with commands; most of those without one are such."""
 
-_FILE = re.compile(r"`([\w./-]+\.(?:py|yaml|txt))`")
+_FILE = re.compile(r"`([\w./-]+\.(?:py|yaml|txt|jsonl))`")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""docs/data.md: what it says of resources, volumes and initializers is what the code does."""
+"""docs/data.md, gpus.md and checkpoints.md: what they say of resources, volumes and initializers is what the code does."""
 
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from trainer_infra.render import pipeline
 from trainer_infra.runs.run import COMPLETE, FAILED
 from trainer_infra.trainers.pods import pod_resources
 
-PAGE = page.ROOT / "docs" / "data.md"
-RESOURCES = page.table(PAGE, "`resources_per_node`", "resource of the pod")
-VOLUMES = page.table(PAGE, "volume", "its folder on this machine")
-PROCESSES = page.table(PAGE, "runtime", "processes of each node")
+DOCS = page.ROOT / "docs"
+GPUS = DOCS / "gpus.md"
+RESOURCES = page.table(GPUS, "`resources_per_node`", "resource of the pod")
+VOLUMES = page.table(DOCS / "data.md", "volume", "its folder on this machine")
+PROCESSES = page.table(GPUS, "runtime", "processes of each node")
 
 
 @pytest.mark.parametrize("row", RESOURCES, ids=lambda row: row[0])
@@ -69,7 +70,7 @@ def test_processes_follow_the_gpus_as_the_page_says() -> None:
 
 def test_the_accelerators_that_are_counted_here_are_those_of_the_page() -> None:
     assert set(capacity.DEVICES) == {"nvidia.com/gpu", "amd.com/gpu", "google.com/tpu"}
-    assert "GPUs of NVIDIA and AMD, and TPUs" in PAGE.read_text()
+    assert "GPUs of NVIDIA and AMD, and TPUs" in GPUS.read_text()
 
 
 def test_initializers_are_where_the_page_says() -> None:
@@ -102,9 +103,7 @@ def test_initializers_of_the_catalog_are_processes_on_this_machine(name: str) ->
 
 
 def test_a_run_that_is_tried_again_goes_on_from_its_checkpoint(stack: Stack) -> None:
-    (program,) = (
-        each.text for each in page.blocks(PAGE) if each.is_program and each.section == "Checkpoints"
-    )
+    (program,) = (each.text for each in page.blocks(DOCS / "checkpoints.md") if each.is_program)
     line = "        last.write_text(str(step + 1))\n"
     assert line in program
     stops = "        if done == 0 and step == 1:\n            raise SystemExit(1)\n"

@@ -35,7 +35,12 @@ gate = run("gate", CustomTrainer("{training}/evaluate.py:evaluate", func_args={{
            "sft", dpo.outputs["model"])
 pulumi.export("sft", sft.outputs["model"])
 pulumi.export("dpo", dpo.outputs["model"])
+# Nothing is learned: what it writes is the base with the first adapter in its weights.
+still = Trl("sft", adapter=sft.outputs["model"].apply(lambda model: model + "/adapter"),
+            options={{**ON_CPU, "max_steps": 1, "learning_rate": 0.0}}, **where)
+same = run("same", still, "sft", f"{{place['source']}}/model", **kept)
 pulumi.export("loss", gate.metrics["loss"])
+pulumi.export("same", same.outputs["model"])
 """
 RUNTIME = "torch-distributed-with-initializers"
 
@@ -71,13 +76,14 @@ def test_on_this_machine(stack: Stack, source: Path, libraries: dict[str, str]) 
         for each in (first, second)
     ]
     assert bases == [str(source / "model"), str(first)]
-    printed = script(libraries, "load_merged.py", str(first), str(second))
-    assert json.loads(printed.splitlines()[-1]) == {"first": True, "second": True}
+    printed = script(libraries, "load_merged.py", str(first), str(second), found["same"])
+    assert json.loads(printed.splitlines()[-1]) == {"first": True, "second": True, "same": True}
 
     said = up(stack, {**place, "at_most": 0.001}, ok=False)
     assert "and may be 0.001 at most" in said
     names = {run["name"].rpartition("-")[0]: run["phase"] for run in stack.runs()}
-    assert names == {"sft": "Complete", "dpo": "Complete", "gate": "Failed"}
+    done = dict.fromkeys(("sft", "dpo", "same"), "Complete")
+    assert names == {**done, "gate": "Failed"}
 
 
 @pytest.mark.soak

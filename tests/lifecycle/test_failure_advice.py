@@ -7,7 +7,7 @@ from trainer_infra.runs.run import Failure, Owner, Run
 
 STARTED = "pod a: container node ended with exit code 1"
 ADD = (
-    'add it with its version to packages= of the CustomTrainer, as in "{0}==<version>", '
+    'add it with its version to packages= of the trainer (--package of `trainer-infra run`), as in "{0}==<version>", '
     "or train on an image that has it"
 )
 START_HERE = "pod a: container node cannot start with exit code 128: [Errno 2] No such file or directory: '{0}'"

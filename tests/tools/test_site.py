@@ -112,7 +112,7 @@ def test_a_link_that_names_a_file_shows_the_title_of_its_page(site: Path) -> Non
     for page in ("index.html", "trainjob.html", "data.html"):
         links = [each.text_content() for each in article(site, page).xpath(".//a")]
         assert [each for each in links if re.fullmatch(r"[\w/.-]+\.md", each)] == []
-    assert "Data, models and GPUs" in article(site, "index.html").text_content()
+    assert "Data and volumes" in article(site, "trainjob.html").text_content()
 
 
 @pytest.mark.parametrize("name", PUBLIC)

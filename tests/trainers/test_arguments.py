@@ -130,7 +130,7 @@ def test_all_other_fields_are_checked_together(module: Load, problems: Problems)
         image="",
         packages=["jax[cpu]==0.9.0", "torch", "numpy>=2", "JAX==0.8", "a==1.*"],
     )
-    pin = 'write name==version, for example "jax[cpu]==0.9.0"'
+    pin = 'write name==version, for example "jax[cpu]==0.9.0", or give a lock file that `trainer-infra lock` makes'
     inexact = "has no exact version, so the same job could train with other code"
     assert problems(trainer) == [
         "num_nodes: must be a whole number from 1, got 0",

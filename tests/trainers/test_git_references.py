@@ -332,7 +332,7 @@ def test_a_revision_that_is_not_there_is_said(repository: Repository, problems: 
         )
     ]
     (said,) = problems(CustomTrainer(f"{url}@{'0' * 40}#train.py"))
-    assert "train: git cannot have it: fatal: " in said
+    assert "train: git cannot fetch it: fatal: " in said
     assert "see whether the commit is there" in said
 
 
@@ -341,7 +341,7 @@ def test_a_repository_that_is_not_there_is_said_in_gits_own_words(
 ) -> None:
     url = f"git+{(tmp_path / 'none').as_uri()}"
     (said,) = problems(CustomTrainer(f"{url}#train.py"))
-    assert said.startswith(f"{url}: train: git cannot have it: ")
+    assert said.startswith(f"{url}: train: git cannot fetch it: ")
     assert "does not appear to be a git repository" in said
     assert (
         "; see whether `git ls-remote` of the URL works in a terminal, without a question" in said

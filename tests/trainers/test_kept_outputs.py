@@ -126,7 +126,7 @@ def test_a_cluster_needs_a_place_that_is_found_again() -> None:
             True,
             "got '~/out'; write its whole path, str(Path(\"~/out\").expanduser()), or pvc://",
         ),
-        ("./out", False, "is no address, got './out'; write pvc://CLAIM/PATH, or a URI"),
+        ("./out", False, "is not an address, got './out'; write pvc://CLAIM/PATH, or a URI"),
         ("/data/a\nb", True, "has a line break in it, which an address cannot have, got "),
         ("/data/a\tb", True, "has a tab in it, which an address cannot have, got "),
         (

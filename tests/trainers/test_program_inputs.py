@@ -1,5 +1,6 @@
 """A program that will find no data, or no package to report with, is known at preview."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,16 +16,19 @@ URI = {"storageUri": "hf://org/name"}
 PACKAGES = ["trl==0.24.0", "transformers==4.57.0"]
 
 
-def of(trainer: Any, runtime: Any, **initializer: Any) -> tuple[list[str], list[str]]:
-    """Problems and sentences of a job."""
+def of(
+    trainer: Any, runtime: Any, image: str = "team/tuning:1", **initializer: Any
+) -> tuple[list[str], list[str]]:
+    """Problems and sentences of a job, in an image that has the library."""
     packed = trainer.pack()
+    own = {"image": image} if image else {}
     job = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
         "metadata": {"name": "tune", "namespace": "ns"},
         "spec": {
             "runtimeRef": {"name": runtime if isinstance(runtime, str) else runtime.metadata.name},
-            "trainer": packed.trainer,
+            "trainer": {**own, **packed.trainer},
             **({"initializer": initializer} if initializer else {}),
         },
     }
@@ -158,3 +162,41 @@ def test_what_is_reported_to_without_its_package_is_said(
 )
 def test_what_has_its_package_or_an_image_of_its_own_is_right(more: dict[str, Any]) -> None:
     assert of(Trl("sft", **OWN, **more), PLAIN) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("trainer", "library"),
+    [
+        (Trl("dpo", **OWN), "trl"),
+        (LlamaFactory("sft", template=None, dataset="mine", model="a/b"), "llamafactory"),
+        (Unsloth(**OWN), "unsloth"),
+    ],
+)
+def test_a_library_that_neither_image_nor_packages_have_is_said(trainer: Any, library: str) -> None:
+    _, said = of(trainer, PLAIN, "")
+    found = [each for each in said if f"the program is of {library}, which the image" in each]
+    assert len(found) == 1
+    assert f'give packages=["{library}==<version>"], or image=' in found[0]
+    assert of(Trl("sft", **OWN, packages=PACKAGES), PLAIN, "") == ([], [])
+
+
+@pytest.mark.parametrize(
+    "trainer",
+    [
+        Trl("sft", **OWN, lora={"r": 8, "quantize": "4bit"}),
+        Trl("sft", **OWN, options={"load_in_8bit": True}),
+        LlamaFactory(
+            "sft",
+            template=None,
+            dataset="mine",
+            dataset_dir="/data",
+            model="a/b",
+            lora={"quantize": "8bit"},
+        ),
+    ],
+)
+def test_quantized_weights_without_a_gpu_are_said(trainer: Any) -> None:
+    _, (said,) = of(trainer, PLAIN)
+    assert "quantized weights need a GPU, and a node asks for none" in said
+    with_gpu = replace(trainer, resources_per_node={"gpu": 1})
+    assert of(with_gpu, PLAIN) == ([], [])

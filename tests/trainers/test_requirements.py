@@ -37,7 +37,7 @@ def test_a_requirement_that_can_change_says_how_to_pin_it(module: Load, problems
     files = "pkg @ https://example.com/pkg-1.0.whl"
     branch = "pkg @ git+https://example.com/pkg.git@main"
     given = [files, branch, "torch", "six==1.*", "-r requirements.txt", "six==1 six==2"]
-    pin = 'write name==version, for example "jax[cpu]==0.9.0"'
+    pin = 'write name==version, for example "jax[cpu]==0.9.0", or give a lock file that `trainer-infra lock` makes'
     pin_url = (
         "add the hash of the file to its end, #sha256=<64 hex digits>, or to a git URL the commit, "
         "@<40 hex digits>"

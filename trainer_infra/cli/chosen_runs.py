@@ -18,6 +18,8 @@ from trainer_infra.errors import TrainerInfraError
 from trainer_infra.runs.run import Run
 
 AT_A_TIME: Final = 16
+SHOWN: Final = 8
+"""Stacks that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +63,28 @@ def chosen_runs(place: RunPlace, choice: RunChoice) -> Sequence[Run]:
     named_runs.warn_of(listing)
     found = selection.select_runs(listing.runs, choice.selection)
     if not found:
-        typer.echo(no_runs(place, namespace, choice.selection), err=True)
+        typer.echo(no_runs(place, namespace, choice.selection, listing.runs), err=True)
     return found
 
 
-def no_runs(place: RunPlace, namespace: str | None, asked: RunSelection) -> str:
-    """A sentence where there is no such run."""
+def no_runs(
+    place: RunPlace, namespace: str | None, asked: RunSelection, there: Sequence[Run]
+) -> str:
+    """A sentence where there is no such run.
+
+    Args:
+        place: where was looked.
+        namespace: of the runs; None for all.
+        asked: what was asked of them.
+        there: the runs of that place.
+    """
     where = f"{f' in namespace {namespace}' if namespace else ''} {place.shown}"
-    return f"no run{where} is all of that" if asked else f"no runs{where}"
+    if not asked or not there:
+        return f"no runs{where}"
+    stacks = sorted({selection.stack_name(each.owner) for each in there} - {""})
+    others = f"; the runs there are of {', '.join(stacks[:SHOWN])}" if stacks else ""
+    more = f" and {len(stacks) - SHOWN} more" if len(stacks) > SHOWN else ""
+    return f"no run{where} is all that the options ask for{others}{more}"
 
 
 def change_each(

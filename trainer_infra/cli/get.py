@@ -63,7 +63,7 @@ def show_several(
     named_runs.warn_of(listing)
     found = selection.select_runs(listing.runs, asked)
     if not found and output in {"table", "csv"}:
-        typer.echo(chosen_runs.no_runs(place, namespace, asked), err=True)
+        typer.echo(chosen_runs.no_runs(place, namespace, asked, listing.runs), err=True)
         return
     by_default = run_columns.CSV if output == "csv" else _columns_of(place)
     _show(found if not wanted else _looked_at(place, found), wanted, output, by_default)

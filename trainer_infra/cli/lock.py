@@ -10,14 +10,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import typer
 
-from trainer_infra.errors import NotAvailable
+from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.local import pip_settings, pod_environment, uv_installer
 from trainer_infra.trainers.pods import lock_file
 
@@ -63,7 +63,11 @@ def lock_requirements(request: LockRequest) -> Path:
         if output.exists() and not request.upgrade:
             shutil.copy(output, made)
         _compile(uv, request, made, Path(folder, "excluded"))
-        locked = len(lock_file.read_lock(made).requirements)
+        try:
+            locked = len(lock_file.read_lock(made).requirements)
+        except InvalidInput as error:
+            given = str(request.requirements)
+            raise InvalidInput(replace(each, where=given) for each in error.problems) from error
         made.replace(output)
     typer.echo(f"{output}: {locked} packages; give it to CustomTrainer(packages={str(output)!r})")
     return output

@@ -18,6 +18,7 @@ from typing import Annotated, Final
 import typer
 
 from trainer_infra.cli import policy, runs
+from trainer_infra.cli.command_group import CommandGroup
 from trainer_infra.cli.options import (
     Context,
     CpuOfPython,
@@ -33,6 +34,7 @@ from trainer_infra.cli.options import (
 from trainer_infra.errors import TrainerInfraError
 
 app = typer.Typer(
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

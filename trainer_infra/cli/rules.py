@@ -57,7 +57,7 @@ def list_rules(asked: RulesRequest, output: str) -> str:
     if output == "json":
         return as_json.dumped_json({"rules": [rulebook.rule_wire(each) for each in rules]})
     if not rules:
-        typer.echo("no rule is all of that", err=True)
+        typer.echo("no rule is all that the options ask for", err=True)
     columns = [COLUMNS.get(name, Column(name)) for name in rulebook.column_names(rules)]
     lines = table.table_lines(columns, list(rulebook.rule_rows(rules)), screen.screen_of_stdout())
     return "".join(f"{line}\n" for line in lines)

@@ -84,6 +84,8 @@ def submission_of(file: str, named: RunNaming, python: Python) -> Submission:
         Usage: the options do not fit the file.
         InvalidInput: holds every problem of the file, or of running it on this machine.
     """
+    if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", PurePath(file).name):
+        raise RunUsage(f"{file} is of a Pulumi project: run `pulumi up` in its folder")
     if file == sources.STDIN or PurePath(file).suffix in sources.SUFFIXES:
         return _of_yaml(file, named, python)
     _check_kind(file)
@@ -97,6 +99,8 @@ def _check_kind(file: str) -> None:
         Usage: It is a file of another kind.
     """
     path = Path(file.partition(":")[0])
+    if path.name == "__main__.py" and (path.parent / "Pulumi.yaml").is_file():
+        raise RunUsage(f"{file} is the program of a Pulumi project: run `pulumi up` in its folder")
     if path.suffix == ".py" or path.is_dir() or not (path.suffix or path.is_file()):
         return
     # The program's folder is another one when it runs.
@@ -216,12 +220,16 @@ def _packages(given: Sequence[str]) -> Sequence[str] | str:
 
 
 def name_of(file: str) -> str:
-    """A run's name for `dir/train.py`, `train.py:function` or `folder:main.py`.
+    """A run's name for `dir/train.py`, `train.py:function`, `folder:main.py` or `folder:package.module:function`.
 
-    The file's or the folder's own name, in the letters that a TrainJob's name may have.
+    The file's or the module's name, of a `main` the folder's, in the letters that a TrainJob's name may have.
     """
-    path = PurePath(file.partition(":")[0])
+    head, _, entry = file.partition(":")
+    path = PurePath(head)
     stem = path.stem if path.suffix == ".py" else path.name
+    started = entry.partition(":")[0].removesuffix(".py")
+    if path.suffix != ".py" and started and started not in {"main", "__main__"}:
+        stem = started
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).lstrip("0123456789-").rstrip("-") or "train"
 
 

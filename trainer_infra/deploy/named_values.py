@@ -5,7 +5,7 @@ Pulumi's own would say so by a KeyError, once the run has ended. Called by `trai
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import pulumi
 from typing_extensions import override
@@ -15,6 +15,31 @@ Value = TypeVar("Value")
 
 class UnknownName(pulumi.RunError, AttributeError):
     """A name that a run's outputs or metrics cannot have; an AttributeError for what asks by `hasattr`."""
+
+
+class LaterValue(pulumi.Output[Value]):
+    """One such value, which Python can neither compare nor calculate with while the run goes on.
+
+    Args:
+        value: the Output.
+        name: how the program calls it.
+    """
+
+    def __init__(self, value: pulumi.Output[Any], name: str) -> None:
+        vars(self).update(vars(value))
+        self._name = name
+
+    def _refuse(self, *_other: object) -> NoReturn:
+        raise pulumi.RunError(
+            f"{self._name} is known when the run has ended, and Python cannot compare or calculate with it "
+            "before: do it in .apply(lambda value: ...), or give it to a job that does (docs/gates.md)"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __float__ = __int__ = __round__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = (
+        _refuse
+    )
 
 
 class NamedValues(pulumi.Output[dict[str, Value]]):
@@ -68,7 +93,8 @@ class NamedValues(pulumi.Output[dict[str, Value]]):
             raise UnknownName(
                 f"{self._where}: has no output {key!r}; {meant}{listed}: outputs= of the TrainJob names them"
             )
-        return super().__getitem__(key)
+        name = f'{self._where}: {self._what}["{key}"]'
+        return LaterValue(super().__getitem__(key), name)
 
 
 def output_names(given: Any) -> tuple[str, ...] | None:

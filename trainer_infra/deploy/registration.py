@@ -5,7 +5,7 @@ code packed, now or once Outputs are known; the runtime as inputs have it; who d
 under which URN.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import date
 from pathlib import Path
@@ -24,6 +24,7 @@ from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to_inputs
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError, independent
 from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
+from trainer_infra.trainers.argument_names import advice
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import stored_code
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
@@ -48,21 +49,23 @@ _HIDDEN: Final = "secretData"
 """Input whose values are shown nowhere."""
 
 
-def refuse_unknown_arguments(args: Mapping[str, Any], known: type, where: str) -> None:
-    """Refuse a name that is none of a TypedDict's."""
-    names_known = known.__annotations__
+def refuse_unknown_arguments(
+    args: Mapping[str, Any], known: type, where: str, also: Collection[str] = ()
+) -> None:
+    """Refuse a name that is none of a TypedDict's, and none of the resource's other arguments."""
+    names_known = (*known.__annotations__, *also)
     if unknown := [key for key in args if key not in names_known]:
         raise pulumi.RunError(
-            f"{where}: {unknown[0]!r} is not an argument; use {', '.join(names_known)}"
+            f"{where}: {unknown[0]!r} is not an argument; {advice(unknown[0], names_known)}"
         )
 
 
-def job_arguments(args: Mapping[str, Any], where: str) -> TrainJobArgs:
+def job_arguments(args: Mapping[str, Any], where: str, also: Collection[str] = ()) -> TrainJobArgs:
     """The arguments of a TrainJob, with our types in place of the kubeflow SDK's.
 
     What no check could say better ends the program here: a name that is no argument, no runtime at all.
     """
-    refuse_unknown_arguments(args, TrainJobArgs, where)
+    refuse_unknown_arguments(args, TrainJobArgs, where, also)
     try:
         own = own_arguments(args)
     except InvalidInput as error:

@@ -58,7 +58,7 @@ class TrainJob(TrainerResource):
         """
         where = f"TrainJob {resource_name}"
         registration.refuse_no_event(wait_for, where)
-        job = registration.job_arguments(args, where)
+        job = registration.job_arguments(args, where, ("wait_for",))
         if job.get("suspend") is True and wait_for is not None:
             raise pulumi.RunError(
                 f"{where}: wait_for={wait_for!r} would wait for ever for a job "

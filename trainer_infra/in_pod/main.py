@@ -34,11 +34,7 @@ def main() -> None:
     launch = read_object(os.path.join(HERE, "launch.json"))  # noqa: PTH118
     set_path()
     if "program" in launch:
-        run_program(launch["program"], reports=launch["reports"])
-        if "adapter" in launch:
-            from trainer_infra.in_pod import lora_adapter  # noqa: PLC0415  found by set_path
-
-            lora_adapter.finish(launch["adapter"], merge=launch["merge"])
+        run_program(launch)
     elif "main_module" in launch:
         sys.path.insert(0, SOURCE)
         runpy.run_module(launch["main_module"], run_name="__main__", alter_sys=True)
@@ -69,24 +65,33 @@ def run_script(script: str) -> None:
     runpy.run_path(script, run_name="__main__")
 
 
-def run_program(program: str, *, reports: bool) -> None:
+def run_program(launch: dict[str, Any]) -> None:
     """Run a library's own program, as `python -m MODULE ARGS` would or by its function `MODULE:FUNCTION`.
 
-    Its arguments may name outputs of the run. Where it reports, it does so by transformers' Trainer.
+    Its arguments may name outputs of the run. Where it reports, it does so by transformers' Trainer. An adapter
+    that it begins with is in its model before, and what becomes of the one that it trains is done after it.
     """
     from trainer_infra.in_pod.storage import with_outputs  # noqa: PLC0415  found by set_path
 
     sys.argv[1:] = map(with_outputs, sys.argv[1:])
-    if reports:
+    if "begins_with" in launch:
+        from trainer_infra.in_pod import lora_adapter  # noqa: PLC0415  the same
+
+        sys.argv[1:] = lora_adapter.with_adapter(sys.argv[1:], **launch["begins_with"])
+    if launch["reports"]:
         from trainer_infra.in_pod.callbacks import hugging_face  # noqa: PLC0415  the library has it
 
         hugging_face.report_every_trainer()
-    module, _, function = program.partition(":")
+    module, _, function = launch["program"].partition(":")
     if function:
         sys.argv[0] = module
         getattr(importlib.import_module(module), function)()
     else:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
+    if "adapter" in launch:
+        from trainer_infra.in_pod import lora_adapter  # noqa: PLC0415  found by set_path
+
+        lora_adapter.finish(launch["adapter"], merge=launch["merge"])
 
 
 def load_function(launch: dict[str, Any]) -> Callable[..., object]:

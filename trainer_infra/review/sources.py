@@ -24,6 +24,8 @@ NOTHING: Final = Exclusion()
 """Leaves out nothing."""
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STDIN: Final = "-"
+PROGRAMS: Final = (".py", ".ipynb", ".ts", ".go")
+"""Files with programs, whose resources are in no file."""
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 _UNUSED: Final = (
     "is a Component that no kustomization here uses: what its patches make was not judged"
@@ -125,6 +127,9 @@ def text_of(path: str) -> tuple[str, str]:
         InvalidInput: It cannot be read.
     """
     name = "stdin" if path == STDIN else path
+    if Path(path).suffix in PROGRAMS:
+        fix = "`pulumi preview` shows and judges what a program declares"
+        raise InvalidInput([Problem("", "is a program, and no manifest", fix=fix, where=name)])
     try:
         content = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
         return content.decode("utf-8").removeprefix(documents.BOM), name

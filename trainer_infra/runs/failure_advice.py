@@ -63,7 +63,7 @@ def _program(path: str) -> str:
 
 def _add(package: str) -> str:
     return (
-        "add it with its version to packages= of the CustomTrainer, as in "
+        "add it with its version to packages= of the trainer (--package of `trainer-infra run`), as in "
         f'"{package}==<version>", or train on an image that has it'
     )
 

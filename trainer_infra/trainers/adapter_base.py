@@ -1,12 +1,18 @@
-"""Tells a program that trains a LoRA adapter where its base model is from: the folder of it goes with the run.
+"""LoRA adapters in a TrainJob: where the base model of one is from, and the claim of one to begin with.
 
-Called by `deploy.operations.rendering`. The program's launcher writes it into the adapter: in_pod/lora_adapter.py.
+The folder of the base goes with the run, so the program's launcher, in_pod/lora_adapter.py, writes its address into
+the adapter. Called by `deploy.operations.rendering`. Pure.
 """
 
-import json
+from collections.abc import Callable, Iterable
 
+from trainer_infra import names
+from trainer_infra.api.runtime import Runtime
 from trainer_infra.in_pod.lora_adapter import MODEL_URI
 from trainer_infra.json_values import JSONDict
+from trainer_infra.render.phases import Plugin
+from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.trainers import code_mount, volume_address
 from trainer_infra.trainers.code import Code
 
 
@@ -17,7 +23,7 @@ def with_model_uri(job: JSONDict, code: Code | None) -> JSONDict:
         job: in wire form; not changed.
         code: what starts, whose launch.json says whether it trains one.
     """
-    launch = json.loads(code.files.get("launch.json", "{}")) if code else {}
+    launch = code.launch() if code else {}
     model = (job["spec"].get("initializer") or {}).get("model") or {}
     uri = model.get("storageUri")
     if "adapter" not in launch or not uri:
@@ -25,3 +31,37 @@ def with_model_uri(job: JSONDict, code: Code | None) -> JSONDict:
     trainer = job["spec"].get("trainer") or {}
     env = [*(trainer.get("env") or ()), {"name": MODEL_URI, "value": uri}]
     return {**job, "spec": {**job["spec"], "trainer": {**trainer, "env": env}}}
+
+
+def with_adapter_claim(
+    job: JSONDict,
+    runtime: Runtime,
+    code: Code | None,
+    place: Callable[[str], str],
+    plugins: Iterable[Plugin] = PLUGINS,
+) -> JSONDict:
+    """The TrainJob whose trainer sees the claim in which the adapter is that it begins with.
+
+    Args:
+        job: in wire form; not changed.
+        runtime: the runtime that it refers to.
+        code: what starts, whose launch.json has the adapter.
+        place: the address of a claim, `pvc://CLAIM`, on the run's target.
+        plugins: what renders the job.
+
+    Raises:
+        InvalidInput: The runtime has no container that could read it.
+    """
+    launch = code.launch() if code else {}
+    adapter = str(launch.get("begins_with", {}).get("adapter", ""))
+    if not adapter.startswith(volume_address.CLAIM):
+        return job
+    claim, _ = volume_address.claim_of(adapter)
+    address = place(f"{volume_address.CLAIM}{claim}")
+    volume = volume_address.volume_of(names.CLAIM_VOLUME, address)
+    mount = volume_address.mount_of(names.CLAIM_VOLUME, address, f"{names.CLAIMS_MOUNT}/{claim}")
+    patch = code_mount.mounting_patch(
+        runtime, plugins, names.ADAPTER_MANAGER, [volume], [{**mount, "readOnly": True}]
+    )
+    patches = [*(job["spec"].get("runtimePatches") or ()), patch]
+    return {**job, "spec": {**job["spec"], "runtimePatches": patches}}

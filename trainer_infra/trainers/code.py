@@ -121,6 +121,11 @@ class Code:
             str(value.get("origin") or ""),
         )
 
+    def launch(self) -> JSONDict:
+        """What the launcher in the pod, in_pod/main.py, is told to start."""
+        launch: JSONDict = json.loads(self.files.get("launch.json", "{}"))
+        return launch
+
     def digest(self) -> str:
         """Eight hex digits of a sha256 over the content, the same in every process."""
         return content_hash({key: each for key, each in self.to_wire().items() if key != "origin"})

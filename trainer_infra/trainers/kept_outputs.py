@@ -91,7 +91,7 @@ def _no_address(path: str, address: Any, forms: str, *, with_folders: bool) -> P
         what = "is no absolute path"
         fix = f'write its whole path, str(Path("{text}").{how}), or {FORMS}'
     else:
-        what, fix = "is no address", f"write {forms}"
+        what, fix = "is not an address", f"write {forms}"
     return Problem(path, what, got=address, fix=fix)
 
 

@@ -3,16 +3,17 @@
 Called by `deploy.operations.rendering`. Pure.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
+from trainer_infra.catalog.one_job import TORCH_IMAGE
 from trainer_infra.errors import Problem
 from trainer_infra.in_pod.initializers.schemes import SCHEMES
 from trainer_infra.in_pod.initializers.settings import TARGETS
 from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.render import resources
 from trainer_infra.trainers.code import Code
 
 READ: Final = {
@@ -20,6 +21,10 @@ READ: Final = {
     "model": ("model", "model_name_or_path"),
 }
 """What an initializer fetches -> options of programs that read it."""
+LIBRARIES: Final = {"unsloth_cli": "unsloth"}
+"""Modules of programs -> packages that have them, under another name."""
+QUANTIZED: Final = ("load_in_4bit", "load_in_8bit", "quantization_bit")
+"""Options of programs that hold weights in fewer bits, which is done on a GPU alone."""
 REPORTERS: Final = {
     "azure_ml": ("azureml-core", "azureml-mlflow"),
     "clearml": ("clearml",),
@@ -76,6 +81,27 @@ def missing_inputs(
                 f"the program reads {path}, which no initializer and no volume has: use a runtime with "
                 f"initializers and give initializer=, or give {kind}= of the trainer"
             )
+    program = str(code.launch().get("program", "")) if code else ""
+    nodes = list(_nodes(objects))
+    if (
+        code
+        and program
+        and not code.packages
+        and any(each["image"] == TORCH_IMAGE for each in nodes)
+    ):
+        module = re.split("[.:]", program)[0]
+        library = LIBRARIES.get(module, module)
+        yield (
+            f"the program is of {library}, which the image {TORCH_IMAGE} does not have, nor packages=: give "
+            f'packages=["{library}==<version>"], or image=; on this machine the Python that runs `pulumi` '
+            "has to have it then"
+        )
+    has_devices = any(resources.devices(each.get("resources") or {}) for each in nodes)
+    if program and not has_devices and {*_values(job, QUANTIZED)} - {"false"}:
+        yield (
+            "quantized weights need a GPU, and a node asks for none: the run fails where it loads the model; "
+            'give resources_per_node={"gpu": 1}, or leave quantize out'
+        )
     for reporter in _reporters(job, code):
         if code and code.packages and not _has_one(code, REPORTERS.get(reporter, ())):
             name = REPORTERS[reporter][0]
@@ -88,7 +114,7 @@ def missing_inputs(
 def _unfetched(job: JSONObject, code: Code | None) -> Iterator[tuple[str, str]]:
     """What a program reads of an initializer's folders and the TrainJob does not fetch."""
     given = job["spec"].get("initializer") or {}
-    if "program" not in _launch(code):
+    if code is None or "program" not in code.launch():
         return
     for kind, options in READ.items():
         target = TARGETS[kind]
@@ -99,7 +125,7 @@ def _unfetched(job: JSONObject, code: Code | None) -> Iterator[tuple[str, str]]:
 
 def _uris(job: JSONObject, code: Code | None) -> Iterator[Problem]:
     """URIs where a program takes folders and names on the Hub alone: only initializers know them."""
-    if "program" not in _launch(code):
+    if code is None or "program" not in code.launch():
         return
     for kind, options in READ.items():
         for value in _values(job, options):
@@ -121,7 +147,8 @@ def _values(job: JSONObject, options: Iterable[str]) -> Iterator[str]:
 
 
 def _reporters(job: JSONObject, code: Code | None) -> list[str]:
-    settings = (_launch(code).get("framework") or {}).get("settings") or {}
+    launch = code.launch() if code else {}
+    settings = (launch.get("framework") or {}).get("settings") or {}
     framed = (settings.get("options") or {}).get("report_to") or ()
     given = [*_values(job, ("report_to",)), *([framed] if isinstance(framed, str) else framed)]
     return [each for each in given if each in REPORTERS]
@@ -130,12 +157,6 @@ def _reporters(job: JSONObject, code: Code | None) -> list[str]:
 def _has_one(code: Code, wanted: Iterable[str]) -> bool:
     found = {re.split(r"[^A-Za-z0-9._-]", each, maxsplit=1)[0] for each in code.packages}
     return not {re.sub("[._-]+", "-", each).lower() for each in found}.isdisjoint(wanted)
-
-
-def _launch(code: Code | None) -> dict[str, Any]:
-    text = code.files.get("launch.json") if code else None
-    found: dict[str, Any] = json.loads(text) if text else {}
-    return found
 
 
 def _own_volumes(objects: Iterable[JSONObject]) -> Iterator[str]:
@@ -151,14 +172,20 @@ def _own_volumes(objects: Iterable[JSONObject]) -> Iterator[str]:
     return (path for path, volume in _mounts(listed) if volume in own & {names.INITIALIZER_VOLUME})
 
 
-def _mounts(objects: Iterable[JSONObject]) -> Iterator[tuple[str, str]]:
-    """Path and volume of each mount of the pods that train."""
+def _nodes(objects: Iterable[JSONObject]) -> Iterator[JSONObject]:
+    """The containers that train."""
     for item in objects:
         jobs = item["spec"]["replicatedJobs"] if item["kind"] == "JobSet" else ()
         for container in (found for each in jobs for found in _containers(each)):
             if container["name"] == names.NODE:
-                for mount in container.get("volumeMounts") or ():
-                    yield mount["mountPath"].rstrip("/"), mount["name"]
+                yield container
+
+
+def _mounts(objects: Iterable[JSONObject]) -> Iterator[tuple[str, str]]:
+    """Path and volume of each of their mounts."""
+    for container in _nodes(objects):
+        for mount in container.get("volumeMounts") or ():
+            yield mount["mountPath"].rstrip("/"), mount["name"]
 
 
 def _containers(job: JSONDict) -> list[JSONDict]:

@@ -50,7 +50,7 @@ def _shortened(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _defaults(code: Code) -> Iterator[tuple[str, Any]]:
     """Arguments that the function has by itself, as far as they are literals of JSON."""
-    launch = json.loads(code.files.get("launch.json", "{}"))
+    launch = code.launch()
     called, module = launch.get("function"), str(launch.get("module", "")).replace(".", "/")
     paths = (f"{module}.py", f"{module}/__init__.py", launch.get("file", ""))
     text = next((code.files[at] for each in paths if (at := f"source/{each}") in code.files), "")

@@ -26,6 +26,7 @@ _PATTERNS: Final = (
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
     (r"file:[-.A-Za-z0-9]+-[0-9a-f]{16}", "<backend>"),
+    (r"is complete after [0-9hms ]+:", "is complete after <time>:"),
     (r"-[0-9a-f]{8}\b", "-<digest>"),
     (r'"[0-9a-f]{8}"', '"<digest>"'),
     (r"0x[0-9a-f]+", "0x<address>"),

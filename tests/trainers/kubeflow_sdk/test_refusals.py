@@ -129,7 +129,7 @@ def test_a_runtime_that_only_the_cluster_has_is_judged_by_what_the_sdk_knows_of_
             [
                 (
                     "packages_to_install[0]: has no exact version, so the same job could train with other "
-                    "code, got 'torch'; write name==version, for example \"jax[cpu]==0.9.0\""
+                    "code, got 'torch'; write name==version, for example \"jax[cpu]==0.9.0\", or give a lock file that `trainer-infra lock` makes"
                 )
             ],
         ),

@@ -79,7 +79,18 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     ),
     (
         TRAINERS.trl("sft", lora={"target_modules": "all"}),
-        f"lora.target_modules: {MODULES}, got 'all'; {GIVE}",
+        f"lora.target_modules: {MODULES}, got 'all'; give [\"all-linear\"]",
+    ),
+    (
+        sft(epochs=1),
+        "options.epochs: trl sft of trl 1.16.0 has no such option, got 1; did you mean num_train_epochs?",
+    ),
+    (
+        factory(lr=0.1),
+        (
+            "options.lr: llamafactory-cli train of llamafactory 0.9.5 has no such option, got 0.1; did you mean "
+            "learning_rate?"
+        ),
     ),
     (
         TRAINERS.unsloth(lora={"target_modules": 5}),
@@ -87,7 +98,7 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     ),
     (
         TRAINERS.tune(lora={"target_modules": "q_proj"}),
-        f"lora.target_modules: {MODULES}, got 'q_proj'; {GIVE}",
+        f"lora.target_modules: {MODULES}, got 'q_proj'; give [\"q_proj\"]",
     ),
     (
         factory(lora={"target_modules": []}),
@@ -157,7 +168,7 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
         TRAINERS.trl("sft", packages=["peft"]),
         (
             "packages[0]: has no exact version, so the same job could train with other code, got 'peft'; "
-            'write name==version, for example "jax[cpu]==0.9.0"'
+            'write name==version, for example "jax[cpu]==0.9.0", or give a lock file that `trainer-infra lock` makes'
         ),
     ),
     (

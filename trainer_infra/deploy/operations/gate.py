@@ -64,6 +64,8 @@ def wait_for_run(given: GateProperties, session: StackSession) -> dict[str, Any]
             if has_happened(given.until, run):
                 if said := sentences.no_numbers(run):
                     messages.warn(f"TrainJob {run.name} reported {said}: {NO_NUMBER}")
+                is_complete = run.phase == COMPLETE
+                progress.show(sentences.complete_line(run) if is_complete else status_line(run))
                 return outputs_of(run)
         if is_first:
             warn_of_unseen(target, (given.namespace,), messages)

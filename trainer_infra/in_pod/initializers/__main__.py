@@ -77,7 +77,9 @@ def _fetched(kind: str) -> int:
     except DownloadFailure as failure:
         _fail(kind, str(failure))
     except LockLost:
-        _fail(kind, "another process took this one for dead and has taken over; it goes on")
+        _fail(
+            kind, "another process has taken over, because this one seemed dead; that one goes on"
+        )
     except OSError as error:
         remedy = REMEDIES.get(error.errno or 0, "").format(os.getuid())
         place = error.filename2 or error.filename or "the volume"

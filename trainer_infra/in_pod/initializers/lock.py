@@ -52,7 +52,7 @@ class Holder:
 
 
 class LockLost(Exception):
-    """Another process took this one for dead and has taken over."""
+    """Another process has taken over, because this one seemed dead."""
 
 
 class FolderLock:

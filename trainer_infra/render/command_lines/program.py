@@ -16,7 +16,7 @@ from trainer_infra.render.command_lines.references import UNREAD, ContainerVaria
 
 MOST_WORDS: Final = 2**12
 """Of a command line that is read."""
-_PYTHON: Final = re.compile(r"(python|pypy)[\d.]*t?")
+_PYTHON: Final = re.compile(r"(i?python|pypy)[\d.]*t?")
 _OF_POSITIONS: Final = re.compile(r"\$\{?[@*\d]")
 _SCRIPT_OPTION: Final = re.compile(r"[-+][a-z]*c")
 _OPTION_WITH_VALUE: Final = re.compile(r"--?[A-Za-z][\w-]* [^\s=]+")

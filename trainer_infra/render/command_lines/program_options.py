@@ -168,8 +168,16 @@ class Wrapper:
 _NONE: Final = Wrapper()
 WRAPPERS: Final[Mapping[str, Wrapper]] = {
     **dict.fromkeys(
-        ("exec", "nohup", "time", "setsid", "catchsegv", "dumb-init", "ddtrace-run"), _NONE
+        (
+            *("exec", "nohup", "time", "setsid", "catchsegv", "ddtrace-run", "catatonit"),
+            *("dumb-init", "unbuffer", "jemalloc.sh"),
+        ),
+        _NONE,
     ),
+    "xvfb-run": Wrapper(valued=frozenset({"-n", "-e", "-f", "-p", "-s", "-w"})),
+    "chrt": Wrapper(positional=1),
+    "prlimit": _NONE,
+    "setpriv": Wrapper(valued=frozenset({"--reuid", "--regid", "--groups"})),
     **dict.fromkeys(
         ("tini", "opentelemetry-instrument", "env"),
         Wrapper(valued=frozenset({"-u", "-C", "-p", "-e"})),

@@ -259,19 +259,20 @@ def _keys(draft: Draft, pod_set: PodSet) -> JSONObject:
 
 
 def _private_mode(draft: Draft, pod_set: PodSet) -> int:
-    """The mode with which the user of the container can read the key, and ssh takes it.
-
-    A user who is not named is root where the key lies in root's folder, as in v1's operator.
-    """
+    """The mode with which the user of the container can read the key, and ssh takes it."""
     if not draft.ours(Deviation.SSH_KEY):
         return _OF_GROUP
     contexts = (_pod_spec(draft, pod_set), _written_container(draft, pod_set))
     pod, own = (each.get("securityContext") or {} for each in contexts)
     user = own.get("runAsUser", pod.get("runAsUser"))
-    is_roots = _mount_path(draft).startswith("/root/") if user is None else user == 0
-    if is_roots:
+    if is_roots_key(user, _mount_path(draft)):
         return OF_OWNER
     return _OF_ALL if pod.get("fsGroup") is None else _OF_GROUP
+
+
+def is_roots_key(user: object, mount_path: str) -> bool:
+    """Whether root reads the key: a user who is not named is root where it lies in root's folder, as in v1."""
+    return mount_path.startswith("/root/") if user is None else user == 0
 
 
 def _pod_spec(draft: Draft, pod_set: PodSet) -> JSONObject:

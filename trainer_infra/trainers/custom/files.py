@@ -75,6 +75,11 @@ def _misread(train: str, path: Path, root: Path | None) -> Problem:
         return Problem("train", "is a URL", got=None if "@" in train else train, fix=fix)
     if not path.exists():
         fix = f"paths are relative to {root or Path.cwd()}"
+        head, colon, rest = train.partition(":")
+        if head.startswith("~"):
+            fix = f'~ is not expanded; write str(Path("{head}").expanduser())'
+        elif Path(f"{path}.py").is_file():
+            fix = f"did you mean {head}.py{colon}{rest}?"
         return Problem("train", f"there is no file or folder {path}", got=train, fix=fix)
     if path.is_dir():
         fix = f'name what to run in it: "{path}:main.py" or "{path}:module:function"'

@@ -50,7 +50,7 @@ def read_reference(train: str, *, stores: bool = False) -> CodeSource:
         stores: as `files.read_path`.
 
     Raises:
-        InvalidInput: It is none, git cannot have it, or what is there cannot travel; its places are as the
+        InvalidInput: It is none, git cannot fetch it, or what is there cannot travel; its places are as the
             user wrote them, not those of the cache.
     """
     reference = parse_reference(train)

@@ -82,7 +82,7 @@ class _Git:
         if process.returncode:
             said = last_line(errors.decode(errors="replace"))
             raise self.failure(
-                f"git cannot have it: {said or f'exit code {process.returncode}'}", remedy
+                f"git cannot fetch it: {said or f'exit code {process.returncode}'}", remedy
             )
         return out.decode(errors="surrogateescape")
 
@@ -124,7 +124,7 @@ def fetched_tree(url: str, revision: str, shown: str) -> tuple[str, Path]:
         shown: the reference, for errors.
 
     Raises:
-        InvalidInput: There is no git or no such revision, or git cannot have it.
+        InvalidInput: There is no git or no such revision, or git cannot fetch it.
     """
     program = shutil.which("git")
     if program is None:

@@ -21,6 +21,8 @@ from trainer_infra.trainers.pods import pod_resources
 from trainer_infra.trainers.trainer import PackedProgram
 
 CONSTRAINTS: Final = "monotone_constraints"
+_ROUNDS: Final = ("n_estimators", "num_boost_round", "num_round", "num_rounds", "nrounds")
+"""What XGBoost's other interfaces call `rounds`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class XGBoost(CustomTrainer):
 
 
 def _framework_problems(schema: OptionSchema, given: Any, rounds: Any) -> Iterator[Problem]:
-    yield from schema.problems(given, "xgboost.train", {}, "parameters")
+    managed = dict.fromkeys(_ROUNDS, "give rounds= of the trainer")
+    yield from schema.problems(given, "xgboost.train", managed, "parameters")
     if rounds is None:
         what, fix = "must be a whole number from 1, not None", "leave it out for 10"
         yield Problem("rounds", what, fix=fix, independent=True)

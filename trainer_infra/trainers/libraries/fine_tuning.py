@@ -6,8 +6,9 @@ QLoRA: Dettmers et al. 2023, arXiv 2305.14314.
 """
 
 import difflib
+import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Final, Literal, TypedDict
 
@@ -16,7 +17,8 @@ from trainer_infra.in_pod import lora_adapter
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import option_schema
-from trainer_infra.trainers.libraries.library_program import ProgramSetting
+from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
+from trainer_infra.trainers.libraries.option_schema import OptionSchema
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 
 COUNTS: Final = ("num_nodes", "num_proc_per_node")
@@ -91,7 +93,9 @@ def _module_problems(given: Any, texts: Sequence[str]) -> Iterator[Problem]:
     if given is None or is_stand_in(given) or (isinstance(given, str) and given in texts):
         return
     if not isinstance(given, list | tuple) or not given:
-        fix = 'give ["q_proj", "v_proj"]'
+        words = [each.strip() for each in given.split(",")] if isinstance(given, str) else []
+        meant = ["all-linear"] if words == ["all"] else [*filter(None, words)]
+        fix = f"give {json.dumps(meant or ['q_proj', 'v_proj'])}"
         what = "must be a list with something in it"
         yield Problem(path, what, given, fix, independent=True)
         return
@@ -149,6 +153,23 @@ class MergingArguments(FineTuningArguments):
 
     merge: Input[bool] = False
     """With `lora`: writes the whole model, the adapter merged into it, and the adapter below in `adapter`."""
+    adapter: Input[str | None] = None
+    """A LoRA adapter of `model` that an earlier job trained: the program trains the model with it in its weights. An
+    output of that job, a folder, `pvc://CLAIM/PATH`, or a name on the Hub."""
+
+    def program(
+        self, name: str, module: str, schema: OptionSchema, settings: Iterable[ProgramSetting]
+    ) -> LibraryProgram:
+        """The library's program with what becomes of adapters."""
+        return LibraryProgram(
+            name,
+            module,
+            schema,
+            tuple(settings),
+            adapter=self.trained_adapter(),
+            merge=self.merge is True,
+            begins_with=adapter_address(option_schema.plain(self.adapter)),
+        )
 
     def adapter_folder(self) -> str:
         """Where the program writes: below the merged model, or the output itself."""
@@ -164,14 +185,37 @@ class MergingArguments(FineTuningArguments):
         return "" if option_schema.plain(self.lora) is None else self.adapter_folder()
 
 
-def merge_problems(trainer: MergingArguments) -> Iterator[Problem]:
-    """What is wrong with `merge`."""
-    merge = option_schema.plain(trainer.merge)
+def adapter_address(given: Any) -> str:
+    """An adapter as the pod finds it: a folder, a path in a claim, or a name on the Hub."""
+    text = str(given or "")
+    if text.startswith("file://"):
+        return f"/{text.removeprefix('file://').lstrip('/')}"
+    return text.removeprefix("hf://")
+
+
+def adapter_problems(trainer: MergingArguments) -> Iterator[Problem]:
+    """What is wrong with `merge` and `adapter`."""
+    merge, adapter = option_schema.plain(trainer.merge), option_schema.plain(trainer.adapter)
+    trains = option_schema.plain(trainer.lora) is not None
     if not isinstance(merge, bool):
         yield Problem("merge", "must be True or False", merge, independent=True)
-    elif merge and option_schema.plain(trainer.lora) is None:
+    elif merge and not trains:
         fix = "leave it out: the whole model is trained, or give lora="
         yield Problem("merge", "needs an adapter, and lora is not given", True, fix)
+    if adapter is None or is_stand_in(adapter):
+        return
+    yield from text_problems(trainer, ("adapter",))
+    scheme, mark, _ = str(adapter).partition("://")
+    if mark and scheme not in {"pvc", "file", "hf"}:
+        fix = (
+            "keep it in a claim, trainer:outputs pvc://CLAIM, or merge it where it is trained, "
+            "merge=True, and let initializer= fetch the model"
+        )
+        what = "is an address that pods do not mount"
+        yield Problem("adapter", what, adapter, fix, independent=True)
+    elif merge is False and trains:
+        what = "is merged before, into a model that goes with the run: the new adapter has no base then"
+        yield Problem("adapter", what, adapter, "give merge=True, or leave out lora=")
 
 
 def lora_settings(lora: Any, options: Mapping[str, str]) -> Iterator[ProgramSetting]:

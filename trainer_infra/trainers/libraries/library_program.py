@@ -7,7 +7,7 @@ Called by `trl`, `llama_factory` and `unsloth`. The launcher in the pod (`in_pod
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.input import is_stand_in
@@ -15,6 +15,9 @@ from trainer_infra.trainers.libraries.option_schema import OptionSchema, plain
 from trainer_infra.trainers.pods import pod_library
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
 from trainer_infra.trainers.trainer import PackedProgram
+
+MODEL: Final = "--model_name_or_path"
+"""The option by which programs of transformers take their model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class LibraryProgram:
     """Where it writes a LoRA adapter in PEFT's form; empty where it trains none."""
     merge: bool = False
     """Whether the adapter is merged into its model, in the folder above."""
+    begins_with: str = ""
+    """Where the adapter is that its model has in its weights from the beginning; empty where there is none."""
 
     def packed(
         self, options: Any, pods: PythonPodArguments, found: Sequence[Problem] = ()
@@ -82,8 +87,10 @@ class LibraryProgram:
         launch: dict[str, Any] = {"program": self.module, "reports": self.reports}
         if self.adapter:
             launch |= {"adapter": self.adapter, "merge": self.merge}
+        if self.begins_with:
+            launch |= {"begins_with": {"adapter": self.begins_with, "option": MODEL}}
         files = {**pod_library.launcher_files(), "launch.json": json.dumps(launch)}
-        files |= pod_library.adapter_files() if self.adapter else {}
+        files |= pod_library.adapter_files() if self.adapter or self.begins_with else {}
         files |= pod_library.callback_files() if self.reports else {}
         code = pods.code(files, launcher=self.launcher, policies=self.policies)
         return PackedProgram(code, pods.spec_trainer(line), pods.secret_data())

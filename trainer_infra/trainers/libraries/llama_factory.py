@@ -11,14 +11,14 @@ from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
     MergingArguments,
+    adapter_problems,
     joined_modules,
     lora_mapping,
     lora_problems,
     lora_settings,
-    merge_problems,
     text_problems,
 )
-from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
+from trainer_infra.trainers.libraries.library_program import ProgramSetting
 from trainer_infra.trainers.trainer import PackedProgram
 
 Stage: TypeAlias = Literal["pt", "sft", "rm", "ppo", "dpo", "kto"]
@@ -62,15 +62,13 @@ class LlamaFactory(MergingArguments):
         found = (
             *text_problems(self, ("model", "output")),
             *lora_problems(self.lora, modules=(ALL,)),
-            *merge_problems(self),
+            *adapter_problems(self),
             *text_problems(self, ("template",), optional=True),
             *text_problems(self, ("dataset", "dataset_dir")),
         )
         schema = installed_options.option_schema_of("llama-factory")
         name, module = "llamafactory-cli train", "llamafactory.launcher"
-        settings = tuple(self._settings())
-        adapter, merge = self.trained_adapter(), self.merge is True
-        program = LibraryProgram(name, module, schema, settings, adapter=adapter, merge=merge)
+        program = self.program(name, module, schema, self._settings())
         return program.packed(self.options, self, found)
 
     def _settings(self) -> Iterator[ProgramSetting]:

@@ -158,13 +158,36 @@ def recorded(name: str) -> OptionSchema:
     return OptionSchema.from_record(json.loads(text))
 
 
+_ALIKE: Final = (
+    ("num_train_epochs", "epochs", "num_epochs", "n_epochs", "max_epochs", "train_epochs"),
+    ("learning_rate", "lr", "eta", "step_size"),
+    ("per_device_train_batch_size", "batch_size", "train_batch_size", "micro_batch_size"),
+    ("gradient_accumulation_steps", "grad_accum", "grad_accumulation", "accumulation_steps"),
+    ("max_steps", "steps", "num_steps", "max_steps_per_epoch", "train_steps"),
+    ("max_length", "max_seq_length", "max_seq_len", "cutoff_len", "block_size", "seq_len"),
+    ("seed", "random_seed", "random_state"),
+    ("max_grad_norm", "clip_grad_norm", "gradient_clipping", "grad_clip"),
+    ("lr_scheduler_type", "scheduler", "lr_scheduler", "lr_schedule"),
+    ("warmup_steps", "num_warmup_steps", "warmup"),
+    ("optim", "optimizer"),
+    ("max_depth", "depth"),
+    ("subsample", "bagging_fraction"),
+    ("lambda", "reg_lambda", "l2"),
+    ("alpha", "reg_alpha", "l1"),
+)
+"""Names that libraries have for one option each."""
+
+
 def nearest(name: str, known: Collection[str]) -> str:
     """What to do about a name that is not known: the nearest one, or the whole short list.
 
-    Near is a name spelled alike, one whose words have these initials, or one that begins so.
+    Near is another library's name for it, one spelled alike, one whose words have these initials, or one that
+    begins so.
     """
     few = 12
+    plain_name = name.replace("-", "_").lower()
     near = (
+        *(each for alike in _ALIKE if plain_name in alike for each in alike if each in known),
         *difflib.get_close_matches(name.replace("-", "_"), known, 1),
         *(each for each in known if "".join(word[:1] for word in each.split("_")) == name),
         *(each for each in sorted(known) if name and each.startswith(name)),

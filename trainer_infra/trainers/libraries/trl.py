@@ -13,13 +13,13 @@ from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
     QUANTIZED,
     MergingArguments,
+    adapter_problems,
     lora_mapping,
     lora_problems,
     lora_settings,
-    merge_problems,
     text_problems,
 )
-from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
+from trainer_infra.trainers.libraries.library_program import ProgramSetting
 from trainer_infra.trainers.trainer import PackedProgram
 
 Method: TypeAlias = Literal["sft", "dpo", "kto", "grpo", "rloo", "reward", "distillation"]
@@ -64,18 +64,12 @@ class Trl(MergingArguments):
         found = (
             *text_problems(self, ("model", "output")),
             *lora_problems(self.lora),
-            *merge_problems(self),
+            *adapter_problems(self),
             *text_problems(self, ("dataset",), optional=True),
         )
         schema = installed_options.option_schema_of(f"trl-{method}")
-        program = LibraryProgram(
-            f"trl {method}",
-            f"trl.scripts.{method}",
-            schema,
-            tuple(self._settings()),
-            adapter=self.trained_adapter(),
-            merge=self.merge is True,
-        )
+        name, module = f"trl {method}", f"trl.scripts.{method}"
+        program = self.program(name, module, schema, self._settings())
         return program.packed(self.options, self, found)
 
     def _settings(self) -> Iterator[ProgramSetting]:

@@ -26,7 +26,7 @@ HASH: Final = " --hash="
 _NAME: Final = re.compile(r"[A-Za-z0-9][-\w.]*", re.ASCII)
 _COMMIT: Final = re.compile(r"@[0-9a-f]{40}(#|$)")
 _HASH: Final = re.compile(r"(^|&)(sha256|sha384|sha512)=[0-9a-f]{64,}")
-_PIN: Final = 'write name==version, for example "jax[cpu]==0.9.0"'
+_PIN: Final = 'write name==version, for example "jax[cpu]==0.9.0", or give a lock file that `trainer-infra lock` makes'
 _PIN_URL: Final = (
     "add the hash of the file to its end, #sha256=<64 hex digits>, or to a git URL "
     "the commit, @<40 hex digits>"

@@ -6,13 +6,14 @@ Called by `container_trainer`, `custom` and `libraries`, whose trainers inherit 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from inspect import Signature, signature
+from typing import Any, ClassVar, Self
 
 from typing_extensions import override
 
 from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.json_values import JSONDict
-from trainer_infra.trainers import volume_address
+from trainer_infra.trainers import argument_names, volume_address
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.input import Input
@@ -27,10 +28,19 @@ from trainer_infra.trainers.pods import (
 from trainer_infra.trainers.secret import Secret
 
 
+class _ConstructorSignature:
+    """What editors and `inspect` show of a class whose `__new__` takes everything."""
+
+    def __get__(self, _instance: object, owner: type) -> Signature:
+        own = signature(owner.__init__)  # type: ignore[misc]  # of the class itself
+        return own.replace(parameters=[*own.parameters.values()][1:])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodArguments:
     """Counts, resources, environment and files of the pods."""
 
+    __signature__: ClassVar[_ConstructorSignature] = _ConstructorSignature()
     num_nodes: Input[int | None] = None
     """Pods; the runtime's number when not given."""
     num_proc_per_node: Input[int | None] = None
@@ -42,6 +52,18 @@ class PodArguments:
     """Env variables: text, handed over exactly, a Secret, or `{"valueFrom": ...}`."""
     image: Input[str | None] = None
     """Container image; the runtime's when not given."""
+
+    def __new__(cls, *_given: Any, **named: Any) -> Self:
+        """Refuse an argument that there is not, with what is meant by it."""
+        if unknown := [each for each in named if each not in cls.__dataclass_fields__]:
+            taken = signature(cls).parameters
+            open_to_all = any(each.kind is each.VAR_KEYWORD for each in taken.values())
+            known = [*taken]
+            if unknown[0] not in known and not open_to_all:
+                what = argument_names.advice(unknown[0], known)
+                raise TypeError(f"{cls.__name__} has no argument {unknown[0]!r}; {what}")
+        # A class with slots is another one than the one that this is written in: no super().
+        return object.__new__(cls)
 
     def shape_problems(self) -> Iterator[Problem]:
         """Fields of the pods that are of another kind than they can be; the rest is judged without these."""

@@ -33,6 +33,7 @@ from trainer_infra.errors import NotAvailable, Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.runs import sentences
+from trainer_infra.runs.metric_spans import metric_spans
 from trainer_infra.runs.run import SUSPENDED, Run, owner_from_json
 from trainer_infra.runs.target import Target
 
@@ -312,7 +313,7 @@ class _Watch:
             self._stuck.pop(name, None)
 
     def progress(self) -> str:
-        """How many members are in which phase and why the first waits, or a silent cluster."""
+        """How many members are in which phase, why the first waits, and the best so far; or a silent cluster."""
         if self._silent:
             return self._silence.why
         stuck = dict.fromkeys(self._stuck, "stuck")
@@ -321,7 +322,8 @@ class _Watch:
         counts["failed"] += len(self._bad)
         ended = f"{len(self.ended)} of {len(self._runs)} {self.batch.until}"
         parts = [f"{count} {phase}" for phase, count in sorted(counts.items()) if count]
-        return f"{', '.join([ended, *parts])}{self._example()}"
+        spans = metric_spans(self.ended)
+        return f"{', '.join([ended, *parts])}{self._example()}{f'; {spans}' if spans else ''}"
 
     def _word(self, run: Run) -> str:
         """What is counted of a member that is waited for."""

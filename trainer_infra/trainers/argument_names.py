@@ -1,0 +1,77 @@
+"""What to do about an argument that nothing has by that name: people call it otherwise, or it stands elsewhere.
+
+Called by `pods.pod_arguments` for trainers, and by `deploy.registration` for TrainJobs.
+"""
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Final
+
+_CPU: Final = 'resources_per_node={"cpu": N}'
+_GPU: Final = 'resources_per_node={"gpu": N}'
+_MEMORY: Final = 'resources_per_node={"memory": "NGi"}'
+OTHER_NAMES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("gpu", "gpus", "num_gpus", "n_gpus", "gpus_per_node"), _GPU),
+    **dict.fromkeys(("cpu", "cpus", "num_cpus"), _CPU),
+    **dict.fromkeys(("memory", "mem"), _MEMORY),
+    **dict.fromkeys(("resources", "limits", "requests"), "resources_per_node={...}"),
+    **dict.fromkeys(
+        ("nproc", "nproc_per_node", "num_processes", "procs_per_node", "slots_per_worker"),
+        "num_proc_per_node",
+    ),
+    **dict.fromkeys(
+        ("nodes", "nnodes", "num_workers", "workers", "replicas", "world_size"), "num_nodes"
+    ),
+    **dict.fromkeys(("function", "func", "fn", "train_func", "script", "entrypoint"), "train"),
+    **dict.fromkeys(("kwargs", "func_kwargs", "arguments", "parameters"), "func_args"),
+    **dict.fromkeys(("requirements", "packages_to_install", "pip", "pip_packages"), "packages"),
+    **dict.fromkeys(("environment", "env_vars", "envs", "variables"), "env"),
+    **dict.fromkeys(("container_image", "docker_image", "base_image"), "image"),
+    **dict.fromkeys(("wait", "wait_until", "wait_for_complete", "wait_for_completion"), "wait_for"),
+    **dict.fromkeys(("job_name", "run_name"), "name"),
+    **dict.fromkeys(("output", "output_dir", "artifacts"), "outputs"),
+    **dict.fromkeys(("dataset", "data"), 'initializer={"dataset": {"storageUri": ...}}'),
+    **dict.fromkeys(("timeout", "max_runtime", "deadline"), "active_deadline_seconds"),
+    **dict.fromkeys(("parallelism", "concurrency", "max_concurrent"), "max_parallel"),
+    **dict.fromkeys(("retries", "max_retries", "tolerance"), "tolerate_failures"),
+    **dict.fromkeys(("options", "params"), "parameters"),
+    "queue": 'labels={"kueue.x-k8s.io/queue-name": NAME}',
+}
+"""What other tools call our arguments -> ours, as it is written."""
+OF_TRAINER: Final = frozenset(
+    {
+        *("num_nodes", "num_proc_per_node", "resources_per_node", "env", "image"),
+        *("packages", "files", "func_args", "packages_at", "code_at"),
+    }
+)
+OF_JOB: Final = frozenset(
+    {
+        *("runtime", "trainer", "initializer", "runtime_patches", "suspend", "outputs", "attempt"),
+        *("active_deadline_seconds", "namespace", "labels", "annotations", "wait_for", "adopt"),
+    }
+)
+OF_SWEEP: Final = frozenset({"max_parallel", "tolerate_failures", "keep_complete"})
+_OWNERS: Final = {
+    "the trainer": OF_TRAINER,
+    "the TrainJob": OF_JOB,
+    "TrainJobs": OF_SWEEP | {"wait_for"},
+}
+"""Who has an argument that something else is given."""
+
+
+def advice(name: str, known: Collection[str]) -> str:
+    """What to do about an argument.
+
+    Args:
+        name: what was given.
+        known: the arguments that there are, in the order of the documentation.
+    """
+    meant = OTHER_NAMES.get(name.lower(), name)
+    argument = meant.partition("=")[0]
+    if argument in known:
+        return f"did you mean {meant}?"
+    if owners := [owner for owner, its in _OWNERS.items() if argument in its]:
+        # What a TrainJob has not itself, TrainJobs have; a trainer is first of all one of a TrainJob.
+        return f"give {meant} to {owners[-1 if 'runtime' in known else 0]}"
+    close = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {close[0]}?" if close else f"use {', '.join(known)}"
