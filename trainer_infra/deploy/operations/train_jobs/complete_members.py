@@ -54,7 +54,7 @@ def kept_inputs(
         complete = list(alike)
     if complete:
         count = f"{len(complete)} of {len(declared)} members are complete and stay as they are"
-        messages.info(f"{count}, of other code: {names_shown(sorted(complete))}")
+        messages.info(f"{count}, of other code: {names_shown(complete)}")
     return {name: _with_secrets(alike[name], declared[name]) for name in complete}
 
 

@@ -87,7 +87,8 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
     before, after = BatchGateProperties(olds), BatchGateProperties(news)
     again = _run_again(before, olds.get("failures") or {}, session)
     if again:
-        session.messages(after.urn).info(f"run again since they had failed: {', '.join(again)}")
+        shown = members.names_shown(again)
+        session.messages(after.urn).info(f"run again since they had failed: {shown}")
     return Difference(bool(again) or before.tolerated != after.tolerated)
 
 

@@ -288,6 +288,6 @@ def member_problems(found: Iterable[tuple[str, Problem]], resource: str) -> Iter
 
 
 def names_shown(members: Sequence[str], limit: int = 10) -> str:
-    """Members by name, of many the first ones and how many more there are."""
+    """Members by name, of many the first ones and how many more there are; the engine has them in any order."""
     more = f" and {len(members) - limit} more" if len(members) > limit else ""
-    return f"{', '.join(members[:limit])}{more}"
+    return f"{', '.join(sorted(members)[:limit])}{more}"
