@@ -38,8 +38,9 @@ def objects_of(name: str, volumes: Path = Path("/nowhere"), **uris: str) -> list
             "trainer": {"command": ["true"]},
         },
     }
-    job = attach_claims(wire, lambda address: address.replace("pvc:/", str(volumes)))
-    return list(pipeline.render(TrainJob.from_wire(job), catalog.get(RUNTIME)))
+    runtime = catalog.get(RUNTIME)
+    job = attach_claims(wire, runtime, lambda address: address.replace("pvc:/", str(volumes)))
+    return list(pipeline.render(TrainJob.from_wire(job), runtime))
 
 
 def said(*objects: Any, home: Path = Path("/")) -> list[str]:

@@ -24,6 +24,7 @@ from trainer_infra.render import (
     runtime_ref,
     scheduler,
     ttl_seconds_after_finished,
+    volume_warnings,
 )
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
@@ -118,7 +119,7 @@ def rendering_warnings(
 
 
 def _told(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> Iterable[str]:
-    """What would not happen although it is written: metadata for pods, commands on all nodes."""
+    """What would not happen although it is written: metadata for pods, volumes, commands on all nodes."""
     if not behaviour.ours(Deviation.LAUNCH):
         return
     yield from pod_metadata.metadata_sentences(job)
@@ -128,6 +129,7 @@ def _told(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> Iterable[str
         return
     for each in objects:
         if each["kind"] == names.JOBSET:
+            yield from volume_warnings.volume_sentences(each)
             yield from launch_warnings.launch_sentences(job, runtime, each)
 
 

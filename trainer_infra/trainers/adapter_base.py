@@ -12,7 +12,7 @@ from trainer_infra.in_pod.lora_adapter import MODEL_URI
 from trainer_infra.json_values import JSONDict
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
-from trainer_infra.trainers import code_mount, volume_address
+from trainer_infra.trainers import code_mount, initializer_claims, volume_address
 from trainer_infra.trainers.code import Code
 
 
@@ -57,11 +57,10 @@ def with_adapter_claim(
     if not adapter.startswith(volume_address.CLAIM):
         return job
     claim, _ = volume_address.claim_of(adapter)
-    address = place(f"{volume_address.CLAIM}{claim}")
-    volume = volume_address.volume_of(names.CLAIM_VOLUME, address)
-    mount = volume_address.mount_of(names.CLAIM_VOLUME, address, f"{names.CLAIMS_MOUNT}/{claim}")
-    patch = code_mount.mounting_patch(
-        runtime, plugins, names.ADAPTER_MANAGER, [volume], [{**mount, "readOnly": True}]
-    )
-    patches = [*(job["spec"].get("runtimePatches") or ()), patch]
+    volume, mount = initializer_claims.of_claim(claim, place(f"{volume_address.CLAIM}{claim}"))
+    mounting = code_mount.Mounting(names.ADAPTER_MANAGER, [volume], [mount])
+    patches = [
+        *(job["spec"].get("runtimePatches") or ()),
+        *mounting.patches(job, runtime, plugins),
+    ]
     return {**job, "spec": {**job["spec"], "runtimePatches": patches}}

@@ -8,19 +8,21 @@ import hashlib
 import json
 import posixpath
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.json_values import JSONDict
+from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render import resolve
 from trainer_infra.render.launcher import launcher_on
 from trainer_infra.render.phases import Launcher, Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.trainers import package_mounts, run_notes
+from trainer_infra.trainers.claim_volumes import of_one_volume
 from trainer_infra.trainers.code import Code
 
 LONGEST_KEY: Final = 240
@@ -67,13 +69,13 @@ def attach_code(
     if code.stored:
         volumes = [*volumes, {"name": names.SOURCE_VOLUME, "emptyDir": {}}]
         mounts = [*mounts, {"name": names.SOURCE_VOLUME, "mountPath": names.SOURCE_MOUNT}]
-    mounted = mounting_patch(runtime, plugins, names.CODE_MANAGER, volumes, mounts)
+    mounted = Mounting(names.CODE_MANAGER, volumes, mounts).patches(job, runtime, plugins)
     spec = {
         **spec,
         "trainer": _trainer(
             spec.get("trainer") or {}, launcher_on(runtime, plugins), code, installing=installing
         ),
-        "runtimePatches": [*(spec.get("runtimePatches") or ()), mounted],
+        "runtimePatches": [*(spec.get("runtimePatches") or ()), *mounted],
     }
     return {**job, "metadata": _metadata(job["metadata"], code), "spec": spec}, (made,)
 
@@ -231,17 +233,57 @@ def _file_name(path: str) -> str:
     return f"{names.FILE_VOLUME}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
 
 
-def mounting_patch(
-    runtime: Runtime,
-    plugins: Iterable[Plugin],
-    manager: str,
-    volumes: list[JSONDict],
-    mounts: list[JSONDict],
-) -> JSONDict:
-    """The runtime patch that mounts volumes wherever a process of the training starts.
+@dataclass(frozen=True, slots=True)
+class Mounting:
+    """What is mounted wherever a process of the training starts."""
+
+    manager: str
+    """Of the runtime patch; those of further ones begin with it."""
+    volumes: list[JSONDict]
+    """Of a claim that the pods have by now, the volume is theirs."""
+    mounts: list[JSONDict]
+    """Of these volumes."""
+
+    def patches(
+        self, job: JSONObject, runtime: Runtime, plugins: Iterable[Plugin]
+    ) -> list[JSONDict]:
+        """The runtime patches: of one volume each has one mount, for the API counts mounts by it.
+
+        Args:
+            job: TrainJob in wire form, with the runtime patches that it has by now.
+            runtime: what it runs on.
+            plugins: what renders the job.
+
+        Raises:
+            InvalidInput: The runtime has no container that could run the code, or a claim for reading alone.
+        """
+        made = defaultdict[int, list[JSONDict]](list)
+        for step in _training_steps(runtime, plugins):
+            volumes, mounts = of_one_volume(job, runtime, step, self.volumes, self.mounts)
+            seen, parts = Counter[str](), defaultdict[int, list[JSONDict]](list)
+            for each in mounts:
+                parts[seen[each["name"]]].append(each)
+                seen[each["name"]] += 1
+            for at, part in parts.items():
+                container = {"name": names.NODE, "volumeMounts": part}
+                own = {"volumes": volumes} if volumes and not at else {}
+                pod = {**own, "containers": [container]}
+                patched = {"name": step, "template": {"spec": {"template": {"spec": pod}}}}
+                made[at].append(patched)
+        return [
+            {
+                "manager": f"{self.manager}-{at + 1}" if at else self.manager,
+                "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": jobs}}},
+            }
+            for at, jobs in sorted(made.items())
+        ]
+
+
+def _training_steps(runtime: Runtime, plugins: Iterable[Plugin]) -> list[str]:
+    """Names of the replicated jobs in which a process of the training starts.
 
     Raises:
-        InvalidInput: The runtime has no container that could run the code.
+        InvalidInput: There is none that could run the code.
     """
     template = runtime.spec.template
     spec = (template.spec if template else None) or {}
@@ -249,20 +291,8 @@ def mounting_patch(
     if not trainers:
         raise InvalidInput([_without_container(runtime)])
     started = launcher_on(runtime, plugins).jobs
-    others = [
-        each["name"]
-        for each in spec["replicatedJobs"]
-        if each["name"] in started and each["name"] not in trainers
-    ]
-    pod = {"volumes": volumes, "containers": [{"name": names.NODE, "volumeMounts": mounts}]}
-    replicated = [
-        {"name": job, "template": {"spec": {"template": {"spec": pod}}}}
-        for job in (*trainers, *others)
-    ]
-    return {
-        "manager": manager,
-        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}},
-    }
+    every = [each["name"] for each in spec["replicatedJobs"]]
+    return [*trainers, *(each for each in every if each in started and each not in trainers)]
 
 
 def _without_container(runtime: Runtime) -> Problem:

@@ -7,16 +7,19 @@ engine renders it. Called by `deploy.operations.rendering`. Pure.
 from collections.abc import Callable
 
 from trainer_infra import names
+from trainer_infra.api.runtime import Runtime
 from trainer_infra.catalog import initializers
 from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers import volume_address
+from trainer_infra.trainers.claim_volumes import of_one_volume
 
 
-def attach_claims(job: JSONDict, place: Callable[[str], str]) -> JSONDict:
+def attach_claims(job: JSONDict, runtime: Runtime, place: Callable[[str], str]) -> JSONDict:
     """A TrainJob whose initializers find the claims that they read.
 
     Args:
         job: in wire form; not changed.
+        runtime: the runtime that it refers to.
         place: the address of a claim, `pvc://CLAIM`, on the run's target.
     """
     given = job["spec"].get("initializer") or {}
@@ -31,19 +34,20 @@ def attach_claims(job: JSONDict, place: Callable[[str], str]) -> JSONDict:
     }
     if not read:
         return job
-    patched = [
-        _job(name, claim, place(f"{volume_address.CLAIM}{claim}")) for name, claim in read.items()
-    ]
+    patched = []
+    for step, claim in read.items():
+        volume, mount = of_claim(claim, place(f"{volume_address.CLAIM}{claim}"))
+        volumes, mounts = of_one_volume(job, runtime, step, [volume], [mount])
+        pod = {"volumes": volumes, "containers": [{"name": step, "volumeMounts": mounts}]}
+        patched.append({"name": step, "template": {"spec": {"template": {"spec": pod}}}})
     spec = {"template": {"spec": {"replicatedJobs": patched}}}
     patch = {"manager": names.CLAIMS_MANAGER, "trainingRuntimeSpec": spec}
     patches = [*(job["spec"].get("runtimePatches") or ()), patch]
     return {**job, "spec": {**job["spec"], "runtimePatches": patches}}
 
 
-def _job(name: str, claim: str, address: str) -> JSONDict:
-    """The patch of one initializer's job."""
+def of_claim(claim: str, address: str) -> tuple[JSONDict, JSONDict]:
+    """The volume of a claim, and its mount, where launchers and initializers look for it."""
     volume = volume_address.volume_of(names.CLAIM_VOLUME, address)
     mount = volume_address.mount_of(names.CLAIM_VOLUME, address, f"{names.CLAIMS_MOUNT}/{claim}")
-    container = {"name": name, "volumeMounts": [{**mount, "readOnly": True}]}
-    pod = {"volumes": [volume], "containers": [container]}
-    return {"name": name, "template": {"spec": {"template": {"spec": pod}}}}
+    return volume, {**mount, "readOnly": True}

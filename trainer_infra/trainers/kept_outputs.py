@@ -178,8 +178,9 @@ def attach_outputs(
             volume = f"{names.OUTPUTS_VOLUME}-{name}"
             volumes.append(volume_address.volume_of(volume, address))
             mounts.append(volume_address.mount_of(volume, address, output_mount(name)))
-        patch = code_mount.mounting_patch(runtime, plugins, names.OUTPUTS_MANAGER, volumes, mounts)
-        spec["runtimePatches"] = [*(spec.get("runtimePatches") or ()), patch]
+        mounting = code_mount.Mounting(names.OUTPUTS_MANAGER, volumes, mounts)
+        patches = mounting.patches(job, runtime, plugins)
+        spec["runtimePatches"] = [*(spec.get("runtimePatches") or ()), *patches]
     said = {names.OUTPUTS: json.dumps(dict(kept))}
     metadata = job["metadata"]
     annotations = {**(metadata.get("annotations") or {}), **said}

@@ -120,7 +120,7 @@ def compose_run(
     job = adapter_base.with_model_uri(job, properties.code)
     place = partial(place_of, properties)
     job = adapter_base.with_adapter_claim(job, runtime, properties.code, place, plugins)
-    job = initializer_claims.attach_claims(job, place)
+    job = initializer_claims.attach_claims(job, runtime, place)
     behaviour = target.behaviour(plugins, properties.owner, properties.controller)
     secrets = sorted(properties.secret_data)
     behaviour = replace(behaviour, package_cache=properties.packages_at)

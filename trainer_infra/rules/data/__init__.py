@@ -4,6 +4,7 @@ from typing import Final
 
 from trainer_infra.rules.data import (
     cache_permissions,
+    claim_volumes,
     persistent_output,
     shared_claim,
     storage_scheme,
@@ -16,6 +17,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     token_reference.RULE,
     persistent_output.RULE,
     shared_claim.RULE,
+    claim_volumes.RULE,
     cache_permissions.RULE,
 )
 """In the order in which they are applied and listed."""
