@@ -67,6 +67,7 @@ def tree(folder: Path) -> dict[str, str]:
     return {each.name: each.read_text() for each in folder.iterdir() if each.is_file()}
 
 
+@pytest.mark.soak  # tests/docs/test_getting_started.py goes the same way, and on
 def test_two_commands_lead_from_an_empty_folder_to_a_trained_model(newcomer: Command) -> None:
     then = steps(newcomer("init"))
 
