@@ -7,7 +7,9 @@ import pytest
 
 from trainer_infra import catalog, names
 from trainer_infra.errors import InvalidInput
-from trainer_infra.trainers import adapter_base, compose
+from trainer_infra.in_pod import lora_adapter
+from trainer_infra.in_pod.initializers.sources import pvc
+from trainer_infra.trainers import adapter_base, compose, volume_address
 from trainer_infra.trainers.libraries.fine_tuning import LoraArgs
 from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
 from trainer_infra.trainers.libraries.trl import Trl
@@ -122,3 +124,9 @@ def test_on_this_machine_a_folder_stands_for_the_claim() -> None:
 def test_what_is_no_claim_is_not_mounted(adapter: str) -> None:
     (node,) = (each for each in pods(adapter) if each["job"] == "node")
     assert names.CLAIM_VOLUME not in [each["name"] for each in node["volumes"]]
+
+
+def test_what_pods_are_told_by_literals_is_what_is_rendered() -> None:
+    assert {lora_adapter.CLAIMS, pvc.CLAIMS} == {names.CLAIMS_MOUNT}
+    assert lora_adapter.CLAIM == volume_address.CLAIM
+    assert lora_adapter.LOCAL_RUN == names.PROCESS_MARK

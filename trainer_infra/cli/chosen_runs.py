@@ -18,8 +18,6 @@ from trainer_infra.errors import TrainerInfraError
 from trainer_infra.runs.run import Run
 
 AT_A_TIME: Final = 16
-SHOWN: Final = 8
-"""Stacks that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +80,8 @@ def no_runs(
     if not asked or not there:
         return f"no runs{where}"
     stacks = sorted({selection.stack_name(each.owner) for each in there} - {""})
-    others = f"; the runs there are of {', '.join(stacks[:SHOWN])}" if stacks else ""
-    more = f" and {len(stacks) - SHOWN} more" if len(stacks) > SHOWN else ""
-    return f"no run{where} is all that the options ask for{others}{more}"
+    others = f"; the runs there are of {named_runs.names_listed(stacks)}" if stacks else ""
+    return f"no run{where} is all that the options ask for{others}"
 
 
 def change_each(

@@ -25,9 +25,13 @@ OTHER_NAMES: Final = {
     **dict.fromkeys(("runtimes", "runtime"), "catalog"),
 }
 """What other tools call a command -> ours."""
-OF_PULUMI: Final = ("up", "apply", "deploy", "preview", "plan", "destroy", "refresh", "down")
-"""What a program's resources need Pulumi for, by its name and by others."""
-_PULUMI: Final = {"apply": "up", "deploy": "up", "plan": "preview", "down": "destroy"}
+OF_PULUMI: Final = {
+    **dict.fromkeys(("up", "apply", "deploy"), "up"),
+    **dict.fromkeys(("preview", "plan"), "preview"),
+    **dict.fromkeys(("destroy", "down"), "destroy"),
+    "refresh": "refresh",
+}
+"""What they, and Pulumi itself, call a command of Pulumi -> its name there."""
 _VALUES: Final = {
     "Value error, ": "",
     "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
@@ -47,7 +51,7 @@ class CommandGroup(typer.core.TyperGroup):
             if OTHER_NAMES.get(name) in self.commands:
                 ctx.fail(f"No such command {name!r}. Did you mean {OTHER_NAMES[name]!r}?")
             if name in OF_PULUMI:
-                command = f"pulumi {_PULUMI.get(name, name)}"
+                command = f"pulumi {OF_PULUMI[name]}"
                 ctx.fail(f"No such command {name!r}. Run `{command}` in the folder of the program.")
         return super().resolve_command(ctx, args)
 

@@ -91,7 +91,11 @@ def missing_run(place: RunPlace, name: str) -> str:
     sentence = f"there is no run {name!r} in namespace {place.namespace} {place.shown}; "
     near = [each.name for each in _alike(here, name).runs]
     near = near or difflib.get_close_matches(name, names, SHOWN)
-    listed = f"did you mean {_listed(near, ' or ')}?" if near else f"its runs are: {_listed(names)}"
+    listed = (
+        f"did you mean {names_listed(near, ' or ')}?"
+        if near
+        else f"its runs are: {names_listed(names)}"
+    )
     elsewhere = _namespaces(place, name)
     hint = f"; namespace {', '.join(elsewhere)} has one of that name" if elsewhere else ""
     return sentence + listed + hint
@@ -137,7 +141,8 @@ def _shown(run: Run) -> str:
     return f"run {run.name}{whose} ({run.phase}, {sentences.time_between(run.created)} old)"
 
 
-def _listed(found: Sequence[str], last: str = ", ") -> str:
+def names_listed(found: Sequence[str], last: str = ", ") -> str:
+    """Names in a sentence, of many the first ones and how many more there are."""
     shown = [*found[:SHOWN], *([f"{len(found) - SHOWN} more"] if len(found) > SHOWN else [])]
     if len(found) > SHOWN:
         last = " and "
