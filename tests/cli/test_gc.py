@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Team
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, until
 from trainer_infra.deploy import backend
 from trainer_infra.runs.run import Owner, RunKey
 
@@ -41,6 +41,7 @@ def test_gc_deletes_the_runs_that_no_state_owns(stack: Stack) -> None:
             "on this machine\n"
         )
 
+    until(lambda: {run["phase"] for run in stack.runs()} == {"Running"})
     # What a killed create leaves: a run, and a state that does not know it.
     (lost,) = [
         each["urn"]

@@ -109,7 +109,7 @@ def test_a_member_is_suspended_in_place(stack: Stack) -> None:
     stack.program(sweep(text.format(a=True)))
     stack.up()
     assert uids(stack) == before
-    assert {run["phase"] for run in stack.runs()} == {"Suspended"}
+    until(lambda: {run["phase"] for run in stack.runs()} == {"Suspended"})
 
 
 def test_a_member_that_cannot_be_submitted_fails_the_gate_and_alone_is_tried_again(

@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, until
 
 JOBS = r"""
 apiVersion: kubeflow.org/v1
@@ -54,7 +54,7 @@ def test_it_declares_what_the_yaml_says(stack: Stack) -> None:
         assert without(declared["spec"]) == without(job["spec"])
         assert {key: declared[key] for key in job["metadata"]} == job["metadata"]
     assert "# - spec.managedBy: 'kueue.x-k8s.io/multikueue': is left out" in program
-    assert {run["phase"] for run in stack.runs()} == {"Suspended"}
+    until(lambda: {run["phase"] for run in stack.runs()} == {"Suspended"})
 
 
 def without(spec: dict[str, Any]) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def test_a_refresh_drops_a_run_that_was_adopted_with_its_gate_and_says_whose_it_
     assert stack.resources("trainer:TrainJob") == stack.resources("trainer:TrainJobResult") == []
     assert "belongs to urn:pulumi:test::taking::" in stack.up(ok=False)
     stack.run("destroy", "--yes")
-    assert [each["phase"] for each in other.runs()] == ["Running"]
+    until(lambda: [each["phase"] for each in other.runs()] == ["Running"])
     other.run("destroy", "--yes")
 
 

@@ -34,7 +34,7 @@ def train() -> None:
         (lambda: given.CustomTrainer(train, outputs=["model"]), "give outputs to the TrainJob"),
         (lambda: given.XGBoost(train, params={}), "did you mean parameters?"),
         (lambda: given.Trl("sft", cpus=1), 'did you mean resources_per_node={"cpu": N}?'),
-        (lambda: given.TorchTune(func_args={}), "give func_args to the trainer"),
+        (lambda: given.TorchTune(func_args={}), "no argument 'func_args'; use "),
         (lambda: given.ContainerTrainer("a", command=["b"], what=1), "use image, command, "),
     ],
 )

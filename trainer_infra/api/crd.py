@@ -1,9 +1,8 @@
 """CustomResourceDefinitions of the three kinds, for an API server.
 
-Called by `cli.crds` and by `tools/cluster`. The schemas are those of schemas/ (Trainer
-v2.3.0) with their shared parts put in place; names, scope, columns and subresources are of
-reference behaviour 1.0; descriptions are the typed kinds' own (crd_descriptions.py).
-Each is small enough for `kubectl apply` without `--server-side`.
+The schemas are those of schemas/ (Trainer v2.3.0) with their shared parts put in place; names,
+scope, columns and subresources are of reference behaviour 1.0; descriptions are the typed kinds'
+own (crd_descriptions.py). Each is small enough for `kubectl apply` without `--server-side`.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Descriptions in a CRD's schema: the docstrings of the typed kinds, which `kubectl explain` shows.
 
-Called by crd.py. Python keeps no docstring of a field, so they are read from the source of the
-modules that define the kinds. Parts that are plain JSON in the typed kinds (JobSetSpec, EnvVar and
-the rest of core/v1) get none: they would make the CRDs four times as large.
+Python keeps no docstring of a field, so they are read from the source of the modules that define
+the kinds. Parts that are plain JSON in the typed kinds (JobSetSpec, EnvVar and the rest of core/v1)
+get none: they would make the CRDs four times as large.
 """
 
 import ast

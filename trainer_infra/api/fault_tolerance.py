@@ -1,9 +1,9 @@
 """Fault tolerance of a runtime: which failures start a run anew, and which end it.
 
 `with_fault_tolerance` builds the usual policies from four numbers; `with_policies` puts any typed
-ones on a runtime. Called by users and by `migrate`; what comes out is a runtime like any other.
-The nodes of a training start anew together, since a framework's group does not take a node back:
-so a pod's failure is handed up to the JobSet (KEP-3329 and JobSet's KEP-262), which restarts all.
+ones on a runtime. The nodes of a training start anew together, since a framework's group does not
+take a node back: so a pod's failure is handed up to the JobSet (KEP-3329 and JobSet's KEP-262),
+which restarts all.
 """
 
 from collections.abc import Iterator

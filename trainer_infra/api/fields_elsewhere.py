@@ -1,7 +1,7 @@
 """Fields that people look for in a TrainJob and that stand elsewhere, and where.
 
-Called by `schema` for a field that it does not know. A runtime patch has those of pods and containers that
-Trainer lets a TrainJob set; the runtime has all others.
+A runtime patch has those of pods and containers that Trainer lets a TrainJob set; the runtime has
+all others.
 """
 
 from collections.abc import Callable, Iterable, Mapping

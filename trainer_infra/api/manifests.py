@@ -1,7 +1,6 @@
 """Manifests: YAML text and JSON objects become typed kinds.
 
-Called by `cli` (files), `deploy` (Pulumi inputs), `render` (runtime snapshots) and `rules`. The
-only place that chooses a class by apiVersion and kind.
+The only place that chooses a class by apiVersion and kind.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """What is wrong when a model is built in Python, in the words that manifests get.
 
-Called by base.py only, for `KubeModel`. Types are checked there and nothing else: limits and rules
-of the published schema are checked when the object's wire form is read.
+Types are checked there and nothing else: limits and rules of the published schema are checked when
+the object's wire form is read.
 """
 
 from collections.abc import Iterator

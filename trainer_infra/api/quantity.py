@@ -1,8 +1,7 @@
 """Kubernetes resource quantities, for example `500m`, `1Gi` or `1e3`.
 
-Called by `render`, `rules` and `local` where they count, compare or add resources; what is written
-in an object is never rewritten. Grammar, rounding, cap and canonical text: k8s.io/apimachinery,
-`resource.Quantity`.
+What is written in an object is never rewritten. Grammar, rounding, cap and canonical text:
+k8s.io/apimachinery, `resource.Quantity`.
 """
 
 import re

@@ -1,9 +1,9 @@
 """What is wrong with an object of Kueue, judged by the CRD of its kind and version.
 
-Called by rules/shape/faults.py. The schemas are data under schemas/, made by tools/schemas.py from
-the CRDs of Kueue v0.19.0, and read once an object of Kueue is there; those of a Workload, which
-holds pods, stand alone. queue_schema_rules.py knows the CEL rules, queue_forms.py what only Kueue's
-webhook demands of a text. Kueue writes the status: what is in it is not judged.
+The schemas are data under schemas/, made by tools/schemas.py from the CRDs of Kueue v0.19.0, and
+read once an object of Kueue is there; those of a Workload, which holds pods, stand alone.
+queue_schema_rules.py knows the CEL rules, queue_forms.py what only Kueue's webhook demands of a
+text. Kueue writes the status: what is in it is not judged.
 """
 
 import json

@@ -1,7 +1,6 @@
 """Fields that a release of Trainer took away, and what to write instead.
 
-Called by `schema` for a field that it does not know. Source: reference behaviour 1.6, the changes
-between releases.
+Source: reference behaviour 1.6, the changes between releases.
 """
 
 from collections.abc import Mapping, Sequence

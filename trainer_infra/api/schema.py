@@ -1,9 +1,8 @@
 """What is wrong with a JSON object, judged by the published schema of its kind.
 
-Called by base.py and manifests.py, before a model is made. The schemas are
-data under schemas/, made by tools/schemas.py from the CRDs of Trainer v2.3.0 and JobSet v0.12.0,
-and of Trainer's older releases, and read on first use. schema_walk.py checks, schema_rules.py knows the CEL rules, object_meta.py
-is the schema of metadata.
+The schemas are data under schemas/, made by tools/schemas.py from the CRDs of Trainer v2.3.0 and
+JobSet v0.12.0, and of Trainer's older releases, and read on first use. schema_walk.py checks,
+schema_rules.py knows the CEL rules, object_meta.py is the schema of metadata.
 """
 
 import json

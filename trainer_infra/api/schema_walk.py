@@ -1,8 +1,8 @@
 """The walk over one JSON object along its schema; collects every finding.
 
-Called by schema.py only. Keywords are those of the published CRDs (tools/schemas.py refuses
-others) and `propertyNames`. Strict as the API server's own validation: nothing is converted.
-A field that is null counts as not set, as it does there.
+Keywords are those of the published CRDs (tools/schemas.py refuses others) and `propertyNames`.
+Strict as the API server's own validation: nothing is converted. A field that is null counts as not
+set, as it does there.
 """
 
 import difflib

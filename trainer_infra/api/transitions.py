@@ -1,9 +1,8 @@
 """What an update may not change: the rules of the published schemas that name the old object.
 
-Called by `lifecycle.admission` before anything else is judged, as the API server does. A rule
-`self == oldSelf` is checked where the value is in both objects, after defaults were filled in; a
-field that is added or removed passes (reference behaviour 1.0). Items of a list map
-are compared by their key, items of other lists with nothing.
+A rule `self == oldSelf` is checked where the value is in both objects, after defaults were filled
+in; a field that is added or removed passes (reference behaviour 1.0). Items of a list map are
+compared by their key, items of other lists with nothing.
 """
 
 import json

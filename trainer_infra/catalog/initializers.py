@@ -1,7 +1,7 @@
 """Initializers of a runtime: the jobs that fetch a dataset and a model onto a volume before training begins.
 
-`with_initializers` adds ours to any runtime; `torchtune` builds those of the reference from the same parts.
-Called by users too. Facts: reference behaviour 7.1 and 8.1.
+`with_initializers` adds ours to any runtime; `torchtune` builds those of the reference from the
+same parts. Facts: reference behaviour 7.1 and 8.1.
 """
 
 from collections.abc import Collection

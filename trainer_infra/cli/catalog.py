@@ -1,6 +1,6 @@
 """`trainer-infra catalog`: the shipped runtimes, as a table or as manifests that kubectl applies.
 
-Called by `main`. What is printed as YAML or JSON is what a TrainJob of that runtime's name runs on.
+What is printed as YAML or JSON is what a TrainJob of that runtime's name runs on.
 """
 
 from collections.abc import Sequence

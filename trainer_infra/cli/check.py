@@ -1,7 +1,7 @@
 """`trainer-infra check`: policy rules on files, folders, stdin and clusters.
 
-Called by `policy`. Reads everything first, judges once (with `--fix` until nothing is left that can
-be mended), and writes every report at the end. What few checks need is imported where one needs it.
+Reads everything first, judges once (with `--fix` until nothing is left that can be mended), and
+writes every report at the end. What few checks need is imported where one needs it.
 """
 # ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 

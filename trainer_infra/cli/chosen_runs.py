@@ -1,7 +1,6 @@
 """The runs that a command changes: those named, or those that options choose; and doing it with each.
 
-Called by `suspend`, `retry` and `delete`, and by `removal`. One that cannot be changed does not keep
-the others.
+One that cannot be changed does not keep the others.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,4 @@
-"""The group of all commands, whose errors say what was meant: what other tools call a command, and values.
-
-Called by `main`.
-"""
+"""The group of all commands, whose errors say what was meant: what other tools call a command, and values."""
 
 from typing import Any, Final
 

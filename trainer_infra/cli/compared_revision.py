@@ -1,7 +1,4 @@
-"""The git revision that `check --changed-from` compares with: objects, costs, and the policy itself.
-
-Called by `check`, which loads none of it otherwise.
-"""
+"""The git revision that `check --changed-from` compares with: objects, costs, and the policy itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

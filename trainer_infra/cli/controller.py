@@ -1,6 +1,6 @@
 """`trainer-infra controller`: the manager that runs in a cluster.
 
-Called by `main`. What it needs besides the command line is imported here: `controller.manager`.
+What it needs besides the command line is imported here: `controller.manager`.
 """
 
 import asyncio

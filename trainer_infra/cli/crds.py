@@ -1,6 +1,6 @@
 """`trainer-infra crds`: the CustomResourceDefinitions of the typed kinds, as text.
 
-Called by `main`. What it prints is applied with `kubectl apply -f -`; api/crd.py makes it.
+What it prints is applied with `kubectl apply -f -`; api/crd.py makes it.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """`trainer-infra delete`: end runs and remove what is left of them.
 
-Called by `runs`. Nothing is deleted when one of the names is unknown. Runs that options choose are
-listed first, and asked for.
+Nothing is deleted when one of the names is unknown. Runs that options choose are listed first, and
+asked for.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """`trainer-infra describe`: everything that is known of a run, for a person.
 
-Called by `runs`. In the order in which one asks: what it is, why it does not go on, how far each
-step and node is, how it failed, what the cluster said. A program reads `get -o json` instead.
+In the order in which one asks: what it is, why it does not go on, how far each step and node is,
+how it failed, what the cluster said. A program reads `get -o json` instead.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Files, folders and stdin -> the typed documents in them.
 
-Called by `render` and `submission`. One document's problems do not hide another's: what could be
-read comes back beside the problems, and the caller adds what it finds in there.
+One document's problems do not hide another's: what could be read comes back beside the problems,
+and the caller adds what it finds in there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """The runs of a cluster, whichever engine drives them.
 
-Called by `target`. The command knows runs by name, and not which engine has one: each verb goes to the
-one that has it. What is not about a run is the chosen engine's.
+The command knows runs by name, and not which engine has one: each verb goes to the one that has it.
+What is not about a run is the chosen engine's.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """`trainer-infra gc --cache`: virtual environments of packages that no run uses.
 
-Called by `runs`. What a run uses, or what is being installed, stays.
+What a run uses, or what is being installed, stays.
 """
 
 import time

@@ -1,7 +1,7 @@
 """`trainer-infra gc --cache`: code of previews that no run of this machine needs.
 
-Called by `runs`. A preview keeps folders that go to a store, and the files of git references; the next one
-that needs them makes them again.
+A preview keeps folders that go to a store, and the files of git references; the next one that needs
+them makes them again.
 """
 
 import shutil

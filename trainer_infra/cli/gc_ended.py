@@ -1,8 +1,8 @@
 """`trainer-infra gc --older-than`: runs that ended long ago and that no stack has.
 
-Called by `runs`. What `trainer-infra run` made has no owner. A run that a stack declared has none
-once no state of its backend has it; the states of a backend are known in the folder of a Pulumi
-program that uses it.
+What `trainer-infra run` made has no owner. A run that a stack declared has none once no state of
+its backend has it; the states of a backend are known in the folder of a Pulumi program that uses
+it.
 """
 
 from collections import defaultdict

@@ -1,7 +1,7 @@
 """`trainer-infra gc --outputs`: outputs that runs kept on this machine, and whose runs are gone.
 
-Called by `runs`. An output outlives its run, and no other command lists it then. What a run reads as its
-dataset or its model stays, and so do outputs that have an address of their own.
+An output outlives its run, and no other command lists it then. What a run reads as its dataset or
+its model stays, and so do outputs that have an address of their own.
 """
 
 import shutil

@@ -1,8 +1,8 @@
 """`trainer-infra gc --stack`: runs of a Pulumi stack that its state does not know.
 
-Called by `runs`. The engine forgets a resource whose create was killed, so its run is in no state
-(design rule 5). Only what a stack of this very backend made is deleted, and only when no other
-stack of it has the run by now: stacks are renamed, and resources moved between them.
+The engine forgets a resource whose create was killed, so its run is in no state (design rule 5).
+Only what a stack of this very backend made is deleted, and only when no other stack of it has the
+run by now: stacks are renamed, and resources moved between them.
 """
 
 import os

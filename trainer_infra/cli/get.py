@@ -1,8 +1,8 @@
 """`trainer-infra get`: runs as a table or side by side, or one run with its nodes and steps.
 
-Called by `runs`. The table has the same columns for every target, but for the accelerators, which
-this machine's runs have none of. JSON and YAML have the same fields: those of `runs.run.Run`
-in camelCase, and under `status` the TrainJob's status as Kubernetes has it.
+The table has the same columns for every target, but for the accelerators, which this machine's runs
+have none of. JSON and YAML have the same fields: those of `runs.run.Run` in camelCase, and under
+`status` the TrainJob's status as Kubernetes has it.
 """
 
 import json

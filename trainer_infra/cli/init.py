@@ -1,7 +1,7 @@
 """`trainer-infra init`: a Pulumi project that trains, and its stack `dev`.
 
-Called by `main`. What stands against it is found before anything is written; the stack is made
-next, and the program only once there is one. The files of `starter` are copied as they are.
+What stands against it is found before anything is written; the stack is made next, and the program
+only once there is one. The files of `starter` are copied as they are.
 """
 
 import os

@@ -1,7 +1,7 @@
 """A run as it goes: its log lines, and below them one bar per node.
 
-Called by `run`. In a terminal the bars are redrawn below the log lines; otherwise log lines go to
-stdout as they come and one line per change of the run goes to stderr.
+In a terminal the bars are redrawn below the log lines; otherwise log lines go to stdout as they
+come and one line per change of the run goes to stderr.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """`trainer-infra lock`: requirements -> a lock file for `packages=`, resolved once, by uv.
 
-Called by `main`. The lock holds for every platform and for the Python that is named and later ones,
-with the hashes of all files. What is there already stays at its version where the requirements allow
-it. The file is replaced only by one that CustomTrainer takes.
+The lock holds for every platform and for the Python that is named and later ones, with the hashes
+of all files. What is there already stays at its version where the requirements allow it. The file
+is replaced only by one that CustomTrainer takes.
 """
 
 import shutil

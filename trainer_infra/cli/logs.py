@@ -1,7 +1,7 @@
 """`trainer-infra logs`: the lines of a run's pods, each with its pod unless one pod is asked for.
 
-Called by `runs`. A pod may be named whole, or as its lines show it (`node-0-1`), on a cluster also
-without the five characters that tell its tries apart.
+A pod may be named whole, or as its lines show it (`node-0-1`), on a cluster also without the five
+characters that tell its tries apart.
 """
 
 import time

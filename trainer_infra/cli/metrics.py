@@ -1,6 +1,6 @@
 """`trainer-infra get NAME --metrics`: what training reported, as a table or as a plot of one metric.
 
-Called by `runs`. A table has some rows, evenly spread over the time, unless all are asked for.
+A table has some rows, evenly spread over the time, unless all are asked for.
 """
 
 from collections.abc import Iterator, Sequence

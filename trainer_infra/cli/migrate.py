@@ -1,8 +1,8 @@
 """`trainer-infra migrate`: v1 jobs of files -> TrainJobs and TrainingRuntimes, as text.
 
-Called by `main`. For each v1 job the runtime comes first, then the TrainJob: what an API server
-wants to know first. What has no counterpart goes to stderr, and into YAML and Python as a comment. A
-job that cannot be migrated does not stop the others.
+For each v1 job the runtime comes first, then the TrainJob: what an API server wants to know first.
+What has no counterpart goes to stderr, and into YAML and Python as a comment. A job that cannot be
+migrated does not stop the others.
 """
 
 import json

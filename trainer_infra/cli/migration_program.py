@@ -1,7 +1,7 @@
 """A Pulumi program that declares what v1 jobs become, for `trainer-infra migrate -o python`.
 
-Called by `migrate`. Each TrainJob has its runtime inline and the v1 job's name, for the runtime has
-host names that begin with it.
+Each TrainJob has its runtime inline and the v1 job's name, for the runtime has host names that
+begin with it.
 """
 
 import json

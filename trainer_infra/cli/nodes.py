@@ -1,7 +1,4 @@
-"""The parts of a run as tables: its steps with their counts, its nodes with hosts and GPUs. Pure.
-
-Called by `get` for one run and by `describe`.
-"""
+"""The parts of a run as tables: its steps with their counts, its nodes with hosts and GPUs. Pure."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""Options that several commands share. Called by `main`; imports little besides typer.
+"""Options that several commands share.
 
 Options that belong together are the fields of a named tuple, which costs each start of the program
 less than a dataclass: `with_option_groups` puts them into a command's signature where it takes one.

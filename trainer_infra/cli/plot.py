@@ -1,6 +1,6 @@
 """Numbers over others as a small plot of braille dots, for a terminal as for a pipe. Pure.
 
-Called by `metrics`. One character has two dots beside each other, and four on top of each other.
+One character has two dots beside each other, and four on top of each other.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """Runs are deleted, several at a time: each waits until its pods are gone.
 
-Called by `delete`, `gc_ended` and `gc_stack`. One that cannot be deleted does not keep the others.
+One that cannot be deleted does not keep the others.
 """
 
 from collections.abc import Callable, Iterable, Sequence

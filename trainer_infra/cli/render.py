@@ -1,7 +1,7 @@
 """`trainer-infra render`: documents -> every object of every TrainJob, as text.
 
-Called by `main`. The objects of a TrainJob come in apply order, runtime snapshot first and JobSet
-last; TrainJobs come in input order.
+The objects of a TrainJob come in apply order, runtime snapshot first and JobSet last; TrainJobs
+come in input order.
 """
 
 import json

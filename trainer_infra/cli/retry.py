@@ -1,7 +1,7 @@
 """`trainer-infra retry`: run again what failed, as it was submitted.
 
-Called by `runs`. The run keeps its name and its owner, so the program that declares it agrees: the
-next `pulumi up` waits for it as before.
+The run keeps its name and its owner, so the program that declares it agrees: the next `pulumi up`
+waits for it as before.
 """
 
 import typer

@@ -1,7 +1,4 @@
-"""`trainer-infra rules`: the policy rules listed and explained, and packs tried on their examples.
-
-Called by `policy`.
-"""
+"""`trainer-infra rules`: the policy rules listed and explained, and packs tried on their examples."""
 
 import importlib.util
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """`trainer-infra run`: submit a run of this machine, follow it, end with it.
 
-Called by `main` with what `submission` made. A finished run of the same name that the command line
-owns is replaced; one that still runs is followed when it is the same, otherwise refused.
+A finished run of the same name that the command line owns is replaced; one that still runs is
+followed when it is the same, otherwise refused.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """What can be said of runs in columns, and in which order runs stand: one table for every format. Pure.
 
-Called by `get`. A column has a name and a value for each run; the same table is rows in a terminal,
-runs side by side, CSV, JSON and YAML.
+A column has a name and a value for each run; the same table is rows in a terminal, runs side by
+side, CSV, JSON and YAML.
 """
 
 import csv

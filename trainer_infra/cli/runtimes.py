@@ -1,7 +1,4 @@
-"""Which runtime each TrainJob of some documents runs on: one of the same documents, or shipped.
-
-Called by `render` and `submission`.
-"""
+"""Which runtime each TrainJob of some documents runs on: one of the same documents, or shipped."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

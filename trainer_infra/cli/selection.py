@@ -1,7 +1,4 @@
-"""Which runs a command is about, by its options, in the order of their age. Pure.
-
-Called by `get`, `delete`, `gc_ended` and `gc_stack`.
-"""
+"""Which runs a command is about, by its options, in the order of their age. Pure."""
 
 from collections.abc import Iterable
 

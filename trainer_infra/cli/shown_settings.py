@@ -1,7 +1,7 @@
 """A run's settings as they may be shown: without texts that look like secrets.
 
-Called by `get`, `describe` and `run_columns`. Secrets that were given as such are not among the settings;
-a key that was written into an argument or a variable as plain text is, and is hidden here.
+Secrets that were given as such are not among the settings; a key that was written into an argument
+or a variable as plain text is, and is hidden here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

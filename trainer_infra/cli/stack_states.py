@@ -1,7 +1,7 @@
 """What the states of Pulumi stacks have of runs: which are theirs, which are being made.
 
-Called by `gc_stack` and `gc_ended`. A run is known by its uid in the outputs of any resource of a
-state, and a member of a batch by its uid among those of the batch's outputs.
+A run is known by its uid in the outputs of any resource of a state, and a member of a batch by its
+uid among those of the batch's outputs.
 """
 
 import json

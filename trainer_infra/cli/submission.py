@@ -1,7 +1,7 @@
 """A file and the command line's options -> what `local.runs` is asked to run.
 
-Called by `main` for `trainer-infra run`; `run` submits the result. A YAML file brings a TrainJob
-and may bring its runtime; a Python file is packed by CustomTrainer onto a shipped runtime.
+A YAML file brings a TrainJob and may bring its runtime; a Python file is packed by CustomTrainer
+onto a shipped runtime.
 """
 
 import json
@@ -81,7 +81,7 @@ def submission_of(file: str, named: RunNaming, python: Python) -> Submission:
     """What to run.
 
     Raises:
-        Usage: the options do not fit the file.
+        RunUsage: the options do not fit the file.
         InvalidInput: holds every problem of the file, or of running it on this machine.
     """
     if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", PurePath(file).name):
@@ -96,7 +96,7 @@ def _check_kind(file: str) -> None:
     """Raise what to do about a file that is no Python.
 
     Raises:
-        Usage: It is a file of another kind.
+        RunUsage: It is a file of another kind.
     """
     path = Path(file.partition(":")[0])
     if path.name == "__main__.py" and (path.parent / "Pulumi.yaml").is_file():

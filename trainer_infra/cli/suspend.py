@@ -1,7 +1,7 @@
 """`trainer-infra suspend` and `resume`: hold runs back, and let them go on.
 
-Called by `runs`. Nothing is changed when one of the names is unknown or has ended. Of runs that options
-choose, those that have ended, or are already as they shall be, are left as they are.
+Nothing is changed when one of the names is unknown or has ended. Of runs that options choose, those
+that have ended, or are already as they shall be, are left as they are.
 """
 
 import typer

@@ -1,7 +1,4 @@
-"""The containers of a run whose logs there are.
-
-Called by `logs`, which shows their lines, and by `report_history`, which looks for reports among them.
-"""
+"""The containers of a run whose logs there are."""
 
 from collections.abc import Iterator
 from contextlib import suppress

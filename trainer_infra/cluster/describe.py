@@ -1,7 +1,4 @@
-"""Everything that a person wants to know of one run: the run itself, and what happened to it.
-
-Called by `runs` for `cli.describe`.
-"""
+"""Everything that a person wants to know of one run: the run itself, and what happened to it."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,5 @@
 """Fields of ours that another writer changed, found by managed fields. Pure.
 
-Called by `run_lookup`, `repair` and `runtimes` with what was applied (the record's objects) and what is there.
 Only fields that we applied count; what the server, a webhook, JobSet or Kueue adds is theirs.
 `spec.suspend` never counts, and what a Secret holds is never shown. Design rule 4.
 """

@@ -1,9 +1,8 @@
 """What Kubernetes tells besides the objects of a run: events, nodes, what Kueue has.
 
-Called by `observe` and `describe`, for a run that waits or whose pods are not ready. An
-account that may not read one of them gets less to see, not an error. A run that is looked at alone
-is asked for object by object; of many runs a few lists that hold troubles only are read, for all of
-them.
+An account that may not read one of them gets less to see, not an error. A run that is looked at
+alone is asked for object by object; of many runs a few lists that hold troubles only are read, for
+all of them.
 """
 
 import time

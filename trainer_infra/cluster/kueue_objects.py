@@ -1,7 +1,6 @@
 """Reading what Kueue has of a JobSet: its Workload, the ClusterQueue behind it, priority classes.
 
-Called by `events`, `served_kinds`, `rights` and `provider`. Who may not read one of them gets less
-to see, not an error.
+Who may not read one of them gets less to see, not an error.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """The last lines of pods' logs, for progress and for why a pod failed.
 
-Called by `observe` and `last_seen`. What cannot be read (no right to, not started, gone) is nothing.
+What cannot be read (no right to, not started, gone) is nothing.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """The lines of a run's pods: those there are, or as they come until the run has ended.
 
-Called by `run_lookup`. Only containers of the run itself are read, not what a webhook put
-beside them. Reports of progress, which are lines too, are left out. A lost connection is taken up
-again where it broke; a pod whose log is gone with it is said.
+Only containers of the run itself are read, not what a webhook put beside them. Reports of progress,
+which are lines too, are left out. A lost connection is taken up again where it broke; a pod whose
+log is gone with it is said.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 """Objects that have a name that a run wants and are not the run's.
 
-Called by `provider.submit`. None is ever taken over, whatever `adopt` says: adopting is about runs, and what
-a run would take it would also delete. JobSet itself makes one more object than we do, the headless
-Service by which pods find one another (sigs.k8s.io/jobset, createHeadlessSvcIfNecessary), and takes
-any Service of that name for it.
+None is ever taken over, whatever `adopt` says: adopting is about runs, and what a run would take it
+would also delete. JobSet itself makes one more object than we do, the headless Service by which
+pods find one another (sigs.k8s.io/jobset, createHeadlessSvcIfNecessary), and takes any Service of
+that name for it.
 """
 
 from collections.abc import Mapping, Sequence

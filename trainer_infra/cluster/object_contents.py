@@ -1,9 +1,4 @@
-"""What is put into an object just before it is written, and is shown nowhere. Pure.
-
-Called by `provider.submit`, `repair` and `object_rewrite`: the namespace and the owner, values of the job's
-own Secret, keys that are made at create (`lifecycle.generated_secrets`), and of an object that
-exists what the record does not keep of it.
-"""
+"""What is put into an object just before it is written, and is shown nowhere. Pure."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""An object of a run written again over what is there. Called by `provider` and `repair`."""
+"""An object of a run written again over what is there."""
 
 from trainer_infra import names
 from trainer_infra.cluster import (

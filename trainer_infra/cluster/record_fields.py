@@ -1,8 +1,8 @@
 """The fields of a run record's ConfigMap, read one by one with what is wrong in them. Pure.
 
-Called by `provider.record`. A user who may write ConfigMaps may write these, and another release may have:
-what is unknown here is left as it is, what is missing has a default, and what cannot be is a
-ValueError that names the place, before anything goes on with it.
+A user who may write ConfigMaps may write these, and another release may have: what is unknown here
+is left as it is, what is missing has a default, and what cannot be is a ValueError that names the
+place, before anything goes on with it.
 """
 
 import json

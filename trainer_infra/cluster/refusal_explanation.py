@@ -1,7 +1,6 @@
 """What to tell a user when the API server does not take an object: one sentence, and what to do.
 
-Called by `provider.submit` and all else that writes. Pure: a refusal of the client
-(`kube.refusals`) in, an error of ours out.
+Pure: a refusal of the client (`kube.refusals`) in, an error of ours out.
 """
 
 from typing import Final

@@ -1,7 +1,6 @@
 """Removing objects of a run, of whatever engine: its JobSet with its pods, and what else it owns.
 
-Called by `provider.delete`. The JobSet is deleted in the foreground, so that
-it is gone when its pods are.
+The JobSet is deleted in the foreground, so that it is gone when its pods are.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Writing again what is the run's: fields that another writer changed, and values of its own Secret.
 
-Called by `runs`. Exactly the objects that drifted are written, by force, with the contents that the
-state has and the record does not: what another writer put there instead never stays.
+Exactly the objects that drifted are written, by force, with the contents that the state has and the
+record does not: what another writer put there instead never stays.
 """
 
 from collections.abc import Mapping

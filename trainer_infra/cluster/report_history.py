@@ -1,6 +1,6 @@
 """What the training of a run in a cluster reported, read from the logs of its pods while they are there.
 
-Called by `run_lookup`. A report is a line of a log, whether a server takes reports or not.
+A report is a line of a log, whether a server takes reports or not.
 """
 
 import asyncio

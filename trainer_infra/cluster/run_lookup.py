@@ -1,6 +1,6 @@
 """Runs by their records: one, many, and one that has just ended.
 
-Called by `runs`. What ended is written to its record, from where it is read when its pods are gone.
+What ended is written to its record, from where it is read when its pods are gone.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Runs in a cluster: what the facades of all engines share.
 
-Called by `provider.runs` and `controller.runs`; the threads of its callers share one connection in the background loop of
-`kube.loop`. Where an engine keeps its runs is its `RunStore`; each verb has a file of its own.
+Where an engine keeps its runs is its `RunStore`; each verb has a file of its own. The
+threads of callers share one connection, in the background loop of `kube.loop`.
 """
 
 import atexit

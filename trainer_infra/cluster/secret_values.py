@@ -1,7 +1,7 @@
 """The values of a run's own Secret, read so that they can be hidden in what its pods printed.
 
-Called by `run_lookup` and `describe`. The record does not have them, and a gate has no state: they
-are read from the Secret itself. Where it cannot be read, what a program printed is not shown.
+The record does not have them, and a gate has no state: they are read from the Secret itself. Where
+it cannot be read, what a program printed is not shown.
 """
 
 import base64

@@ -1,8 +1,4 @@
-"""What a cluster has of what engine `provider` and the objects of a run need.
-
-Called by `runs`: at preview, which goes on without a cluster, and for what tells the
-cluster from others.
-"""
+"""What a cluster has of what engine `provider` and the objects of a run need."""
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterator, Mapping

@@ -1,8 +1,7 @@
 """The four webhooks of the manager: a path and a request in, a response out, without a transport.
 
-Called by `webhook_server`. `lifecycle.admission` decides; here its inputs are read, what only a
-cluster knows is looked up, and its verdict is put in the API's words. Paths, codes and messages:
-reference behaviour 5.
+`lifecycle.admission` decides; here its inputs are read, what only a cluster knows is looked up, and
+its verdict is put in the API's words. Paths, codes and messages: reference behaviour 5.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """What a judgement of admission asks of a cluster, and the answers of an API server.
 
-Called by `admission_judgement`. `ClusterLookups` asks with GETs alone; the manager may give its own,
-whose cache misses go to the API server. What is asked when: `lifecycle.admission.needed_objects`.
+`ClusterLookups` asks with GETs alone; the manager may give its own, whose cache misses go to the
+API server. What is asked when: `lifecycle.admission.needed_objects`.
 """
 
 from collections.abc import Collection

@@ -1,7 +1,6 @@
 """A v1 AdmissionReview: what the API server asks, and what it is answered. Pure.
 
-Called by `webhook_server` for the bytes, by `admission_judgement` for what is in them. Rules: the API
-`admission.k8s.io/v1`; codes and reasons: reference behaviour 5.
+Rules: the API `admission.k8s.io/v1`; codes and reasons: reference behaviour 5.
 """
 
 import base64

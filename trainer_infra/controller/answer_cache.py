@@ -1,7 +1,7 @@
 """Answers of an API server, asked once for all that wait for one, and kept for a while.
 
-Called by `pod_token` and `pod_membership`. A refusal is an answer too, None, so that a flood of
-refused requests costs little; refusals have a room of their own, so that they push out nothing else.
+A refusal is an answer too, None, so that a flood of refused requests costs little; refusals have a
+room of their own, so that they push out nothing else.
 """
 
 import asyncio

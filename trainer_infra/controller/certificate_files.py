@@ -1,7 +1,7 @@
 """Certificates that another program keeps as files, read again when they change.
 
-Called by `admission_webhooks` where `certManagement.enable` is false, for example with cert-manager,
-whose Secret the kubelet mounts. Folder and names of the files: reference behaviour 8.2.
+Where `certManagement.enable` is false, for example with cert-manager. Folder and names of the
+files: reference behaviour 8.2.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Keeps the certificates of the manager's webhooks: in its Secret, in their configurations, in its servers.
 
-Called by `admission_webhooks`. Every replica runs one; they share the Secret, and each write is of
-the version that was read, so of two replicas that renew at once one wins and the other takes what it
-made. What is due: `serving_certificate`. Names: reference behaviour 8.2.
+Every replica runs one; they share the Secret, and each write is of the version that was read, so of
+two replicas that renew at once one wins and the other takes what it made. What is due:
+`serving_certificate`. Names: reference behaviour 8.2.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """A problem in the words in which Kubernetes' own validation says it, and the sentence of several.
 
-Called by `admission_judgement`. Clients compare these texts with those of the reference: field, type
-of the error, value as compact JSON, what is wrong. Rules: reference behaviour 5.
+Clients compare these texts with those of the reference: field, type of the error, value as compact
+JSON, what is wrong. Rules: reference behaviour 5.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Large reviews of admission: judged beside the loop, one after the other, so that small ones go on.
 
-Called by `admission_judgement`. One thread does the work: two would share one processor's time with the
-loop, and take twice as much of it.
+One thread does the work: two would share one processor's time with the loop, and take twice as much
+of it.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Which TrainJob a pod is part of: pod -> Job -> JobSet -> TrainJob, each link checked.
 
-Called by `pod_token`. KEP-2779 asks that the pod of a token belongs to the TrainJob that it reports
-for. A user of the namespace can lie about that in several ways; RBAC stops none of them where the user
-may create pods, for Kubernetes lets any creator write any label and any ownerReference:
+KEP-2779 asks that the pod of a token belongs to the TrainJob that it reports for. A user of the
+namespace can lie about that in several ways; RBAC stops none of them where the user may create
+pods, for Kubernetes lets any creator write any label and any ownerReference:
 
 - A label alone, `jobset.sigs.k8s.io/jobset-name`, on a pod of one's own: not believed. The pod's
   controller must be a Job, by uid.

@@ -1,11 +1,10 @@
 """The certificates of the manager's webhooks as its Secret keeps them, and what is due of them. Pure.
 
-Called by `certificate_rotation`, which keeps the Secret. `due_certificates` is asked again and again
-by every replica; at each moment some step is due, or none. A new authority is first put beside the
-old ones in the bundle; once the API server trusts it, it signs the server's certificate; once every
-replica shows that one, the old authorities leave. So there is no moment at which a replica shows a
-certificate that the bundle does not trust. Names, keys of the Secret and periods: reference
-behaviour 8.2.
+`due_certificates` is asked again and again by every replica; at each moment some step is due, or
+none. A new authority is first put beside the old ones in the bundle; once the API server trusts it,
+it signs the server's certificate; once every replica shows that one, the old authorities leave. So
+there is no moment at which a replica shows a certificate that the bundle does not trust. Names,
+keys of the Secret and periods: reference behaviour 8.2.
 """
 
 import datetime as dt

@@ -1,7 +1,6 @@
 """A TLS context of a server whose certificate can change while it serves.
 
-Called by `certificate_rotation` and `certificate_files`, which show certificates, and by what serves
-with them. Each handshake takes the certificate of its moment; connections that are open stay so.
+Each handshake takes the certificate of its moment; connections that are open stay so.
 """
 
 import os

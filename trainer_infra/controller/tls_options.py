@@ -1,7 +1,7 @@
 """What the manager's servers accept of TLS, and how its configuration says so in Go's words.
 
-Called by `tls_context` and by what reads the configuration. Fields and defaults: reference behaviour
-8.3; what is not known there is ignored with a warning, as in the reference.
+Fields and defaults: reference behaviour 8.3; what is not known there is ignored with a warning, as
+in the reference.
 """
 
 import re

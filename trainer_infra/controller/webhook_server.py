@@ -1,7 +1,7 @@
 """The HTTPS server that the API server calls for admission.
 
-Called by `admission_webhooks`. It reads a request and writes the answer; `admission_judgement` judges.
-Paths and port: reference behaviour 5 and 8.2.
+It reads a request and writes the answer; `admission_judgement` judges. Paths and port: reference
+behaviour 5 and 8.2.
 """
 
 import asyncio

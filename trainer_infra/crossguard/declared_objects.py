@@ -1,8 +1,8 @@
 """Properties of a resource -> the objects that rules judge, with what they render to.
 
-Called by `policy_pack`, `verdicts` and `remediation`. A TrainJob is judged with the runtime and the
-rendering that `check` put into its inputs; a batch as its members, each as the TrainJob that it is.
-Resources of pulumi_kubernetes are objects as they are. Nothing else is judged.
+A TrainJob is judged with the runtime and the rendering that `check` put into its inputs; a batch as
+its members, each as the TrainJob that it is. Resources of pulumi_kubernetes are objects as they
+are. Nothing else is judged.
 """
 
 import re

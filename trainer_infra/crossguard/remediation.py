@@ -1,8 +1,7 @@
 """Patches of findings -> the properties that the engine is to use instead.
 
-Called by `policy_pack` for rules whose enforcement is `remediate`. What a TrainJob or a runtime
-renders to is rendered anew from the patched spec, so that what is shown is what is created. Values
-that are not known yet stay in their places.
+What a TrainJob or a runtime renders to is rendered anew from the patched spec, so that what is
+shown is what is created. Values that are not known yet stay in their places.
 """
 
 from collections.abc import Iterable

@@ -1,10 +1,10 @@
 """A pack as the engine asks it: what it sends is read once for all policies.
 
-pulumi_policy reads the properties of a resource anew for each of its policies, and those of the whole
-stack for each stack policy, which was most of what a pack costs; all else is its own. Here a policy
-gets the properties as they came, which `values.plain_value` reads, and the same object as all others
-get: `verdicts` judges it for all of them. What holds for a whole deployment is read once, and of
-resources that no rule judges nothing is read. Called by `policy_pack` and `policy_form`.
+pulumi_policy reads the properties of a resource anew for each of its policies, and those of the
+whole stack for each stack policy, which was most of what a pack costs; all else is its own. Here a
+policy gets the properties as they came, which `values.plain_value` reads, and the same object as
+all others get: `verdicts` judges it for all of them. What holds for a whole deployment is read
+once, and of resources that no rule judges nothing is read.
 """
 
 import sys

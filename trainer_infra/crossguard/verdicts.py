@@ -1,7 +1,7 @@
 """What rules say of the resources of a deployment, found at once for all of their policies.
 
-The engine asks one policy after the other about the same resource or stack (`server`); the
-first that is asked has it judged by all rules. Called by `policy_pack`.
+The engine asks one policy after the other about the same resource or stack (`server`); the first
+that is asked has it judged by all rules.
 """
 
 import threading

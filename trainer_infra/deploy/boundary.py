@@ -1,9 +1,8 @@
 """What our dynamic providers need at their edge with the engine, met once for all of them.
 
 Numbers arrive as floats, unknown values as objects, exceptions leave as Python tracebacks, and a
-cancelled operation is not told (Pulumi facts rows 6, 13, 14, 17 and 18). Here is
-also what is of the serving process and not of an operation: its one session, its arguments, its end.
-Called by `provider` alone.
+cancelled operation is not told (Pulumi facts rows 6, 13, 14, 17 and 18). Here is also what is of
+the serving process and not of an operation: its one session, its arguments, its end.
 """
 
 import os

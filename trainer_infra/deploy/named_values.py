@@ -1,6 +1,6 @@
 """Outputs of a resource that hold values by name: a name that is known to be wrong ends the program at once.
 
-Pulumi's own would say so by a KeyError, once the run has ended. Called by `train_job_resource`.
+Pulumi's own would say so by a KeyError, once the run has ended.
 """
 
 from collections.abc import Iterable, Mapping

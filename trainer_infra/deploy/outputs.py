@@ -1,7 +1,7 @@
 """Pulumi Outputs inside what a user wrote -> plain values, with secret ones marked as Secret.
 
-The engine keeps a secret encrypted only under the input name it came in (Pulumi facts
-row 12), so secrets must be known before the inputs are made. Called by `registration`.
+The engine keeps a secret encrypted only under the input name it came in (Pulumi facts row 12), so
+secrets must be known before the inputs are made.
 """
 
 import asyncio

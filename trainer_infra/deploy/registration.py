@@ -1,8 +1,7 @@
 """What every constructor of a resource of ours works out before it registers the resource.
 
-Called by `train_job_resource`, `train_jobs_resource` and `runtime_resources`: secrets split off and
-code packed, now or once Outputs are known; the runtime as inputs have it; who declares it, and
-under which URN.
+Secrets split off and code packed, now or once Outputs are known; the runtime as inputs have it; who
+declares it, and under which URN.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,10 +1,9 @@
 """The one door of secrets: whatever is secret outside of it is refused by its path.
 
-The door is `env`, `files` and `func_args` of a trainer and `env` of an initializer: `train_job_arguments`
-moves those values to `secretData`, the only input that stays encrypted. Any other input would be
-copied into what is rendered, and so stand in plain text in previews, states and objects (design
-rule 1). Called by `registration`, before a constructor registers its resource; what a transform
-puts there later is found by `secret_transform`. Pure.
+The door is `env`, `files` and `func_args` of a trainer and `env` of an initializer:
+`train_job_arguments` moves those values to `secretData`, the only input that stays encrypted. Any
+other input would be copied into what is rendered, and so stand in plain text in previews, states
+and objects (design rule 1). Pure.
 """
 
 from collections.abc import Iterator, Mapping

@@ -7,8 +7,7 @@ transforms gets one more stack transform, ours, which runs last: it takes secret
 but `secretData` and names their paths, which `check` refuses (`provider`). A program without
 transforms pays nothing.
 
-Called by `registration` for every resource. The SDK has no public way to know of transforms; a test
-fails when what is used of it changes.
+The SDK has no public way to know of transforms; a test fails when what is used of it changes.
 """
 # ruff: noqa: SLF001  what is used of the SDK has no other name
 

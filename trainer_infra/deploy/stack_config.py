@@ -1,9 +1,8 @@
 """What the stacks of the nearest Pulumi program say about where their runs live.
 
-Called by `cli` for the defaults of commands and for `gc`, and by `operations.connection` for an
-operation that runs no program. Reads the files that the Pulumi command keeps: `Pulumi.yaml`,
-`Pulumi.<stack>.yaml` and its own note of the selected stack; the command itself runs only to open a
-secret value. Pulumi's library is never imported.
+Reads the files that the Pulumi command keeps: `Pulumi.yaml`, `Pulumi.<stack>.yaml` and its own note
+of the selected stack; the command itself runs only to open a secret value. Pulumi's library is
+never imported.
 """
 
 import hashlib

@@ -1,8 +1,7 @@
 """The arguments of a TrainJob as a user gives them -> spec, code and secretData in wire form.
 
-The one door of secrets (design rule 1): values of Secret go to secretData, references to the
-job's own Secret stay in their place. Pure but for reading the user's source; called by
-`registration` when every value is known.
+The one door of secrets (design rule 1): values of Secret go to secretData, references to the job's
+own Secret stay in their place. Pure but for reading the user's source.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

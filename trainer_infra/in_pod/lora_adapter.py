@@ -1,7 +1,7 @@
 """LoRA adapters of a library's program: the one that it begins with, and what becomes of the one that it trains.
 
-Called by `main` before the program starts and once it has ended. The program saw the base where an initializer put it,
-a folder that goes with the run. Needs peft and transformers where it merges, and keeps to the syntax of Python 3.9.
+The program saw the base where an initializer put it, a folder that goes with the run. Needs peft
+and transformers where it merges, and keeps to the syntax of Python 3.9.
 """
 
 # mypy: disable-error-code="import-not-found"

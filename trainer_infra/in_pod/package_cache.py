@@ -1,10 +1,10 @@
 """The packages of a job in a folder of its pods: installed once, found by every later start.
 
-Called by `packages`. An environment is under a hash of all that it depends on, among it what the
-image's own Python has. It is made where it stays, for scripts name their interpreter by its path,
-and published by one rename once it is whole. The cache may be on a volume of many machines: two that
-install at once do no harm, each has a folder of its own, so a file system without locks costs time
-only. It runs in images we do not know: standard library only, in the syntax of Python 3.9.
+An environment is under a hash of all that it depends on, among it what the image's own Python has.
+It is made where it stays, for scripts name their interpreter by its path, and published by one
+rename once it is whole. The cache may be on a volume of many machines: two that install at once do
+no harm, each has a folder of its own, so a file system without locks costs time only. It runs in
+images we do not know: standard library only, in the syntax of Python 3.9.
 """
 
 from __future__ import annotations

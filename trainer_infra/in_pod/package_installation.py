@@ -1,8 +1,8 @@
 """Installs packages into a new virtual environment over what an image's own Python has.
 
-Called by `package_cache`. pip of the image does it, where the image has one, for it counts what is
-there: a torch of the image is not fetched again. It runs in images we do not know: standard library
-only, in the syntax of Python 3.9.
+pip of the image does it, where the image has one, for it counts what is there: a torch of the image
+is not fetched again. It runs in images we do not know: standard library only, in the syntax of
+Python 3.9.
 """
 
 from __future__ import annotations

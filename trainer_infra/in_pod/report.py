@@ -1,10 +1,10 @@
 """Progress and metrics, sent from inside a training function.
 
-Called by the user's code in a pod, or by hand on a laptop. Sends the body of reference behaviour 6
-to the address in the environment. It leaves it in the file that the environment names and in the log,
-where a run in a cluster is read, with and without such an address. With neither it prints. Stands alone:
-CustomTrainer ships this file to images that lack the package, so it needs nothing but the standard
-library, keeps to the syntax of Python 3.9 and imports what is slow when needed.
+Sends the body of reference behaviour 6 to the address in the environment. It leaves it in the file
+that the environment names and in the log, where a run in a cluster is read, with and without such
+an address. With neither it prints. Stands alone: CustomTrainer ships this file to images that lack
+the package, so it needs nothing but the standard library, keeps to the syntax of Python 3.9 and
+imports what is slow when needed.
 """
 
 from __future__ import annotations

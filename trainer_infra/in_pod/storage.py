@@ -1,8 +1,7 @@
 """Where a training program finds its files: outputs that are kept, and volumes that are mounted.
 
-Called by the user's code in a pod, on this machine, or by hand. Stands alone, as `report` does:
-CustomTrainer ships this file to images that lack the package, so it needs nothing but the standard
-library and keeps to the syntax of Python 3.9.
+Stands alone, as `report` does: CustomTrainer ships this file to images that lack the package, so it
+needs nothing but the standard library and keeps to the syntax of Python 3.9.
 """
 
 from __future__ import annotations

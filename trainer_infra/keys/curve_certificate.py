@@ -1,7 +1,7 @@
 """A ZeroMQ CURVE certificate (ZeroMQ RFC 32), by which the brokers of a Flux job know one another.
 
-The same seed gives the same certificate, so that writing it again changes nothing. Called by
-`lifecycle.generated_secrets`. Rule: reference behaviour 3.7.
+The same seed gives the same certificate, so that writing it again changes nothing. Rule: reference
+behaviour 3.7.
 """
 
 import base64

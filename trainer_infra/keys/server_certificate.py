@@ -1,7 +1,6 @@
 """Certificates of servers, and the authorities that sign them.
 
-Called by `local.endpoint` for one address, whose authority's key is thrown away, so that nothing else
-can be signed with it; and by `controller.serving_certificate`, which keeps its authority.
+An authority whose key its caller throws away signs nothing else.
 """
 
 import datetime as dt

@@ -1,6 +1,6 @@
 """An SSH key pair: how the launcher of an MPI job reaches its nodes.
 
-Called by `lifecycle.generated_secrets`. Rule: reference behaviour 3.6.
+Rule: reference behaviour 3.6.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,7 @@
 """The body of an answer -> the object that was asked for, or what came instead of it. Pure.
 
-Called by transport.py for every answer. Between us and an API server may be proxies, and a wrong
-address may be any server: what they say must not be taken for Kubernetes' word. A page with status
-404 says nothing about an object.
+Between us and an API server may be proxies, and a wrong address may be any server: what they say
+must not be taken for Kubernetes' word. A page with status 404 says nothing about an object.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Why there was no connection, or no whole answer, in words for people. Pure.
 
-Called by transport.py. The HTTP library's own sentences name objects of Python, and of a certificate
-they do not say what to do.
+The HTTP library's own sentences name objects of Python, and of a certificate they do not say what
+to do.
 """
 
 import os

@@ -1,9 +1,9 @@
 """Where the API server is and who we are to it: a kubeconfig, or a pod's service account.
 
-Called by transport.py, in a thread, for exec plugins are processes. Reading, merging and signing in
-are those of the `kubernetes` package, of which nothing else is used; it is imported with the first
-connection. What it leaves out is added here: the first file's current context counts, as for
-kubectl; impersonation; a plugin's failure is an error. No key or token is in an error's message.
+Reading, merging and signing in are those of the `kubernetes` package, of which nothing else is
+used; it is imported with the first connection. What it leaves out is added here: the first file's
+current context counts, as for kubectl; impersonation; a plugin's failure is an error. No key or
+token is in an error's message.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """The context of a kubeconfig that commands talk to: its name and its namespace.
 
-Called by `cli.target`. Only these two are read: whether the cluster can be reached, and what is
-wrong with a kubeconfig, `kubeconfig` says when a command connects.
+Only these two are read: whether the cluster can be reached, and what is wrong with a kubeconfig,
+`kubeconfig` says when a command connects.
 """
 
 import os

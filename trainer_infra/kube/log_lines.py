@@ -1,8 +1,8 @@
 """The log of a container, line by line, across lost connections.
 
-Called by http.py. Each line is asked for with its time, so that a stream that was cut goes on where
-it broke. A followed log ends when the container does: an API server that restarts ends the stream
-too, so the pod is asked which it was.
+Each line is asked for with its time, so that a stream that was cut goes on where it broke. A
+followed log ends when the container does: an API server that restarts ends the stream too, so the
+pod is asked which it was.
 """
 
 import asyncio

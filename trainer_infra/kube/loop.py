@@ -1,8 +1,7 @@
 """One event loop in the background, for callers that are not asynchronous.
 
-Called by `cluster.runs` and `review`, whose threads come and go: connections outlive a
-call only in a loop that does. The loop runs in a daemon thread, starts with the first call, and a
-forked child gets one of its own.
+Connections outlive a call only in a loop that does. The loop runs in a daemon thread, starts with
+the first call, and a forked child gets one of its own.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """How many requests a client makes in a second: a bucket of tokens, as client-go has it.
 
-Called by transport.py before each request. Without a rate, requests are limited only by how many are in
-flight.
+Without a rate, requests are limited only by how many are in flight.
 """
 
 import asyncio

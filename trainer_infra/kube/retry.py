@@ -1,8 +1,7 @@
 """When a request is tried again, and how long to wait before that.
 
-Called by transport.py for each try that brought no answer that counts. What may be tried again is
-decided there; this is the time: full jitter, so that many clients of a server that comes back do
-not come at once, the server's own Retry-After, and an end.
+What may be tried again is decided there; this is the time: full jitter, so that many clients of a
+server that comes back do not come at once, the server's own Retry-After, and an end.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The API server's clock, as its answers tell it: what times of objects are compared with.
 
-Called by transport.py for each answer. A machine whose clock is wrong by hours must not end a training
-hours early. Where the two clocks agree, ours is used: it is exact to more than a second.
+A machine whose clock is wrong by hours must not end a training hours early. Where the two clocks
+agree, ours is used: it is exact to more than a second.
 """
 
 import time

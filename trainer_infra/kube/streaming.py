@@ -1,7 +1,6 @@
 """Lines of an answer that comes bit by bit.
 
-Called by watching.py and log_lines.py. A line may be longer than any buffer: an event of a watch
-is one.
+A line may be longer than any buffer: an event of a watch is one.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -15,7 +14,7 @@ async def stream_lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, No
     """Each line without its end; a last one without an end comes too, unless the stream breaks.
 
     Raises:
-        Broken: The stream did not end by itself; every whole line has come before.
+        BrokenStream: The stream did not end by itself; every whole line has come before.
     """
     kept: list[bytes] = []
     async for chunk in chunks:

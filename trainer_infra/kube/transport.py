@@ -1,7 +1,7 @@
 """Requests to one API server over HTTP: signed, timed, and tried again where that is safe.
 
-Called by http.py for answers and by watching.py and log_lines.py for streams. Here it is decided
-what a failed try means: whether the server may have acted on it, and whether it is tried again.
+Here it is decided what a failed try means: whether the server may have acted on it, and whether it
+is tried again.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Changes of objects as an API server tells them, across lost connections.
 
-Called by http.py. A server ends every watch after a while, and so does anything between it and
-us: the next one begins after the last change or bookmark that arrived.
+A server ends every watch after a while, and so does anything between it and us: the next one begins
+after the last change or bookmark that arrived.
 """
 
 import asyncio

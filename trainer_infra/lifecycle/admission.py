@@ -1,9 +1,8 @@
 """What admission decides about a TrainJob or a runtime before it is stored.
 
-Called by `deploy.operations.training_runtime` for runtimes, and by
-`controller.admission_judgement` for whatever a cluster stores. `with_defaults` completes a
-TrainJob, `judge_train_job` and `judge_runtime` give every problem and warning at once. What only a
-cluster knows is the caller's to read; `needed_objects` says what that is. Rules and messages: reference behaviour 1.6 and 5; docs/lifecycle.md.
+`with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every problem and
+warning at once. What only a cluster knows is the caller's to read; `needed_objects` says what that
+is. Rules and messages: reference behaviour 1.6 and 5; docs/lifecycle.md.
 
 The reference skips the check of a runtime with the label
 `trainer.kubeflow.org/webhook-validation: disabled`: that is a selector of its webhooks, which the

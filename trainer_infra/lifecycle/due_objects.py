@@ -1,7 +1,6 @@
 """The objects of a TrainJob that are written now: the runtime snapshot once, then what is due.
 
-Called by `plan` for a TrainJob that is not finished, and by `admission` for the runtime that a
-TrainJob was born with. Rules: reference behaviour 4.2 and 4.5.
+Rules: reference behaviour 4.2 and 4.5.
 """
 
 from dataclasses import dataclass

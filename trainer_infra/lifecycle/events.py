@@ -1,8 +1,8 @@
 """Events of a TrainJob: what a user reads once, when it happens.
 
-Called by `plan` with the conditions before and after, so that an event follows from a change and
-never from a pass. What holds for longer (pods that wait, objects that cannot be made) is said
-unless the driver says that it was (`ObservedObjects.events_written`).
+An event follows from a change of the conditions, never from a pass. What holds for longer (pods
+that wait, objects that cannot be made) is said unless the driver says that it was
+(`ObservedObjects.events_written`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,5 @@
 """Why pods failed or do not start: typed reasons read from their status.
 
-Called by `plan`, which adds the first reason to the Failed message and tells of pods that wait.
 Pods are Kubernetes' own objects in wire form; the reasons are those that the kubelet, the scheduler
 and the controllers of Kubernetes 1.34 write there.
 """

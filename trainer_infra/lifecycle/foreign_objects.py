@@ -1,7 +1,7 @@
 """metadata.ownerReferences of what is there: objects of a TrainJob's names that are not its own.
 
-Called by `plan`. A TrainJob that is made again under its name finds the JobSet and the snapshot of the
-one before until the garbage collector has removed them; a JobSet of that name may also be a user's own.
+A TrainJob that is made again under its name finds the JobSet and the snapshot of the one before
+until the garbage collector has removed them; a JobSet of that name may also be a user's own.
 Neither is changed, and the end of such a JobSet is not the TrainJob's.
 
 The reference takes such a JobSet over, and copies its end (deviation `owner`).

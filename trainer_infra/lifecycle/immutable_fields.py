@@ -1,7 +1,7 @@
 """What an update of a TrainJob may not change: spec fields, and patches at the wrong time.
 
-Called by `admission` on updates. The published schema's rules come first (api/transitions.py); they
-let an optional field be added or removed (Q12). Rules: reference behaviour 1.6, 5.1.
+The published schema's rules come first (api/transitions.py); they let an optional field be added or
+removed (Q12). Rules: reference behaviour 1.6, 5.1.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,4 @@
-"""Why a Job failed, in its own condition: what is known of a failure that no pod shows.
-
-Called by `status`, and by `runs.view`: a Job past its deadline ends its pods, which have failed then
-as if by themselves, or are gone.
-"""
+"""Why a Job failed, in its own condition: what is known of a failure that no pod shows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

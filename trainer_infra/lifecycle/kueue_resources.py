@@ -1,8 +1,8 @@
 """spec.trainer.resourcesPerNode of a TrainJob that Kueue queues, beside resources of its runtime.
 
-Called by `plan`. Kueue 0.19 is built with Kubeflow Trainer 2.2, where resourcesPerNode replaces the
-runtime's resources; since 2.3 it is merged with them, and so it is here. What only the runtime sets is in
-the pods, and Kueue does not count it.
+Kueue 0.19 is built with Kubeflow Trainer 2.2, where resourcesPerNode replaces the runtime's
+resources; since 2.3 it is merged with them, and so it is here. What only the runtime sets is in the
+pods, and Kueue does not count it.
 """
 
 from collections.abc import Mapping

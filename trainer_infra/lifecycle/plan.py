@@ -1,9 +1,8 @@
 """What a driver does next for one TrainJob: the value, and `plan`, which decides it.
 
-Pure. Called by `local.reconciler` with what it observed. A driver creates, applies, deletes, writes the
-status and the events, in that order, and calls again when something changed or `requeue_after` has
-passed.
-Rules: reference behaviour 4.2 and 4.5 to 4.9; docs/lifecycle.md.
+Pure. A driver creates, applies, deletes, writes the status and the events, in that order, and calls
+again when something changed or `requeue_after` has passed. Rules: reference behaviour 4.2 and 4.5
+to 4.9; docs/lifecycle.md.
 """
 
 from collections.abc import Iterable, Iterator

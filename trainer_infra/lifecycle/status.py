@@ -1,7 +1,6 @@
 """status of a TrainJob: its conditions, the counts of its Jobs, and what plugins add. Pure.
 
-Called by `plan`, and alone by a driver whose objects are stored already: nothing is rendered. Rules:
-reference behaviour 4.6 to 4.8; docs/lifecycle.md.
+Rules: reference behaviour 4.6 to 4.8; docs/lifecycle.md.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Why a TrainJob does not go on, as one sentence: what `kubectl get trainjobs` shows in a column.
 
-Called by `plan`; a driver keeps it in the annotation `names.WAITING`. It cannot be a condition: the
-published SDK takes a TrainJob for running only while it has none (docs/lifecycle.md).
+A driver keeps it in the annotation `names.WAITING`. It cannot be a condition: the published SDK
+takes a TrainJob for running only while it has none (docs/lifecycle.md).
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Child processes of the supervisor: started by its one thread, reaped by one signal handler.
 
-Called by `container`, `pod` and `installation`. The supervisor is also the parent of
-whatever its pods left behind (subreaper), so every exit of any child ends up here.
+The supervisor is also the parent of whatever its pods left behind (subreaper), so every exit of any
+child ends up here.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """One container as a process: started, read, waited for, ended with all that it left behind.
 
-Called by `pod`. stdout and stderr come through a pipe into the pod's log, so a full disk and a
-failed run's last lines are seen here and not by the training.
+stdout and stderr come through a pipe into the pod's log, so a full disk and a failed run's last
+lines are seen here and not by the training.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """The progress endpoint of one run: `progress.handler` over TLS on the loopback interface.
 
-Called by `reconciler`. Every pod of the trainer step has a token of its own, so that it is known
-which node reports.
+Every pod of the trainer step has a token of its own, so that it is known which node reports.
 """
 
 import asyncio

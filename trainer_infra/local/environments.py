@@ -1,7 +1,6 @@
 """The virtual environments of this machine: which there are, who uses them, and away with them.
 
-Called by `cli.gc_cache`. What else is in the cache folder (the built Pulumi CLI, a
-cluster) is none of them.
+What else is in the cache folder (the built Pulumi CLI, a cluster) is none of them.
 """
 
 import fcntl

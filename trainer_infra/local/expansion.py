@@ -1,4 +1,4 @@
-"""`$(VAR)` in command, args and env values, as Kubernetes defines it. Pure; called by `pod_environment`."""
+"""`$(VAR)` in command, args and env values, as Kubernetes defines it. Pure."""
 
 import re
 from collections.abc import Mapping

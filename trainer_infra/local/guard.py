@@ -1,8 +1,8 @@
 """The guard of a supervisor: it adopts what a killed supervisor leaves, ends it, and says so.
 
-Called by `supervisor` in the process that `runs.submit` started. The guard forks the supervisor
-before any thread exists; when it ends without a final status, the guard ends every descendant and
-writes Failed with reason SupervisorLost. When the guard dies first, the supervisor gets SIGHUP.
+The guard forks the supervisor before any thread exists; when it ends without a final status, the
+guard ends every descendant and writes Failed with reason SupervisorLost. When the guard dies first,
+the supervisor gets SIGHUP.
 """
 
 import os

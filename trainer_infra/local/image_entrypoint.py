@@ -1,7 +1,6 @@
 """What an image would start, for the images that this machine can stand in for: the initializers.
 
-Called by `pod_setup`, which starts it, and by `unsupported_fields`, which refuses other containers without a
-command. Ours and the reference's images fetch the same (reference behaviour 7.1). Pure.
+Ours and the reference's images fetch the same (reference behaviour 7.1). Pure.
 """
 
 import sys

@@ -1,7 +1,4 @@
-"""Packages are installed into a new virtual environment, and how far that is.
-
-Called by `packages`, which holds the environment's lock, and by the supervisor for its status.
-"""
+"""Packages are installed into a new virtual environment, and how far that is."""
 
 import asyncio
 import os

@@ -1,7 +1,4 @@
-"""The file of a run's reports: JSON lines, one per report, thinned out before it grows too large.
-
-Called by `reconciler`, which adds to it, and by `runs`, which reads it.
-"""
+"""The file of a run's reports: JSON lines, one per report, thinned out before it grows too large."""
 
 import os
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
 """The Python of a job: a virtual environment per hash of its locked packages, made once.
 
-Called by `reconciler` before the first pod. Without packages it is the interpreter that submitted.
-A venv does not move, so it is made in its place and a marker is written last; one without the
-marker is made anew. Two jobs at a time wait for one install. Beside the folder are its log, which
-outlives an installation that fails, and its lock: exclusive while it is made or removed, shared by
-every supervisor that uses it, as long as that lives.
+Without packages it is the interpreter that submitted. A venv does not move, so it is made in its
+place and a marker is written last; one without the marker is made anew. Two jobs at a time wait for
+one install. Beside the folder are its log, which outlives an installation that fails, and its lock:
+exclusive while it is made or removed, shared by every supervisor that uses it, as long as that
+lives.
 """
 
 import asyncio

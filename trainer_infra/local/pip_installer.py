@@ -1,4 +1,4 @@
-"""pip as an installer: its command, and what its output says. Pure; called by `installation`."""
+"""pip as an installer: its command, and what its output says. Pure."""
 
 import re
 import sys

@@ -1,7 +1,6 @@
 """What pip of this machine is set to, as variables that say the same to uv. Pure.
 
-Called by `installation`: uv reads neither PIP_* nor pip.conf, and an index of a company is set
-there. A setting that cannot be said to uv is a reason to install with pip.
+A setting that cannot be said to uv is a reason to install with pip.
 """
 
 import ast

@@ -1,8 +1,7 @@
 """One try of one pod: its init containers in order, then its containers side by side.
 
-Called by `reconciler` for each Start that `jobset.decide` gives. Native sidecars (init containers
-with restartPolicy Always) run beside and end with the pod. The first container that fails ends the
-try; on a cluster the others would go on.
+Native sidecars (init containers with restartPolicy Always) run beside and end with the pod. The
+first container that fails ends the try; on a cluster the others would go on.
 """
 
 import asyncio
@@ -212,7 +211,7 @@ class PodTry:
         """Run a container to its end.
 
         Raises:
-            Failed: It failed, or cannot be started.
+            ContainerFailed: It failed, or cannot be started.
         """
         container = ContainerProcess(setup, self._children, self._log, self._grace)
         kills = kernel_kills()

@@ -1,7 +1,7 @@
 """The environment of a container, as Kubernetes makes it, over an allow-list of this machine's own.
 
-Pure but for `inherited_environment`, which reads this process's environment. Called by `pod_setup`
-for each container. Order: allow-list, envFrom, env; `$(VAR)` sees what was defined before it.
+Pure but for `inherited_environment`, which reads this process's environment. Order: allow-list,
+envFrom, env; `$(VAR)` sees what was defined before it.
 """
 
 import os

@@ -1,8 +1,7 @@
 """The log of one pod: whole lines of all its containers, in one file, the last ones in memory.
 
-Called by `container` with what they wrote. A line reaches the file when it is complete, a progress
-bar that is drawn over and over once a second; lines of containers that run side by side are never
-mixed.
+A line reaches the file when it is complete, a progress bar that is drawn over and over once a
+second; lines of containers that run side by side are never mixed.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""A pod's manifest as commands with environment and folders, ready to start.
-
-Called by `reconciler` for each try; what comes next is `container`.
-"""
+"""A pod's manifest as commands with environment and folders, ready to start."""
 
 import json
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Pods of a local run as Kubernetes would write them: what `lifecycle` and `runs.view` read. Pure.
 
-Called by `reconciler` at every step. A try that we ended, and one from before a restart of the
-JobSet, is a pod that is being deleted: it says nothing of why the run failed, as on a cluster, where
-it is gone.
+A try that we ended, and one from before a restart of the JobSet, is a pod that is being deleted: it
+says nothing of why the run failed, as on a cluster, where it is gone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """startupProbe, readinessProbe and livenessProbe of a container, on loopback.
 
-Called by `pod` for each container that has one. Fields and defaults are those of Kubernetes' Probe;
-exec, tcpSocket and httpGet are supported, `support.unsupported_here` refuses grpc.
+Fields and defaults are those of Kubernetes' Probe; exec, tcpSocket and httpGet are supported,
+`support.unsupported_here` refuses grpc.
 """
 
 import asyncio

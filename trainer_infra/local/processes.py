@@ -1,8 +1,8 @@
 """Processes of this machine: who they are, what they leave behind, and how they are ended.
 
-Called by `supervisor`, `guard` and `runs`. Identity is a pid with its start time: nothing is
-signalled whose start time differs, and nothing is found by its name. Every process of a run carries
-a mark in its environment, which its descendants inherit.
+Identity is a pid with its start time: nothing is signalled whose start time differs, and nothing is
+found by its name. Every process of a run carries a mark in its environment, which its descendants
+inherit.
 """
 
 import ctypes

@@ -1,8 +1,7 @@
 """The loop of one supervisor: plan, apply, decide, start and stop pods, publish the status.
 
-Called by `supervisor`. `lifecycle.plan` says what the TrainJob needs, `jobset.decide` what its pods
-do; this class executes both, and wakes when a pod changed, the user wants something else, or time
-has come.
+`lifecycle.plan` says what the TrainJob needs, `jobset.decide` what its pods do; this class executes
+both, and wakes when a pod changed, the user wants something else, or time has come.
 """
 
 import asyncio

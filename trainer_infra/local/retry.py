@@ -1,7 +1,7 @@
 """Running a run again that failed: the same run, with its folder as it was submitted.
 
-Called by `target`. Its logs, its reports and the folders of its pods are those of the new try; volume claims stay,
-as a cluster keeps them.
+Its logs, its reports and the folders of its pods are those of the new try; volume claims stay, as a
+cluster keeps them.
 """
 
 import shutil

@@ -1,10 +1,9 @@
 """Where runs live on disk: one folder per run, written atomically, with one lock per run.
 
-Called by `runs`, the supervisor and its guard. Layout of `<home>/runs/<namespace>/<name>/`:
-run.json (who and when), record.json (what was submitted), status.json (what is known now),
-control.json (what the user wants now), secrets.json, supervisor.json (process identities),
-supervisor.lock (held while a supervisor lives), metrics.jsonl (what training reported),
-logs/<pod>.log, pods/, claims/.
+Layout of `<home>/runs/<namespace>/<name>/`: run.json (who and when), record.json (what was
+submitted), status.json (what is known now), control.json (what the user wants now), secrets.json,
+supervisor.json (process identities), supervisor.lock (held while a supervisor lives), metrics.jsonl
+(what training reported), logs/<pod>.log, pods/, claims/.
 """
 
 import fcntl

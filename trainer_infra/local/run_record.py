@@ -1,7 +1,7 @@
 """What a run's folder says of it: who declared it, and how it is now.
 
-Called by `runs` for every verb. A user may have damaged the folder, and another release
-may have written it: what is unknown here stays as it is, and what cannot be read is said.
+A user may have damaged the folder, and another release may have written it: what is unknown here
+stays as it is, and what cannot be read is said.
 """
 
 from contextlib import suppress

@@ -1,8 +1,8 @@
 """Runs on this machine: submit, look, suspend, read logs, delete. The facade of the local target.
 
-Called by `target`, and by `cli.run`. A run is a folder (`run_folder`) and a supervisor process
-(`supervisor`), one per run; nothing else stays behind when both are gone. Functions about a run that
-is there raise what `runs.target.Target` says.
+A run is a folder (`run_folder`) and a supervisor process (`supervisor`), one per run; nothing else
+stays behind when both are gone. Functions about a run that is there raise what `runs.target.Target`
+says.
 """
 
 import os

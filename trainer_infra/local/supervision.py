@@ -1,7 +1,4 @@
-"""Starting and ending the supervisor of a run, the process that its pods are children of.
-
-Called by `runs` and `retry`, which hold the lock of the run's name.
-"""
+"""Starting and ending the supervisor of a run, the process that its pods are children of."""
 
 import os
 import signal

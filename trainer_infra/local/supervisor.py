@@ -20,7 +20,7 @@ from trainer_infra.local.reconciler import Reconciler
 from trainer_infra.local.run_folder import RunFolder
 
 LOCK_TIMEOUT: Final = 2.0
-"""Seconds to wait for the lock: `folder.is_supervised` takes it for a moment to look."""
+"""Seconds to wait for the lock: `run_folder.is_supervised` takes it for a moment to look."""
 
 
 def main() -> int:

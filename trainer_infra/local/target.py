@@ -1,4 +1,4 @@
-"""This machine as a Target. Called by `deploy.operations.targets`, which chooses among targets."""
+"""This machine as a Target."""
 
 import platform
 

@@ -1,8 +1,7 @@
 """uv as an installer: where it is, its command, and what its output says.
 
-Called by `installation`. uv links files from its cache, so that two environments share what they
-both have; it is optional. What pip of this machine is set to is said to uv as well
-(`pip_settings`).
+uv links files from its cache, so that two environments share what they both have; it is optional.
+What pip of this machine is set to is said to uv as well (`pip_settings`).
 """
 
 import re

@@ -1,7 +1,6 @@
 """Volumes as folders: emptyDir, configMap, secret, downwardAPI, projected, claims and hostPath.
 
-Called by `pod_setup` for each try of a pod, after `support.unsupported_here` refused what cannot be a
-folder. Claims live as long as the run and are shared by its pods; everything else is per try.
+Claims live as long as the run and are shared by its pods; everything else is per try.
 """
 
 import os

@@ -1,8 +1,8 @@
 """The fields of the v1 kinds, by which unknown ones are refused.
 
-Called by `migrate`. Facts: the CRDs of the training operator v1.9 (PyTorchJob, XGBoostJob, JAXJob,
-MPIJob of kubeflow.org/v1) and of the MPI operator v0.6 (MPIJob of kubeflow.org/v2beta1). A pod
-template has the fields that the published schema of a JobSet gives it.
+Facts: the CRDs of the training operator v1.9 (PyTorchJob, XGBoostJob, JAXJob, MPIJob of
+kubeflow.org/v1) and of the MPI operator v0.6 (MPIJob of kubeflow.org/v2beta1). A pod template has
+the fields that the published schema of a JobSet gives it.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """JAXJob (kubeflow.org/v1) to nodes of a jax runtime.
 
-Called by `migrate`. Worker 0 is node 0, the coordinator. Programs of v1 pass COORDINATOR_ADDRESS,
-NUM_PROCESSES and PROCESS_ID to `jax.distributed.initialize` themselves: those are written into the
-runtime, beside the JAX variables that v2's plugin writes.
+Worker 0 is node 0, the coordinator. Programs of v1 pass COORDINATOR_ADDRESS, NUM_PROCESSES and
+PROCESS_ID to `jax.distributed.initialize` themselves: those are written into the runtime, beside
+the JAX variables that v2's plugin writes.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """MPIJob (kubeflow.org/v1 and v2beta1) to the launcher and the nodes of an MPI runtime.
 
-Called by `migrate`. Workers become the job `node`, the launcher the job `launcher`, whose end is
-the end of the run. The operator of v2beta1 used SSH as v2 does; the one of v1 `kubectl exec`.
+Workers become the job `node`, the launcher the job `launcher`, whose end is the end of the run. The
+operator of v2beta1 used SSH as v2 does; the one of v1 `kubectl exec`.
 """
 
 import re

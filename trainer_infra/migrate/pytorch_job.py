@@ -1,8 +1,8 @@
 """PyTorchJob (kubeflow.org/v1) to nodes of a torch runtime.
 
-Called by `migrate`. Master and workers become the nodes, the master node 0. MASTER_ADDR, MASTER_PORT,
-WORLD_SIZE and RANK, which v1 wrote, v2 leaves to torchrun. They are written into the runtime for a
-program that torchrun does not start, and where a command line reads them before torchrun runs.
+Master and workers become the nodes, the master node 0. MASTER_ADDR, MASTER_PORT, WORLD_SIZE and
+RANK, which v1 wrote, v2 leaves to torchrun. They are written into the runtime for a program that
+torchrun does not start, and where a command line reads them before torchrun runs.
 """
 
 import re

@@ -1,7 +1,7 @@
 """`restartPolicy` of a replica type and `backoffLimit`: what becomes of a pod that failed.
 
-Called by `nodes` and `mpi_job` for each replicated job. In v1 the operator itself restarted pods;
-in v2 the Job does, by its pods' restartPolicy, its backoffLimit and its podFailurePolicy.
+In v1 the operator itself restarted pods; in v2 the Job does, by its pods' restartPolicy, its
+backoffLimit and its podFailurePolicy.
 """
 
 from collections.abc import Iterator

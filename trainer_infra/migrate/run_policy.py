@@ -1,7 +1,7 @@
 """`runPolicy`, which all v1 kinds have: to the fields of a TrainJob and of its runtime.
 
-Called by `migrate`; `backoffLimit` is restart_policy.py's. Which gang scheduler v1 used is a
-setting of its operator, so the fields that only one of the two reads decide.
+Which gang scheduler v1 used is a setting of its operator, so the fields that only one of the two
+reads decide.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """XGBoostJob (kubeflow.org/v1) to nodes of an xgboost runtime.
 
-Called by `migrate`. The master is node 0. Programs of v1 start their own tracker from MASTER_ADDR,
-WORLD_SIZE and RANK, LightGBM's find their workers in WORKER_ADDRS: those are written into the
-runtime, beside the DMLC variables that v2's plugin writes.
+The master is node 0. Programs of v1 start their own tracker from MASTER_ADDR, WORLD_SIZE and RANK,
+LightGBM's find their workers in WORKER_ADDRS: those are written into the runtime, beside the DMLC
+variables that v2's plugin writes.
 """
 
 from typing import Any, Final

@@ -1,7 +1,7 @@
 """What a posted trainerStatus must be: Go's JSON decoding, then the limits of the API. Pure.
 
-Rules: reference behaviour 1.3 and 6. Messages are those of the API server, because
-clients see them in the reference too. Called by `handler`.
+Rules: reference behaviour 1.3 and 6. Messages are those of the API server, because clients see them
+in the reference too.
 """
 
 import json

@@ -1,7 +1,6 @@
 """The two scripts of a Flux job, as texts: `flux/init.sh` and `flux/entrypoint.sh` with their values.
 
-Pure, but for reading the two files of the package once. Called by `plugins.flux`, which puts
-them into a ConfigMap. What they do: reference behaviour 3.7.
+Pure, but for reading the two files of the package once. What they do: reference behaviour 3.7.
 """
 
 import json

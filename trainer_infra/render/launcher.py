@@ -1,7 +1,6 @@
 """mpirun, torchrun or python: what starts a Python program that travels with the job.
 
-Each framework says it in its plugin (`phases.Plugin.launcher`). Called by `trainers` for
-CustomTrainer. Pure.
+Each framework says it in its plugin (`phases.Plugin.launcher`). Pure.
 """
 
 from collections.abc import Iterable

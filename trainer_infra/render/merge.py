@@ -1,10 +1,10 @@
 """Strategic merge of a runtime patch onto a JobSetSpec.
 
-Pure; called by `resolve` once per runtimePatches entry. Lists with a merge key are merged item by
-item, all others are replaced; mappings merge per key. Merge keys and the order of merged lists
-are those of Kubernetes' strategic merge patch: reference behaviour 4.3. A patch adds
-and replaces, it removes nothing: an empty list or string and a readOnly that is false are the same
-as absent, because the reference reads patches into types that cannot tell them apart.
+Pure. Lists with a merge key are merged item by item, all others are replaced; mappings merge per
+key. Merge keys and the order of merged lists are those of Kubernetes' strategic merge patch:
+reference behaviour 4.3. A patch adds and replaces, it removes nothing: an empty list or string and
+a readOnly that is false are the same as absent, because the reference reads patches into types that
+cannot tell them apart.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
 """spec.runtimePatches: two patches that set one field to different values; the later one wins.
 
-Called by `pipeline.rendering_warnings` and by `lifecycle.plan` for an event. What counts
-as one field is what `merge` takes for one: an item of a list with a merge key is found by its key,
-any other list is one value. Rule: reference behaviour 4.3.
+What counts as one field is what `merge` takes for one: an item of a list with a merge key is found
+by its key, any other list is one value. Rule: reference behaviour 4.3.
 """
 
 from collections.abc import Iterator, Mapping

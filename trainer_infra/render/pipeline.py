@@ -1,7 +1,6 @@
 """`render`: the one loop over phases and plugins.
 
-Pure; called by `trainers.compose` for a whole run, by `lifecycle.due_objects` for what is written
-now. Returns the objects in apply order, or raises every problem of the TrainJob at once.
+Pure. Returns the objects in apply order, or raises every problem of the TrainJob at once.
 """
 
 from collections.abc import Iterable

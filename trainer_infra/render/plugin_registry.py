@@ -1,6 +1,5 @@
 """Plugins of other packages: `PACKAGE.MODULE:NAME`, listed by the user in the order they run.
 
-Called by `cli` (`--plugin`), and by `deploy`, `cluster` and `local` for what is configured.
 A listed plugin runs after ours of the same phase and before JobSet, which writes what the others
 decided. How to write one: docs/plugins.md.
 """

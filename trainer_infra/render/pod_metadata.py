@@ -1,7 +1,7 @@
 """Labels and annotations that others read from pods or JobSets, and that a TrainJob does not give to them.
 
-Called by `pipeline.rendering_warnings` and by the rule `pod-metadata`. A TrainJob's metadata stays its own
-(reference behaviour 4.5): its JobSet and pods have that of the runtime and of runtime patches.
+A TrainJob's metadata stays its own (reference behaviour 4.5): its JobSet and pods have that of the
+runtime and of runtime patches.
 """
 
 import re

@@ -1,8 +1,7 @@
 """What one pod of a replicated job asks of a node: Kubernetes' sum over its containers.
 
-Pure; called by gang.py for a PodGroup's minResources and by YuniKorn's plugin. Rule:
-k8s.io/component-helpers `resource.PodRequests` without options, on the pod as it is written, as
-the reference calls it (reference behaviour 2.2, SinglePodRequests).
+Pure. Rule: k8s.io/component-helpers `resource.PodRequests` without options, on the pod as it is
+written, as the reference calls it (reference behaviour 2.2, SinglePodRequests).
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """The first Draft: patches merged into the runtime's template, counts, resources, pod sets.
 
-Pure; called by `pipeline`. Steps and their order: reference behaviour 2.3.
+Pure. Steps and their order: reference behaviour 2.3.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

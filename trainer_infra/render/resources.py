@@ -1,7 +1,6 @@
 """Resources of a node: the resourcesPerNode merge, and counts of processors and accelerators.
 
-Called by `resolve` and by plugins that derive process counts. Rules:
-reference behaviour 2.3 and 2.4.
+Rules: reference behaviour 2.3 and 2.4.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,6 @@
 """spec.runtimeRef: the runtime that a TrainJob names exists, is the one at hand, and is sound.
 
-Called by `pipeline` for every TrainJob, by `lifecycle.admission` for runtimes themselves and by
-`lifecycle.plan`. Rules and messages: reference behaviour 4.2, 5.1 and 5.2.
+Rules and messages: reference behaviour 4.2, 5.1 and 5.2.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """TorchTune, a mode of torch's plugin: `tune run` becomes a recipe, its config and overrides.
 
-Pure; called by plugins/torch.py when spec.trainer.command is exactly `tune run`. A TrainJob without
-spec.trainer keeps the runtime's own command. Rules: reference behaviour 3.3, KEP-2401.
+Pure. A TrainJob without spec.trainer keeps the runtime's own command. Rules: reference behaviour
+3.3, KEP-2401.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Our TTL annotation: how long a finished TrainJob stays, which the API has no field for.
 
 The annotation `names.TTL_SECONDS` of the TrainJob, else of its runtime. `pipeline` refuses what is
-no number, `lifecycle.ttl` reads the rest. It deletes the TrainJob itself, and with it everything it
+no number, the driver reads the rest. It deletes the TrainJob itself, and with it everything it
 owns; `ttlSecondsAfterFinished` of a runtime's JobSet template deletes the JobSet alone.
 """
 

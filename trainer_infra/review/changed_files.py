@@ -1,8 +1,8 @@
 """Which objects differ from a git revision: `check --changed-from REF` judges those alone.
 
-Called by `cli.compared_revision`. The revision's files are written into a folder of ours and read as the ones
-that are there now are, charts and kustomizations included; then objects are compared, not files, so
-that a renamed file, a comment or another layout is no change.
+The revision's files are written into a folder of ours and read as the ones that are there now are,
+charts and kustomizations included; then objects are compared, not files, so that a renamed file, a
+comment or another layout is no change.
 """
 
 import os

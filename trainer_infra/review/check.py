@@ -1,6 +1,6 @@
 """Objects -> a report: every rule of a pack on every object, with places, exemptions and edits.
 
-Pure; called by `cli.check` with what `sources` read. Each environment is judged by itself.
+Pure. Each environment is judged by itself.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """What TrainJobs cost at most, beside what they cost at another revision: lines of a report.
 
-Called by `cli.compared_revision` with `--changed-from`. Pure.
+Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

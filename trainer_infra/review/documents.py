@@ -1,7 +1,7 @@
 """Text -> the Kubernetes objects in it, each with the places of its fields.
 
-Called by `sources` for files and by `kustomize` and `helm` for what they print. Documents that are
-no Kubernetes object (values files, CI configuration) are passed over: a repository is full of them.
+Documents that are no Kubernetes object (values files, CI configuration) are passed over: a
+repository is full of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,6 @@
 """A patch -> the pieces of text that it replaces: comments and layout of all else stay.
 
-Called by `report_item`; the edits of a report are applied by `fix` and shown as SARIF's fixes. Where a
-change cannot be made without touching something else, a human has to make it.
+Where a change cannot be made without touching something else, a human has to make it.
 """
 
 import json

@@ -1,10 +1,9 @@
 """Documents -> environments: what is deployed together, and has no object twice.
 
-Called by `check`, which judges the objects of each environment in a world of their own. Where two
-folders of one folder have an object of the same kind, namespace and name, they are meant for
-different clusters: each of them is an environment, and what stands beside them is of both. Folders
-of one name go together (`queues/dev` and `jobs/dev`). A folder is where a file is, or the overlay or
-chart that an object was built in.
+Where two folders of one folder have an object of the same kind, namespace and name, they are meant
+for different clusters: each of them is an environment, and what stands beside them is of both.
+Folders of one name go together (`queues/dev` and `jobs/dev`). A folder is where a file is, or the
+overlay or chart that an object was built in.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Files and folders that a check leaves out: patterns as in a `.gitignore` file.
 
-Called by `sources` for every path before it is read. A pattern with a slash holds from the folder
-that the check runs in, one without at any depth; `!` takes a path in again.
+A pattern with a slash holds from the folder that the check runs in, one without at any depth; `!`
+takes a path in again.
 """
 
 import os

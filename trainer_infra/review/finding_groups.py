@@ -1,8 +1,7 @@
 """Findings -> groups of one cause, the worst first: what a reader sees of a report. Pure.
 
-Called by `text`, `markdown` and `github`. What a TrainJob has from its runtime is one group, whatever
-rules say it, and is there once for all TrainJobs that have the same from it. What the baseline knows
-is a number in the tally.
+What a TrainJob has from its runtime is one group, whatever rules say it, and is there once for all
+TrainJobs that have the same from it. What the baseline knows is a number in the tally.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence

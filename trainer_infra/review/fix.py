@@ -1,7 +1,6 @@
 """Writing the edits of a report into the files.
 
-Called by `cli.check --fix`, which checks again afterwards: edits that meet are made one after the
-other, each on the text that the one before it left.
+Edits that meet are made one after the other, each on the text that the one before it left.
 """
 
 import os

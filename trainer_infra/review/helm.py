@@ -1,7 +1,7 @@
 """A folder with a chart -> what `helm template` makes of it, placed in the templates.
 
-Called by `sources`. Above each object helm writes what template it is from; `template_text` makes YAML
-of that, which is where the fields' lines are from.
+Above each object helm writes what template it is from; `template_text` makes YAML of that, which is
+where the fields' lines are from.
 """
 
 import os

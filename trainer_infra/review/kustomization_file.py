@@ -1,7 +1,4 @@
-"""A file `kustomization.yaml` -> its fields and its patches, each with the text that it stands in.
-
-Called by `kustomize`, for every layer that an object went through.
-"""
+"""A file `kustomization.yaml` -> its fields and its patches, each with the text that it stands in."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

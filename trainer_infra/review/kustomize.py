@@ -1,7 +1,7 @@
 """A folder with a kustomization -> what `kustomize build` makes of it, placed in the files.
 
-Called by `sources`. An object is placed in the file that kustomize says it is from, and each part of
-it that an overlay sets in that overlay.
+An object is placed in the file that kustomize says it is from, and each part of it that an overlay
+sets in that overlay.
 """
 
 import os

@@ -1,7 +1,7 @@
 """A folder with a kustomization -> what kustomize prints, or the whole of what it says is wrong.
 
-Called by `kustomize`. A kustomization of our own is put on top, in a folder of ours: it has kustomize
-say of each object what file it is from, and keep the order of the files.
+A kustomization of our own is put on top, in a folder of ours: it has kustomize say of each object
+what file it is from, and keep the order of the files.
 """
 
 import json

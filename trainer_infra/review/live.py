@@ -1,7 +1,6 @@
 """The objects of a cluster that policy is about, as if a user had written them.
 
-Called by `cli.check --cluster`: with files they are what there is beside those, without files they
-are what is judged. What a server adds by itself is left out.
+What a server adds by itself is left out.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """What kustomize says of an object that it built, in annotations of its own.
 
-Called by `kustomize`. Sources: kustomize's `buildMetadata`, with `originAnnotations` (the file or the
-generator that an object is from) and `transformerAnnotations` (the kustomizations whose transformers
-it went through, the innermost first, whether they changed it or not).
+Sources: kustomize's `buildMetadata`, with `originAnnotations` (the file or the generator that an
+object is from) and `transformerAnnotations` (the kustomizations whose transformers it went through,
+the innermost first, whether they changed it or not).
 """
 
 from collections.abc import Iterator, Mapping

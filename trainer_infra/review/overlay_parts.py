@@ -1,7 +1,7 @@
 """A built object and the kustomizations that it went through -> its parts that they set.
 
-Called by `kustomize`. Kustomize says which layers an object passed, and not what each of them did:
-that is told from what a layer says of objects of this kind and name, and from the values.
+Kustomize says which layers an object passed, and not what each of them did: that is told from what
+a layer says of objects of this kind and name, and from the values.
 """
 
 import re

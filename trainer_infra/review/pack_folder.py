@@ -1,8 +1,8 @@
 """Packs by name or by folder, and the examples of their rules.
 
-A pack of a user's own is a folder with `pack.py`, which has a `PACK`, and `fixtures/<rule id>.yaml`.
-Its `__main__.py` serves the pack to CrossGuard for as long as it runs, and is not imported.
-Called by `cli.rules`.
+A pack of a user's own is a folder with `pack.py`, which has a `PACK`, and `fixtures/<rule
+id>.yaml`. Its `__main__.py` serves the pack to CrossGuard for as long as it runs, and is not
+imported.
 """
 
 import importlib.util

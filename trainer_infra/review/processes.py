@@ -1,7 +1,6 @@
 """Work on many things, spread over processes of their own, one for each processor.
 
-Called by `cli.check` for many documents. The processes are forks: what the work needs is in them
-already, and only what it found travels.
+The processes are forks: what the work needs is in them already, and only what it found travels.
 """
 
 import io

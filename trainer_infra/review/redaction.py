@@ -1,7 +1,4 @@
-"""Secrets that stand in what is checked, kept out of everything that is said of it.
-
-Called by `check`, before a value, a clause or a line of a file gets into a report.
-"""
+"""Secrets that stand in what is checked, kept out of everything that is said of it."""
 
 import base64
 import binascii

@@ -1,7 +1,7 @@
 """The fields of an object that a kustomization's `replacements` write into.
 
-Called by `overlay_parts`. A field path has names between dots (a backslash before a dot takes it as
-a part of a name), positions, `[name=web]` for the items of a list that have that, and `*` for all of them.
+A field path has names between dots (a backslash before a dot takes it as a part of a name),
+positions, `[name=web]` for the items of a list that have that, and `*` for all of them.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""One finding of a document as reports have it: placed, known again, and without secrets. Pure.
-
-Called by `check`.
-"""
+"""One finding of a document as reports have it: placed, known again, and without secrets. Pure."""
 
 import hashlib
 import json

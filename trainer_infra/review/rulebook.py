@@ -1,6 +1,6 @@
 """Rules for people: the list, and one rule with all that there is to say of it.
 
-Called by `cli.rules`; pure. `rules_page` makes documentation of the same.
+`rules_page` makes documentation of the same.
 """
 
 import difflib

@@ -1,7 +1,7 @@
 """Objects that a tool built from files, placed where they are written.
 
-Called by `kustomize` and `helm`. An object that came out as it is written is that document itself,
-edits included; another one points at what it was built from, and nothing can mend it there unasked.
+An object that came out as it is written is that document itself, edits included; another one points
+at what it was built from, and nothing can mend it there unasked.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Where an object of a chart inside a chart is written.
 
-Called by `helm`. Helm names a template by the dependency that it comes through: its alias, where it
-has one. One that is not in the folder, because the chart is packed, stands at its dependency.
+Helm names a template by the dependency that it comes through: its alias, where it has one. One that
+is not in the folder, because the chart is packed, stands at its dependency.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""Programs of others that know where objects come from: git, kustomize, kubectl, helm.
-
-Called by `changed_files`, `kustomize_build` and `helm`; found on PATH, never through a shell.
-"""
+"""Programs of others that know where objects come from: git, kustomize, kubectl, helm."""
 
 import json
 import re

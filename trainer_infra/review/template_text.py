@@ -1,7 +1,7 @@
 """A template of a chart as YAML, with lines and columns as they are in its file.
 
-Called by `helm`. Without its actions a template is YAML most of the time. Where a condition has
-several branches, each of them is a text of its own: with all of them a field would be there twice.
+Without its actions a template is YAML most of the time. Where a condition has several branches,
+each of them is a text of its own: with all of them a field would be there twice.
 """
 
 import re

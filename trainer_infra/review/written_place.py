@@ -1,7 +1,7 @@
 """Where a value of an object is written: in the text of its own, or in one that a part of it is from.
 
-Called by `report_item` and `redaction`. An overlay's patch is the place of what it sets, and the base that
-of all else. Of several overlays that set a value, the outermost is the place.
+An overlay's patch is the place of what it sets, and the base that of all else. Of several overlays
+that set a value, the outermost is the place.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """Judging an object by rules: all findings, and what could not be seen.
 
-Called by `review` and `crossguard`. A value that is not known hides nothing but its own place.
+A value that is not known hides nothing but its own place.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

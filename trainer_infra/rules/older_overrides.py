@@ -1,8 +1,7 @@
 """Overrides of Trainer 2.0 and 2.1 as the runtimePatches of 2.2, so that rules judge what they say.
 
-Called by `rendering` and `subject`. Source: reference behaviour 1.6: `podSpecOverrides` became
-`podTemplateOverrides` in 2.1, and these, `spec.labels` and `spec.annotations` became
-`runtimePatches` in 2.2.
+Source: reference behaviour 1.6: `podSpecOverrides` became `podTemplateOverrides` in 2.1, and these,
+`spec.labels` and `spec.annotations` became `runtimePatches` in 2.2.
 """
 
 from collections.abc import Iterator, Mapping

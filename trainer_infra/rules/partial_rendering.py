@@ -1,7 +1,7 @@
 """What a TrainJob renders to as far as it can be said, where all of it cannot be.
 
-Called by `rendering`. What is wrong with the TrainJob is left out. In place of a runtime that is not at
-hand stands one of nothing but the parts that the TrainJob names; what else they have is not known.
+What is wrong with the TrainJob is left out. In place of a runtime that is not at hand stands one of
+nothing but the parts that the TrainJob names; what else they have is not known.
 """
 
 from collections import Counter

@@ -51,7 +51,7 @@ class Pod:
         """The replicated job's name.
 
         Raises:
-            Unseen: It is not known.
+            UnseenValue: It is not known.
         """
         return self.job["name"].text()
 

@@ -1,8 +1,8 @@
 """What a TrainJob renders to, also while some of its values are not known.
 
-Called by `subject`. A string that is not known is rendered as a stand-in and found again in the
-objects, where it is unknown too. What is of another type is left out, and what it would have filled
-in the training nodes is marked; the rest of what is left out is said to be unseen.
+A string that is not known is rendered as a stand-in and found again in the objects, where it is
+unknown too. What is of another type is left out, and what it would have filled in the training
+nodes is marked; the rest of what is left out is said to be unseen.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,6 @@
 """Objects -> subjects: each TrainJob with the runtime that it refers to.
 
-Called by `review` for files and clusters, by `deploy` for stacks, and for fixtures. A runtime is
-looked for among the objects, then in the catalog.
+A runtime is looked for among the objects, then in the catalog.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

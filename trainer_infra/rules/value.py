@@ -145,7 +145,7 @@ class Value:
         """Whether there is a value, also an empty one.
 
         Raises:
-            Unseen: It is not known.
+            UnseenValue: It is not known.
         """
         return self._known() is not ABSENT
 
@@ -153,7 +153,7 @@ class Value:
         """A string; empty where there is none.
 
         Raises:
-            Unseen: It is not known.
+            UnseenValue: It is not known.
         """
         raw = self._known()
         return raw if isinstance(raw, str) else ""
@@ -162,7 +162,7 @@ class Value:
         """A boolean; None where there is none.
 
         Raises:
-            Unseen: It is not known.
+            UnseenValue: It is not known.
         """
         raw = self._known()
         return raw if isinstance(raw, bool) else None
@@ -171,7 +171,7 @@ class Value:
         """A whole number; None where there is none. Pulumi hands numbers over as floats.
 
         Raises:
-            Unseen: It is not known.
+            UnseenValue: It is not known.
         """
         raw = self._known()
         if isinstance(raw, float) and raw.is_integer():
@@ -182,7 +182,7 @@ class Value:
         """A Kubernetes quantity in units; None where there is none that can be read.
 
         Raises:
-            Unseen: It is not known.
+            UnseenValue: It is not known.
         """
         raw = self._known()
         if isinstance(raw, bool) or not isinstance(raw, int | float | str):

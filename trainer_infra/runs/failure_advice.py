@@ -1,7 +1,6 @@
 """What to do about a failure that its own words tell: a missing module, program or file.
 
-Called by `sentences` for every target, so that the same failure gets the same advice on this
-machine and in a cluster. Pure.
+Pure.
 """
 
 import re

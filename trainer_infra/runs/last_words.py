@@ -1,7 +1,4 @@
-"""Why a program ended, in its own words: the line of the log that names the exception. Pure.
-
-Called by `sentences`, where there is room for one line only.
-"""
+"""Why a program ended, in its own words: the line of the log that names the exception. Pure."""
 
 import re
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """How far apart the metrics of several runs are, and whose are the least and the most: the best so far of a sweep.
 
-Which of the two is the better one, only the program knows. Called by `deploy.operations.train_jobs.gate`. Pure.
+Which of the two is the better one, only the program knows. Pure.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Pods of a run: which step they are of, in which order, and how far they are. Pure.
 
-Called by `view`, the causes and `cluster.logs`. Pods are Kubernetes' own objects in wire form, known
-by the labels that JobSet and the Job controller give them; a local run's have the same.
+Pods are Kubernetes' own objects in wire form, known by the labels that JobSet and the Job
+controller give them; a local run's have the same.
 """
 
 from collections.abc import Iterable

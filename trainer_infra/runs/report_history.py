@@ -1,8 +1,4 @@
-"""What a run's training reported so far, one value per report, whatever the target. Pure.
-
-Called by `local`, whose endpoint keeps a file of them, by `cluster`, which reads them from logs, and by
-`cli`, which shows them.
-"""
+"""What a run's training reported so far, one value per report, whatever the target. Pure."""
 
 import json
 from collections import defaultdict

@@ -1,7 +1,7 @@
 """What training said about itself without a server to say it to: `report`'s lines and last words.
 
 A report is a line of the log that has `names.REPORT_PREFIX`, and the last one is what the container
-left as its termination message. Called by `view` and by what shows lines of a log. Pure.
+left as its termination message. Pure.
 """
 
 import json

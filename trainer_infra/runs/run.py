@@ -1,8 +1,7 @@
 """What is known of a run, whatever its target: the values that a `Target` takes and returns.
 
-Called by `local` and `cluster`, the drivers, and by `deploy` and `cli`. Everything here turns
-into JSON and back without loss; secret values never do. JSON of another release is read as far as
-this one knows it.
+Everything here turns into JSON and back without loss; secret values never do. JSON of another
+release is read as far as this one knows it.
 """
 
 import json

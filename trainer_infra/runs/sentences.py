@@ -1,6 +1,6 @@
 """Sentences and numbers about a run, as a person reads them.
 
-Called by `cli` and by `deploy.operations`, whatever the target. Pure.
+Pure.
 """
 
 import json

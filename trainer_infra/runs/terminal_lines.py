@@ -1,9 +1,8 @@
 """The lines of a program that may write for a terminal, where a progress bar is drawn over and over.
 
-Called by `local.pod_log` as a program writes, and by `cluster` with what a kubelet kept. A carriage
-return, a backspace and a move to a line above begin a line anew: what stood there was a state of it.
-Every line with an end is handed out, and of states the newest, none of which moves the cursor of who
-reads it. Colours stay. Pure.
+A carriage return, a backspace and a move to a line above begin a line anew: what stood there was a
+state of it. Every line with an end is handed out, and of states the newest, none of which moves the
+cursor of who reads it. Colours stay. Pure.
 """
 
 import re

@@ -1,7 +1,6 @@
 """What torchrun adds to a log when one of its processes has failed: two screens that do not say why.
 
-Called by `view` for the last lines of a pod that failed. Pure. Source: PyTorch's
-`torch.distributed.elastic.multiprocessing`.
+Pure. Source: PyTorch's `torch.distributed.elastic.multiprocessing`.
 """
 
 import re

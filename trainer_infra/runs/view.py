@@ -1,8 +1,7 @@
 """A run as it is now, from what a driver observed of it, whatever its target. Pure.
 
-Called by `cluster.observe` and `local.reconciler` at each look. The status of the TrainJob is
-`lifecycle.status`'s; what is added here is what people ask: which phase, which nodes, what it waits
-for, which pod ended it.
+The status of the TrainJob is `lifecycle.status`'s; what is added here is what people ask: which
+phase, which nodes, what it waits for, which pod ended it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,6 @@
 """Why a run does not go on: every cause, and what a gate does about it.
 
-Called by `view` and `causes`, which find the cause, and by `deploy.gate`, which ends when nothing
-can change any more by itself. docs/waiting.md has a row for each, and tests/e2e makes each for real.
+docs/waiting.md has a row for each, and tests/e2e makes each for real.
 """
 
 from collections.abc import Mapping

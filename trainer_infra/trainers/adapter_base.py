@@ -1,7 +1,7 @@
 """LoRA adapters in a TrainJob: where the base model of one is from, and the claim of one to begin with.
 
-The folder of the base goes with the run, so the program's launcher, in_pod/lora_adapter.py, writes its address into
-the adapter. Called by `deploy.operations.rendering`. Pure.
+The folder of the base goes with the run, so the program's launcher, in_pod/lora_adapter.py, writes
+its address into the adapter. Pure.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,7 +1,4 @@
-"""What to do about an argument that nothing has by that name: people call it otherwise, or it stands elsewhere.
-
-Called by `pods.pod_arguments` for trainers, and by `deploy.registration` for TrainJobs.
-"""
+"""What to do about an argument that nothing has by that name: people call it otherwise, or it stands elsewhere."""
 
 import difflib
 from collections.abc import Collection, Mapping
@@ -70,8 +67,14 @@ def advice(name: str, known: Collection[str]) -> str:
     argument = meant.partition("=")[0]
     if argument in known:
         return f"did you mean {meant}?"
-    if owners := [owner for owner, its in _OWNERS.items() if argument in its]:
+    is_job = "runtime" in known
+    owners = [
+        owner
+        for owner, its in _OWNERS.items()
+        if argument in its and (is_job or owner != "the trainer")
+    ]
+    if owners:
         # What a TrainJob has not itself, TrainJobs have; a trainer is first of all one of a TrainJob.
-        return f"give {meant} to {owners[-1 if 'runtime' in known else 0]}"
+        return f"give {meant} to {owners[-1 if is_job else 0]}"
     close = difflib.get_close_matches(name, known, 1)
     return f"did you mean {close[0]}?" if close else f"use {', '.join(known)}"

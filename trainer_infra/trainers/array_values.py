@@ -1,8 +1,6 @@
 """Numbers and arrays of numpy and its like -> Python's own, which JSON has.
 
-Called by `custom.custom_trainer` for what a trainer is given, and by the deploy room for what is
-written in wire form. Nothing is imported for it: such a value is known by its `dtype` and `tolist`.
-Pure.
+Nothing is imported for it: such a value is known by its `dtype` and `tolist`. Pure.
 """
 
 from collections.abc import Mapping

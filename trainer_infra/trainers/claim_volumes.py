@@ -1,8 +1,9 @@
 """One volume for each claim of a pod: the kubelet never starts a pod that has one claim twice.
 
-It knows a volume by the claim's PersistentVolume and waits for each name of the pod's spec, of which the second one never
-comes: the pod stays in ContainerCreating, without an event. So what we mount of a claim is mounted from the volume
-that the runtime, a runtime patch or an earlier mount of ours has for it. Called by `code_mount`. Pure.
+It knows a volume by the claim's PersistentVolume and waits for each name of the pod's spec, of
+which the second one never comes: the pod stays in ContainerCreating, without an event. So what we
+mount of a claim is mounted from the volume that the runtime, a runtime patch or an earlier mount of
+ours has for it. Pure.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,6 @@
 """How a job's code gets into its pods: the command, a runtime patch with the mounts, and a ConfigMap.
 
-The ConfigMap is immutable and named by content (design rules 1 and 2). Called by `compose` before
-rendering. Pure.
+The ConfigMap is immutable and named by content (design rules 1 and 2). Pure.
 """
 
 import hashlib

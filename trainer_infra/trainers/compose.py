@@ -1,8 +1,6 @@
 """A TrainJob, its runtime and its code -> every object of the run.
 
-Called by `deploy` and `cli` with what the user wrote; the result is what a preview shows
-and what a target applies, in this order: runtime snapshot, code, Secret, then what `render` made.
-Pure.
+In this order: runtime snapshot, code, Secret, then what `render` made. Pure.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Volume claims that initializers read: `pvc://CLAIM/PATH` as `storageUri` of a TrainJob's initializer.
 
-The claim is mounted, read-only, where `in_pod.initializers` looks for it, by a runtime patch, so that every
-engine renders it. Called by `deploy.operations.rendering`. Pure.
+The claim is mounted, read-only, where `in_pod.initializers` looks for it, by a runtime patch, so
+that every engine renders it. Pure.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """What our initializers would say in the pod is said before: URIs that they cannot read, folders that they show.
 
-An initializer of another image may know other schemes, so its URI is its own affair. Called by
-`deploy.operations.rendering`. Pure.
+An initializer of another image may know other schemes, so its URI is its own affair. Pure.
 """
 
 from collections.abc import Iterator

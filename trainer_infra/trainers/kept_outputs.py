@@ -3,8 +3,7 @@
 `outputs=` of a TrainJob names them; where each one is kept is an address: `pvc://CLAIM/PATH` (a
 volume claim), `/PATH` (a folder of this machine), or a URI that the program writes to itself
 (`s3://`, `gs://`, `hf://`). `output_addresses` finds them, `attach_outputs` mounts them and tells
-the program by env variables, which `trainer_infra.storage.output` reads. Called by
-`deploy.operations.rendering` before code is attached. Pure.
+the program by env variables, which `trainer_infra.storage.output` reads. Pure.
 """
 
 import json

@@ -1,8 +1,8 @@
 """What pods mount to install packages: which ones, their cache, and wheels of a claim.
 
 The cache is an address, `pvc://CLAIM/PATH` or `/PATH`, a folder of each Kubernetes node, from stack
-configuration `trainer:packages` or `packages_at=` of a CustomTrainer; without one it is a folder that
-goes with the pod. Called by `code_mount` and `custom.custom_trainer`. Pure, and light.
+configuration `trainer:packages` or `packages_at=` of a CustomTrainer; without one it is a folder
+that goes with the pod. Pure, and light.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """What a library's program will look for and not find, as far as a preview knows: its data, and a package.
 
-Called by `deploy.operations.rendering`. Pure.
+Pure.
 """
 
 import re

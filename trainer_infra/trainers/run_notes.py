@@ -1,7 +1,7 @@
 """What a TrainJob says of its code to who asks later which run had which setting. Pure.
 
-Called by `code_mount`; `runs.settings` reads it. Arguments and packages lie in the ConfigMap of the
-code, which no list of runs reads: so the TrainJob has them as annotations, cut where they are large.
+Arguments and packages lie in the ConfigMap of the code, which no list of runs reads: so the
+TrainJob has them as annotations, cut where they are large.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""A path as messages show it. Called by `custom` and `pods`."""
+"""A path as messages show it."""
 
 from pathlib import Path
 

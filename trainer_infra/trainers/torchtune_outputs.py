@@ -1,6 +1,6 @@
 """What a TrainJob with `tune run` writes and reads, beside what its runtime's command says.
 
-Called by `deploy.operations.rendering`. Pure.
+Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,6 +1,6 @@
 """Addresses of folders that pods mount: `pvc://CLAIM/PATH`, a volume claim, or `/PATH`, of a machine.
 
-Called by `kept_outputs`, `package_mounts` and, for what a user wrote, by `custom.packages`. Pure.
+Pure.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Giving a run another owner: `adopt=True`, and an update after the owner's own name changed.
-
-Called by `submit` and `runs`; what we store of the run gets new labels, the TrainJob last.
-"""
+"""Giving a run another owner: `adopt=True`, and an update after the owner's own name changed."""
 
 from typing import Final
 

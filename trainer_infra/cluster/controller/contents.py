@@ -1,8 +1,8 @@
 """What pods of a run mount and we store: its code and its own Secret, before and after its TrainJob.
 
-Called by `submit`, `retry` and `runs`. They are created first, for the pods need them, and have no
-owner yet; right after the TrainJob exists it owns them. What a submit that was killed left has no owner
-for good: an hour later it is collected, by the next submit in the namespace or by `trainer-infra gc`.
+They are created first, for the pods need them, and have no owner yet; right after the TrainJob
+exists it owns them. What a submit that was killed left has no owner for good: an hour later it is
+collected, by the next submit in the namespace or by `trainer-infra gc`.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Deleting a run: its TrainJob first, so that the controller makes nothing again, then the rest.
 
-Called by `runs`, and by `submit` for a run whose place is taken. The TrainJob goes at once, its JobSet in
-the foreground, so that it is gone when its pods are. A TrainJob is not deleted in the foreground: to let
-it go is an update, which the controller's webhook refuses once the runtime is gone.
+The TrainJob goes at once, its JobSet in the foreground, so that it is gone when its pods are. A
+TrainJob is not deleted in the foreground: to let it go is an update, which the controller's webhook
+refuses once the runtime is gone.
 """
 
 from contextlib import suppress

@@ -1,8 +1,7 @@
 """A run of engine `controller` as it is now, from its TrainJob and what was observed. Pure.
 
-Called by `job_store` at each look. The status is the one that the controller wrote; what we say beyond
-it are the sentences of every engine: which pod ended a run and how, what its last report was, and what
-it waits for.
+The status is the one that the controller wrote; what we say beyond it are the sentences of every
+engine: which pod ended a run and how, what its last report was, and what it waits for.
 """
 
 from dataclasses import replace

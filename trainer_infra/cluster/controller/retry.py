@@ -1,7 +1,7 @@
 """Running a run again that failed: its TrainJob is deleted and made again, with the UID of the run.
 
-Called by `runs`. What its pods mount is set free first and kept, so that a retry that is killed loses
-nothing that the next submit of the run cannot make again. The new TrainJob says which run it is.
+What its pods mount is set free first and kept, so that a retry that is killed loses nothing that
+the next submit of the run cannot make again. The new TrainJob says which run it is.
 """
 
 from trainer_infra import names

@@ -1,8 +1,8 @@
 """Submitting a run: what its pods mount first, then the TrainJob, which owns all of it right after.
 
-Called by `runs`. Everything is created, never applied over what is there: of two writers exactly one
-makes the TrainJob, and the other finds it. So a submit that was killed at any point, or still runs in
-another process, is completed by the next one of the same content (design rule 5).
+Everything is created, never applied over what is there: of two writers exactly one makes the
+TrainJob, and the other finds it. So a submit that was killed at any point, or still runs in another
+process, is completed by the next one of the same content (design rule 5).
 """
 
 import asyncio

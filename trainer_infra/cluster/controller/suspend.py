@@ -1,8 +1,7 @@
 """Suspending and resuming a run: `spec.suspend` of its TrainJob, from which the controller has it.
 
-Called by `runs` when the user's own value changed. A TrainJob that Kueue queues is Kueue's to suspend
-(design rule 4). The field has a manager of its own, so that writing the other fields again leaves it
-alone.
+A TrainJob that Kueue queues is Kueue's to suspend (design rule 4). The field has a manager of its
+own, so that writing the other fields again leaves it alone.
 """
 
 from trainer_infra import names

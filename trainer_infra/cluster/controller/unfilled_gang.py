@@ -1,7 +1,7 @@
 """A gang that Kubeflow Trainer's controller counts too large, so that no scheduler ever starts it. Pure.
 
-Called by `runs` at preview. The controller counts every pod of a run, also of jobs that start only after
-others (docs/compatibility.md, Q15); a later release of it may not, so it is a warning.
+The controller counts every pod of a run, also of jobs that start only after others
+(docs/compatibility.md, Q15); a later release of it may not, so it is a warning.
 """
 
 from collections.abc import Collection, Iterator

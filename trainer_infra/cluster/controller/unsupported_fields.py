@@ -1,7 +1,7 @@
 """What a controller of the cluster does not know, though engine `provider` does. Pure.
 
-Called by `runs`. What would be left out in silence is refused. Ours knows all annotations but those about
-Kueue: with this engine Kueue queues the TrainJob, not the JobSet for which the controller reads them.
+What would be left out in silence is refused. Ours knows all annotations but those about Kueue: with
+this engine Kueue queues the TrainJob, not the JobSet for which the controller reads them.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,4 @@
-"""Giving a run another owner: `adopt=True`, and an update after the owner's own name changed.
-
-Called by `submit` and `runs`; everything of the run gets new labels.
-"""
+"""Giving a run another owner: `adopt=True`, and an update after the owner's own name changed."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,8 +1,7 @@
 """Deleting a run: its JobSet first, then what else it owns, the record last.
 
-Called by `runs`, and by `submit` for what it could not complete. The JobSet is deleted in the
-foreground, so that it is gone when its pods are. Interrupted anywhere, it goes on with the next
-call: the record, by which everything is found, goes last (design rule 5).
+The JobSet is deleted in the foreground, so that it is gone when its pods are. Interrupted anywhere,
+it goes on with the next call: the record, by which everything is found, goes last (design rule 5).
 """
 
 from contextlib import suppress

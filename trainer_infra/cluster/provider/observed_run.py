@@ -1,7 +1,7 @@
 """A run of engine `provider` as it is now, from its record and what was observed. Pure.
 
-Called by `record_store` at each look. No TrainJob is stored, so its status is decided here, as
-`lifecycle.status` decides it for every driver; the deadline is its Jobs' to keep (`Delegation`).
+No TrainJob is stored, so its status is decided here, as `lifecycle.status` decides it for every
+driver; the deadline is its Jobs' to keep (`Delegation`).
 """
 
 from dataclasses import replace

@@ -1,8 +1,8 @@
 """Running a run again that failed or was lost: the same record and UID, a new JobSet.
 
-Called by `runs`. The old JobSet goes first, with its pods; what the run has besides is there still,
-or is written again. The record says last that the run goes on: interrupted before that, it is still
-one that failed, and the next call begins anew.
+The old JobSet goes first, with its pods; what the run has besides is there still, or is written
+again. The record says last that the run goes on: interrupted before that, it is still one that
+failed, and the next call begins anew.
 """
 
 from trainer_infra import names

@@ -1,10 +1,10 @@
 """Submitting a run: the record first, then what it owns, the JobSet last.
 
-Called by `runs`. Everything is created, never applied over what is there: of two writers exactly
-one makes each object, and the other finds it. So a submit that was killed at any point, or still
-runs in another process, is completed by the next one of the same content, to exactly one JobSet
-(design rule 5). A torch job takes four round trips: record, what its pods mount, JobSet, and
-the mark in the record that all of it is there.
+Everything is created, never applied over what is there: of two writers exactly one makes each
+object, and the other finds it. So a submit that was killed at any point, or still runs in another
+process, is completed by the next one of the same content, to exactly one JobSet (design rule 5). A
+torch job takes four round trips: record, what its pods mount, JobSet, and the mark in the record
+that all of it is there.
 """
 
 import asyncio

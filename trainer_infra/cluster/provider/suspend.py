@@ -1,8 +1,8 @@
 """Suspending and resuming a run: `spec.suspend` of its JobSet, and of the TrainJob in its record.
 
-Called by `runs` when the user's own value changed. A JobSet that Kueue queues is Kueue's to suspend
-(design rule 4); one whose queue no Kueue manages is its user's. The field has a manager of its
-own, so that writing the other fields again leaves it alone.
+A JobSet that Kueue queues is Kueue's to suspend (design rule 4); one whose queue no Kueue manages
+is its user's. The field has a manager of its own, so that writing the other fields again leaves it
+alone.
 """
 
 from trainer_infra import names

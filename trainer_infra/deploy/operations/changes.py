@@ -1,7 +1,6 @@
 """What a difference between two sets of inputs means: nothing, an update in place, a new run.
 
-Pure; called by `train_job`, `train_job_result`, `train_jobs` and `training_runtime`. Only what the
-user said counts, never the rendering (design rule 2).
+Pure. Only what the user said counts, never the rendering (design rule 2).
 """
 
 from collections.abc import Collection

@@ -1,7 +1,7 @@
 """A job's code on its way into a store: the tar that a preview made, under its hash, once it is whole.
 
-Called by `train_job.submit`. Who runs `pulumi up` needs the right to write there: AWS's, Google's and Azure's
-own variables and files say who that is. What is there is not sent again, and stays when the job is gone.
+Who runs `pulumi up` needs the right to write there: AWS's, Google's and Azure's own variables and
+files say who that is. What is there is not sent again, and stays when the job is gone.
 """
 
 import os

@@ -1,9 +1,9 @@
 """Kubeconfig and context of a stack, as they are configured now.
 
-Called by `session`. Where a program runs, the engine tells the serving process the configuration
-itself. `refresh` and `destroy` run none: there it tells what the state has, which is that of the
-last `up` (pulumi/pulumi, resource/deploy: a default provider's inputs come from the snapshot), and
-so the stack's own file is read.
+Where a program runs, the engine tells the serving process the configuration itself. `refresh` and
+`destroy` run none: there it tells what the state has, which is that of the last `up`
+(pulumi/pulumi, resource/deploy: a default provider's inputs come from the snapshot), and so the
+stack's own file is read.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
 """Digests of a TrainJob's large inputs, in its outputs in place of the inputs themselves. Pure.
 
-The engine writes the whole state before and after every step, and logs each value on each of its ways
-between processes: of a hundred TrainJobs that is half of what an `up` computes. So a state has code,
-runtime and rendering once, as inputs, and its outputs say by digests whether they are still the same.
-Called by `train_job`, `changes` and `train_jobs.members`.
+The engine writes the whole state before and after every step, and logs each value on each of its
+ways between processes: of a hundred TrainJobs that is half of what an `up` computes. So a state has
+code, runtime and rendering once, as inputs, and its outputs say by digests whether they are still
+the same.
 """
 
 from typing import Any, Final

@@ -1,7 +1,6 @@
 """Waiting for a TrainJob: progress while it runs, a sentence when it fails, outputs at its end.
 
-Called by `train_job_result`; its parts are those of a batch's gate too (`train_jobs.gate`). Rules:
-design rule 3.
+Rules: design rule 3.
 """
 
 import json

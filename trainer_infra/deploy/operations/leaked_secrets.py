@@ -1,4 +1,4 @@
-"""A secret's value that stands in plain text in what everybody may read. Pure; called by `rendering`."""
+"""A secret's value that stands in plain text in what everybody may read. Pure."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,4 @@
-"""Options of a resource that makes runs: attempt, adopt, delete_timeout, outputs. Pure.
-
-Called by `train_job`, `train_jobs` and `training_runtime`.
-"""
+"""Options of a resource that makes runs: attempt, adopt, delete_timeout, outputs. Pure."""
 
 import math
 import re

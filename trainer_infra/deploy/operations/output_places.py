@@ -1,7 +1,7 @@
 """Where the outputs of a run are kept, and wheels are, on the target that a stack chose. Pure.
 
 `trainers.kept_outputs` has the addresses; here is what a target and a stack's configuration make of
-them. Called by `declared_run`, `rendering`, `options` and `train_job`.
+them.
 """
 
 from collections.abc import Mapping

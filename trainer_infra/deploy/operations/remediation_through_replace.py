@@ -3,7 +3,7 @@
 A policy changes inputs after `check`; when the engine then replaces the resource, it asks `check`
 again and goes on with that answer, so the change is lost and no policy judges what is created (seen
 with CLI 3.259). The engine's `diff` comes in between with the changed inputs: they are remembered,
-and the second `check` gives them back, or refuses. Called by `train_job` and `training_runtime`.
+and the second `check` gives them back, or refuses.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Inputs of a TrainJob resource -> every object of its run, before anything is created. Pure.
 
 A check shows what `preview_run` gives, at preview and at deployment; a create asks `compose_run`
-again and so submits exactly what was shown. Called by `operations`, and by
-`crossguard.remediation` where a policy has changed inputs.
+again and so submits exactly what was shown.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The runtime that a cluster has of a TrainJob's name, and the controller there that renders it with that.
 
-Called by `train_job` and `train_jobs.batch`, for engine `controller`. Without an answer of the cluster a preview goes on
-with what is known here; a submit is refused where the cluster has no such runtime.
+Without an answer of the cluster a preview goes on with what is known here; a submit is refused
+where the cluster has no such runtime.
 """
 
 from dataclasses import dataclass, replace

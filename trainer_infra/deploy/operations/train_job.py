@@ -1,7 +1,7 @@
 """What the engine asks about a TrainJob: check, diff, create, read, update, delete.
 
-Called by `deploy.provider` with properties as plain JSON. Decisions are in `declared_run`,
-`rendering` and `changes`; the run itself is its target's. Rules: design rules 1 to 5.
+Decisions are in `declared_run`, `rendering` and `changes`; the run itself is its target's. Rules:
+design rules 1 to 5.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """What the engine asks about the gate of a TrainJob: check, diff, create, read.
 
-Called by `deploy.provider` with properties as plain JSON. The wait itself is `gate`'s.
+The wait itself is `gate`'s.
 """
 
 from trainer_infra.deploy.operations import changes, gate

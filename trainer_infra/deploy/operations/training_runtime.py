@@ -1,8 +1,7 @@
 """What the engine asks about a runtime resource: check, diff, create, read, update, delete.
 
-Called by `deploy.provider` with properties as plain JSON; of which of the two kinds it is stands in
-`kind`. A target that stores no runtimes has nothing to make: the resource holds the runtime that
-TrainJobs carry.
+Of which of the two kinds a runtime is stands in `kind`. A target that stores no runtimes has
+nothing to make: the resource holds the runtime that TrainJobs carry.
 """
 
 from collections.abc import Iterator

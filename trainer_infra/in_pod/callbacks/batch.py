@@ -1,4 +1,4 @@
-"""How many samples a batch has. Called by `lightning` and `loop`."""
+"""How many samples a batch has."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Progress of transformers' Trainer and of those that are made of it, as TRL's.
-
-Called by `trainer_infra.callbacks`, by `main` for programs of libraries, and by `frameworks.hugging_face`.
-"""
+"""Progress of transformers' Trainer and of those that are made of it, as TRL's."""
 
 # mypy: disable-error-code="import-not-found,misc"
 

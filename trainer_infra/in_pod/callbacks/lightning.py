@@ -1,4 +1,4 @@
-"""Progress of Lightning's Trainer, under either of its names. Called by `trainer_infra.callbacks`."""
+"""Progress of Lightning's Trainer, under either of its names."""
 
 # mypy: disable-error-code="import-not-found"
 

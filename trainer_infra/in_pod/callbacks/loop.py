@@ -1,4 +1,4 @@
-"""Progress of a training loop of one's own. Called by `trainer_infra.callbacks`."""
+"""Progress of a training loop of one's own."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How fast a training goes: samples per second over a window of time, and how long the rest takes.
 
-Called by `training_progress`. The time comes from a clock that is passed in.
+The time comes from a clock that is passed in.
 """
 
 from __future__ import annotations

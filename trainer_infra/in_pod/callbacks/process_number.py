@@ -1,7 +1,4 @@
-"""Which of a training's processes this one is, by the variables of launchers.
-
-Called by `loop`; other callbacks ask their framework.
-"""
+"""Which of a training's processes this one is, by the variables of launchers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What every callback reports, whatever its framework: progress, rate, time to the end, and metrics.
-
-Called by `hugging_face`, `lightning`, `xgboost` and `loop`, each in the one process that reports.
-"""
+"""What every callback reports, whatever its framework: progress, rate, time to the end, and metrics."""
 
 from __future__ import annotations
 

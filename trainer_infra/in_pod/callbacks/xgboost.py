@@ -1,4 +1,4 @@
-"""Progress of XGBoost's `train` and `cv`, and of its estimators. Called by `trainer_infra.callbacks`."""
+"""Progress of XGBoost's `train` and `cv`, and of its estimators."""
 
 # mypy: disable-error-code="import-not-found,misc"
 

@@ -1,7 +1,4 @@
-"""DeepSpeed: its process group, and the configuration that `deepspeed.initialize` takes. Needs deepspeed.
-
-Called by `main` for the trainer DeepSpeed.
-"""
+"""DeepSpeed: its process group, and the configuration that `deepspeed.initialize` takes. Needs deepspeed."""
 
 # mypy: disable-error-code="import-not-found"
 

@@ -1,6 +1,6 @@
 """FSDP2: a mesh of all processes, and a function that shards a model over it. Needs torch 2.6 or newer.
 
-Called by `main` for the trainer Fsdp2. Source: PyTorch's `torch.distributed.fsdp.fully_shard`.
+Source: PyTorch's `torch.distributed.fsdp.fully_shard`.
 """
 
 # mypy: disable-error-code="import-not-found"

@@ -1,7 +1,4 @@
-"""transformers' TrainingArguments, made of the trainer's options. Needs transformers.
-
-Called by `main` for the trainer HuggingFaceTrainer.
-"""
+"""transformers' TrainingArguments, made of the trainer's options. Needs transformers."""
 
 # mypy: disable-error-code="import-not-found"
 

@@ -1,6 +1,6 @@
 """JAX: the processes of all nodes as one, and a mesh of their devices. Needs jax.
 
-Called by `main` for the trainer Jax. The variables are those of the runtime (reference behaviour 3.4).
+The variables are those of the runtime (reference behaviour 3.4).
 """
 
 # mypy: disable-error-code="import-not-found"

@@ -1,6 +1,6 @@
 """The process group of torchrun's processes, on their GPUs where there are any.
 
-Called by `fsdp2`. Needs torch.
+Needs torch.
 """
 
 # mypy: disable-error-code="import-not-found"

@@ -1,7 +1,7 @@
 """XGBoost: the tracker on node 0, and the communicator that all workers enter. Needs xgboost 2.1 or newer.
 
-Called by `main` for the trainer XGBoost. The variables are those of the runtime (reference behaviour 3.5);
-each node is one worker, which uses all of its threads, or its GPU.
+The variables are those of the runtime (reference behaviour 3.5); each node is one worker, which
+uses all of its threads, or its GPU.
 """
 
 # mypy: disable-error-code="import-not-found"

@@ -1,6 +1,6 @@
 """Tars of a listing, unpacked into the target in their order, as layers of an image are.
 
-Called by `__main__`. No member gets out of the folder: names that lead out end the download, and links that do are left
+No member gets out of the folder: names that lead out end the download, and links that do are left
 out, for images are full of links like `/bin/sh`.
 """
 

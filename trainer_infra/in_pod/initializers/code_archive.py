@@ -1,7 +1,4 @@
-"""A job's code as one tar, whose name is the sha256 of its content.
-
-Called by `__main__`, for the kind `code`.
-"""
+"""A job's code as one tar, whose name is the sha256 of its content."""
 
 from __future__ import annotations
 

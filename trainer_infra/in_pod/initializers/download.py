@@ -1,7 +1,7 @@
 """Fetches the files of a listing by several connections at once, big files in parts.
 
-Called by `__main__`. What a connection that breaks has brought is kept; a file gets its name when its size and, where
-the source has one, its checksum are right. The first failure ends all of it.
+What a connection that breaks has brought is kept; a file gets its name when its size and, where the
+source has one, its checksum are right. The first failure ends all of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Why an initializer fails, in one sentence.
-
-Called by `__main__` and `download`, and by what reads settings and sources.
-"""
+"""Why an initializer fails, in one sentence."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The target folder: what is there already, what is half there, and the moves that make a file whole.
 
-Called by `__main__`, `download` and `archive`. Of its own it has a folder, `state_folder`, with
+Of its own it has a folder, `state_folder`, with
 
     done      JSON: input, revision and files, once all are there; its absence means work
     journal   JSON lines: the input, then each part and each file that is on the disk; what is in neither is not ours

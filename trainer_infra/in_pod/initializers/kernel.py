@@ -1,8 +1,4 @@
-"""The kernel that runs here.
-
-Called by `lock`, to know whether a process was of this machine, and by `folder`, to know whether the machine has
-crashed since.
-"""
+"""The kernel that runs here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a source answers: the files that there are, and bytes of them.
-
-Called by `sources`, and by `folder` and `download`, which need nothing else of a source.
-"""
+"""What a source answers: the files that there are, and bytes of them."""
 
 from __future__ import annotations
 

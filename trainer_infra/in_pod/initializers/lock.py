@@ -1,10 +1,11 @@
 """One process at a time works on a folder, also where several machines share the file system.
 
-Called by `__main__`. Locks are files `lock-1`, `lock-2` and so on, and the highest one counts. Its holder counts up in
-it every few seconds. Only who creates the next file, which the file system grants to one alone (O_EXCL), is the next
-holder, and may do so once the highest one is released or its holder is dead: the number in it has stood still for
-`PATIENCE` by the waiting process's own clock, or it is of the same running kernel and its `flock` is free. No clocks
-of two machines are compared, and a holder that was only paused sees that a higher lock exists, and ends.
+Locks are files `lock-1`, `lock-2` and so on, and the highest one counts. Its holder counts up in it
+every few seconds. Only who creates the next file, which the file system grants to one alone
+(O_EXCL), is the next holder, and may do so once the highest one is released or its holder is dead:
+the number in it has stood still for `PATIENCE` by the waiting process's own clock, or it is of the
+same running kernel and its `flock` is free. No clocks of two machines are compared, and a holder
+that was only paused sees that a higher lock exists, and ends.
 """
 
 from __future__ import annotations

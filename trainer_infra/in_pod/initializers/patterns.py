@@ -1,7 +1,4 @@
-"""Which files of a listing are wanted.
-
-Called by `settings`, and by the files that make listings.
-"""
+"""Which files of a listing are wanted."""
 
 from __future__ import annotations
 

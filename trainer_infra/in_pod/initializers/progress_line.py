@@ -1,7 +1,4 @@
-"""How far a download is: lines in the log, and reports to the controller.
-
-Called by `__main__`.
-"""
+"""How far a download is: lines in the log, and reports to the controller."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Requests that fail for a reason which may pass are sent again.
-
-Called by `__main__`, and by `download`, which resumes instead.
-"""
+"""Requests that fail for a reason which may pass are sent again."""
 
 from __future__ import annotations
 

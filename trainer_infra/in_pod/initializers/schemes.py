@@ -1,7 +1,4 @@
-"""The schemes of URIs, and what reads each.
-
-Called by `storage_uri`, and by `__main__`.
-"""
+"""The schemes of URIs, and what reads each."""
 
 from __future__ import annotations
 

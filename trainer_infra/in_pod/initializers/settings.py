@@ -1,7 +1,4 @@
-"""What the environment asks of an initializer.
-
-Called by `__main__`, and by the sources, which read the variables of their scheme.
-"""
+"""What the environment asks of an initializer."""
 
 from __future__ import annotations
 

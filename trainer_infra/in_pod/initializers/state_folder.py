@@ -1,7 +1,4 @@
-"""Where an initializer keeps its own files: beside the target, for programs take each folder in it for a class.
-
-Called by `settings` and `__main__`.
-"""
+"""Where an initializer keeps its own files: beside the target, for programs take each folder in it for a class."""
 
 from __future__ import annotations
 

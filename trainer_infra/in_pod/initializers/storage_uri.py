@@ -1,7 +1,4 @@
-"""STORAGE_URI, taken apart.
-
-Called by `settings`.
-"""
+"""STORAGE_URI, taken apart."""
 
 from __future__ import annotations
 

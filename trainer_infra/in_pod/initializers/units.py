@@ -1,7 +1,4 @@
-"""Sizes, times and counts as people read them.
-
-Called by `download`, `listing`, `progress_line` and `__main__`.
-"""
+"""Sizes, times and counts as people read them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """A model needs weights: patterns that leave out what is there twice must not leave out all.
 
-The default patterns of a model leave out the formats that a repository has besides safetensors. Called by
-`archive`, and by the sources `hf`, `local_files`, `object_store` and `oci`.
+The default patterns of a model leave out the formats that a repository has besides safetensors.
 """
 
 from __future__ import annotations

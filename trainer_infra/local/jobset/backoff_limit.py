@@ -1,10 +1,10 @@
 """`backoffLimit` of a Job, and how long a failed pod waits before it is tried again.
 
-Called by decide.py. Rules of the Job controller: with `restartPolicy: Never` a
-Job fails at failure number limit + 1. With `OnFailure` it adds up the restarts of the pods that
-have not succeeded and fails when the sum reaches the limit, or 1 for a limit of 0: so a limit of 1
-means no second try there. Two deviations: a limit that is not set means 0, not 6, so that a mistake
-in a training function shows at once; and waits are a tenth of the cluster's.
+Rules of the Job controller: with `restartPolicy: Never` a Job fails at failure number limit + 1.
+With `OnFailure` it adds up the restarts of the pods that have not succeeded and fails when the sum
+reaches the limit, or 1 for a limit of 0: so a limit of 1 means no second try there. Two deviations:
+a limit that is not set means 0, not 6, so that a mistake in a training function shows at once; and
+waits are a tenth of the cluster's.
 """
 
 from datetime import datetime, timedelta

@@ -1,7 +1,7 @@
 """`backoffLimitPerIndex` and `maxFailedIndexes` of a Job: indexes that fail on their own.
 
-Called by decide.py, which tries a failed index no more. Rule: KEP-3850: the
-Job fails when more than `maxFailedIndexes` have failed, or at the end when any has.
+Rule: KEP-3850: the Job fails when more than `maxFailedIndexes` have failed, or at the end when any
+has.
 """
 
 from collections import Counter

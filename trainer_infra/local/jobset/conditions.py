@@ -1,8 +1,7 @@
 """The conditions of a JobSet: what they hold and how one replaces another.
 
-Called by decide.py. Rules of JobSet v0.12: `lastTransitionTime` moves with `status` only; a
-condition that would be new and False is not added; one of the two startup conditions going True
-turns the other False.
+Rules of JobSet v0.12: `lastTransitionTime` moves with `status` only; a condition that would be new
+and False is not added; one of the two startup conditions going True turns the other False.
 """
 
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 """`failurePolicy` of a JobSet: what follows when a Job has failed.
 
-Called by decide.py, which ends the JobSet or starts a new attempt. Rules: JobSet v0.12, KEP-262:
-the first rule that fits a failed Job decides; without one the JobSet restarts, `maxRestarts` times.
+Rules: JobSet v0.12, KEP-262: the first rule that fits a failed Job decides; without one the JobSet
+restarts, `maxRestarts` times.
 """
 
 import re

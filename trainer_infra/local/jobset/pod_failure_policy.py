@@ -1,8 +1,7 @@
 """`podFailurePolicy` of a Job: what the exit code of a failed pod means for its Job.
 
-Called by decide.py and by the two backoff limits, which count what is not ignored. Rule:
-KEP-3329: the first rule that matches decides; `onPodConditions` describe disruptions, which pods
-that are processes on one machine do not have.
+Rule: KEP-3329: the first rule that matches decides; `onPodConditions` describe disruptions, which
+pods that are processes on one machine do not have.
 """
 
 from trainer_infra import names

@@ -1,8 +1,7 @@
 """What the pods of a JobSet are: their identities, host names and manifests.
 
-Called by decide.py, which counts pods, and by the supervisor, which runs them. Names, labels and
-annotations are those that JobSet v0.12 and the Job controller write, so a manifest made here is the
-one a cluster would run.
+Names, labels and annotations are those that JobSet v0.12 and the Job controller write, so a
+manifest made here is the one a cluster would run.
 """
 
 import hashlib

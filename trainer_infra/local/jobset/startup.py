@@ -1,7 +1,7 @@
 """Which replicated jobs may start pods now: `startupPolicy` and `dependsOn`.
 
-Called by decide.py. Rules: JobSet v0.12, KEP-104. Nothing that has started is held back again: its
-Jobs exist, so their pods are retried whatever became of the jobs before it.
+Rules: JobSet v0.12, KEP-104. Nothing that has started is held back again: its Jobs exist, so their
+pods are retried whatever became of the jobs before it.
 """
 
 from collections.abc import Mapping, Sequence

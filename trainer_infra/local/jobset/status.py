@@ -1,7 +1,4 @@
-"""`status.replicatedJobsStatus` of a JobSet: how many of its Jobs are in which state.
-
-Called by decide.py; startup.py decides by these counts, as JobSet does.
-"""
+"""`status.replicatedJobsStatus` of a JobSet: how many of its Jobs are in which state."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,4 @@
-"""The programs that a command line starts, each with its options: the one reader of command lines.
-
-Called by `launch_faults`, by rules and by `migrate`.
-"""
+"""The programs that a command line starts, each with its options: the one reader of command lines."""
 
 import re
 import shlex

@@ -174,7 +174,7 @@ def all_items(value: Value) -> tuple[Value, ...]:
     """The items of a list, for what is wrong when something is not among them.
 
     Raises:
-        Unseen: They are not all known.
+        UnseenValue: They are not all known.
     """
     if not value.is_there():
         return ()

@@ -43,7 +43,7 @@ class JobSpec:
         """Whether its pods have indexes, which those of JobSet have unless it says otherwise.
 
         Raises:
-            Unseen: It is not known.
+            UnseenValue: It is not known.
         """
         mode = self.spec["completionMode"].text()
         return mode == _INDEXED or (self.of_jobset and not mode)

@@ -82,7 +82,7 @@ def gpu_hours(subject: Subject) -> Decimal | None:
     """GPUs times hours of what it asks for at most; None where nothing ends it.
 
     Raises:
-        Unseen: A value that it depends on is not known.
+        UnseenValue: A value that it depends on is not known.
     """
     patches.be_known(subject)
     total = Decimal(0)
@@ -99,7 +99,7 @@ def price(subject: Subject, world: World, prices: Prices) -> tuple[Decimal | Non
     """What it costs at most, in the currency of the prices; None, and why, where that is not known.
 
     Raises:
-        Unseen: A value that it depends on is not known.
+        UnseenValue: A value that it depends on is not known.
     """
     parts = [_part(subject, each, world, prices) for each in pods.pods_of(subject)]
     reasons = dict.fromkeys(reason for each in parts for reason in each.why)

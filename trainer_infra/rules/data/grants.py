@@ -36,7 +36,7 @@ def missing_grants(
     """Those that no binding gives the account; none where there are no bindings at all.
 
     Raises:
-        Unseen: A binding or a role is not known.
+        UnseenValue: A binding or a role is not known.
     """
     if not any(world.of_kind(kind) for kind in _BINDINGS):
         return ()
@@ -50,7 +50,7 @@ def find_object(kind: str, name: str, namespace: str, world: World) -> Subject |
     """The object of that name; None where there is none.
 
     Raises:
-        Unseen: It may be one whose name is not known.
+        UnseenValue: It may be one whose name is not known.
     """
     for where in lookup.places_near(namespace):
         for called in (name, ""):

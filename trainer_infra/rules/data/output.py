@@ -114,7 +114,7 @@ def fate(folder: str, job: OutputJob) -> Fate:
     """What becomes of a folder of the container.
 
     Raises:
-        Unseen: What is mounted there is not known.
+        UnseenValue: What is mounted there is not known.
     """
     if "://" in folder:
         return Fate.LOST if folder.startswith("file://") else Fate.KEPT
@@ -133,7 +133,7 @@ def keeps(job: OutputJob) -> bool:
     """Whether the container can write anything that outlives its pod and the pod's machine.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     mounts = (each for each in _mounts(job) if each["readOnly"].flag() is not True)
     return any(_fate_of(each, job) in SAFE for each in mounts)

@@ -73,7 +73,7 @@ def read_amount(value: Value) -> int | None:
     """The amount that is written; None where there is none that can be read.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     amount = value.quantity()
     return None if amount is None else int(amount * ONE)

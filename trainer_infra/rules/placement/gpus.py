@@ -39,7 +39,7 @@ def gpus_of(container: Value) -> Gpus | None:
     """The GPUs that a container asks for; None where it asks for none.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     parts = (container.at("resources", part) for part in _PARTS)
     resources = dict.fromkeys(

@@ -42,7 +42,7 @@ class Flavor:
         """Labels of its machines.
 
         Raises:
-            Unseen: They are not known.
+            UnseenValue: They are not known.
         """
         written = self.spec["nodeLabels"]
         written.is_there()
@@ -53,7 +53,7 @@ class Flavor:
         """Taints of its machines.
 
         Raises:
-            Unseen: They are not known.
+            UnseenValue: They are not known.
         """
         return tuple(taint(each) for each in lookup.items(self.spec["nodeTaints"]))
 
@@ -62,7 +62,7 @@ class Flavor:
         """What it gives the pods that it takes.
 
         Raises:
-            Unseen: They are not known.
+            UnseenValue: They are not known.
         """
         return taints.tolerations(self.spec)
 
@@ -90,7 +90,7 @@ def taint(value: Value) -> Taint:
     """A taint as it is written.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     key, text, effect = (value[each].text() for each in ("key", "value", "effect"))
     return Taint(key=key, value=text, effect=effect)
@@ -105,7 +105,7 @@ def queue_name(subject: Subject) -> Value | None:
     """Where a job names its LocalQueue; None where Kueue has no part in it.
 
     Raises:
-        Unseen: It is not known whether it does.
+        UnseenValue: It is not known whether it does.
     """
     label = _label(subject.object)
     if label.is_there():
@@ -121,7 +121,7 @@ def cluster_queue(subject: Subject, world: World) -> Subject | None:
     """The ClusterQueue that a job waits for; None where it is not known.
 
     Raises:
-        Unseen: Its name is not known.
+        UnseenValue: Its name is not known.
     """
     name = queue_name(subject)
     if name is None:
@@ -137,7 +137,7 @@ def groups(queue: Subject, world: World) -> tuple[Group, ...]:
     """The resource groups of a ClusterQueue or Cohort.
 
     Raises:
-        Unseen: Something of them is not known.
+        UnseenValue: Something of them is not known.
     """
     return world.once(_groups, queue.object)
 
@@ -146,7 +146,7 @@ def flavors(subject: Subject, world: World) -> tuple[Flavor, ...] | None:
     """All flavors that a job may get; None where they are not all known.
 
     Raises:
-        Unseen: Something of them is not known.
+        UnseenValue: Something of them is not known.
     """
     queue = cluster_queue(subject, world)
     if queue is None:
@@ -159,7 +159,7 @@ def quota(quotas: Value, resource: str) -> Value | None:
     """The quotas of one resource in a flavor; None where there are none.
 
     Raises:
-        Unseen: Something of them is not known.
+        UnseenValue: Something of them is not known.
     """
     for each in lookup.items(quotas["resources"]):
         if each["name"].text() == resource:
@@ -171,7 +171,7 @@ def usable_flavors(group: Group, pod: Pod) -> Sequence[Flavor]:
     """The flavors of a group that a pod may get.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     return tuple(each for each in group.flavors if each.selected(pod) and not each.keeps_away(pod))
 

@@ -38,7 +38,7 @@ def items(value: Value) -> Iterator[Value]:
     """The items of a list that a proof needs whole.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     value.is_there()
     yield from value.items()
@@ -53,7 +53,7 @@ def all_of(world: World, kind: str, namespace: str = NOWHERE) -> Iterator[Subjec
     """The objects of a kind; of those with a namespace the ones that may be in that one.
 
     Raises:
-        Unseen: The API group of one is not known.
+        UnseenValue: The API group of one is not known.
     """
     for where in places_near(namespace):
         yield from (each for each in world.of_kind(kind, where) if _is_of_its_group(each, kind))
@@ -63,7 +63,7 @@ def find_object(world: World, kind: str, name: str, namespace: str = NOWHERE) ->
     """The object of that name, in the namespace where both say one.
 
     Raises:
-        Unseen: The API group of one of that name is not known.
+        UnseenValue: The API group of one of that name is not known.
     """
     for where in (namespace, NOWHERE) if namespace else (NOWHERE, None):
         for each in world.named(kind, name, where):
@@ -76,7 +76,7 @@ def fix_of_missing(world: World, kind: str, name: str, namespace: str = NOWHERE)
     """What to do where there is no such object; None where it may well be somewhere.
 
     Raises:
-        Unseen: The API group of one of that kind is not known.
+        UnseenValue: The API group of one of that kind is not known.
     """
     if find_object(world, kind, name, namespace) is not None:
         return None

@@ -44,7 +44,7 @@ def tolerations(pod: Pod, subject: Subject, world: World) -> tuple[Value, ...] |
     """A pod's, with those that Kueue adds from any flavor; None where they are not all known.
 
     Raises:
-        Unseen: One of them is not known.
+        UnseenValue: One of them is not known.
     """
     patches.be_known(subject)
     own = taints.tolerations(pod.spec)
@@ -63,7 +63,7 @@ def usable_pools(
     """The pools that the pod selects and whose taints it tolerates.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     pools = selectors.selected_pools(pod, world.pools)
     tolerated = tolerations(pod, subject, world) if pools else None
@@ -84,7 +84,7 @@ def accelerators(pod: Pod, subject: Subject, world: World) -> tuple[str, ...]:
     The pools that it may run on say it where all do; else a label of its nodeSelector.
 
     Raises:
-        Unseen: Part of what says it is not known.
+        UnseenValue: Part of what says it is not known.
     """
     asked = amounts.amounts_of(pod, subject)
     found = with_accelerators(usable_pools(pod, asked, subject, world), asked)

@@ -62,7 +62,7 @@ def pods_together(subject: Subject) -> tuple[Pod, ...]:
     A job that another one waits for to complete runs before the others, with all that it waits for.
 
     Raises:
-        Unseen: What waits for what is not known.
+        UnseenValue: What waits for what is not known.
     """
     every = tuple(pods.pods_of(subject))
     if not subject.is_whole:
@@ -77,7 +77,7 @@ def count(pod: Pod) -> int:
     """How many pods of this kind run at once: no more of a Job than it has to complete.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     replicas, parallelism = pod.job["replicas"].number(), pod.job_spec["parallelism"].number()
     completions = pod.job_spec["completions"].number()
@@ -90,7 +90,7 @@ def count_place(pod: Pod, subject: Subject) -> Value:
     """Where the user writes how many pods there are.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     if subject.kind == names.TRAIN_JOB and pod.step not in pods.INITIALIZERS:
         return subject.object.at("spec", "trainer", "numNodes")
@@ -101,7 +101,7 @@ def total(subject: Subject) -> int:
     """How many nodes train; of a runtime, where its TrainJobs do not say another number.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     if subject.kind in names.RUNTIMES:
         number = subject.ml_policy["numNodes"].number()
@@ -113,7 +113,7 @@ def total_value(subject: Subject) -> Value:
     """Where that number is written: of several kinds of pods that of which there are most.
 
     Raises:
-        Unseen: It is not known.
+        UnseenValue: It is not known.
     """
     found = () if subject.kind in names.RUNTIMES else tuple(training_pods(subject))
     most = max(found, key=count, default=None)

@@ -12,7 +12,7 @@ def be_known(subject: Subject) -> None:
     lack ask here first: the patch may be what gives it to them.
 
     Raises:
-        Unseen: One is not.
+        UnseenValue: One is not.
     """
     for path in (*subject.unseen, *subject.left_out):
         if path[:2] == ("spec", "runtimePatches"):

@@ -24,7 +24,7 @@ def selected_pools(pod: Pod, among: Sequence[Pool]) -> tuple[Pool, ...]:
     """The pools whose labels the pod asks for.
 
     Raises:
-        Unseen: What it asks for is not known.
+        UnseenValue: What it asks for is not known.
     """
     known = {label for pool in among for label in pool.labels}
     return tuple(each for each in among if matches(pod.spec, each.labels, known))
@@ -36,7 +36,7 @@ def excluding_label(pod: Pod, among: Sequence[Pool]) -> Value:
     Where none does, its node affinity.
 
     Raises:
-        Unseen: What it asks for is not known.
+        UnseenValue: What it asks for is not known.
     """
     known, left = {label for pool in among for label in pool.labels}, among
     for key, each in pod.spec["nodeSelector"].fields():
@@ -56,7 +56,7 @@ def matches(spec: Value, labels: Mapping[str, str], known: Collection[str]) -> b
         known: The labels that are judged; others are taken for right.
 
     Raises:
-        Unseen: What the pod asks for is not known.
+        UnseenValue: What the pod asks for is not known.
     """
     for key, each in spec["nodeSelector"].fields():
         if key in known and labels.get(key) != each.text():

@@ -15,7 +15,7 @@ def tolerations(spec: Value) -> tuple[Value, ...]:
     """The tolerations of a pod or a flavor.
 
     Raises:
-        Unseen: They are not known.
+        UnseenValue: They are not known.
     """
     return tuple(lookup.items(spec["tolerations"]))
 

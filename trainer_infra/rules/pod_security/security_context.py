@@ -28,7 +28,7 @@ def effective_value(container: PodContainer, *path: str) -> Value:
     """What holds for the container; where it is set nowhere, the pod's place for it.
 
     Raises:
-        Unseen: It is not known what the container says.
+        UnseenValue: It is not known what the container says.
     """
     said = own_value(container, *path)
     return said if said.is_there() else of_pod(container, *path)

@@ -58,7 +58,7 @@ def most(
         enough: Where its own quota is this much that is the answer, and the cohort is not read.
 
     Raises:
-        Unseen: Something of it is not known.
+        UnseenValue: Something of it is not known.
     """
     own = world.once(_node, queue.object, flavor, resource)
     if (enough is not None and own.nominal >= enough) or not kueue.cohort(queue).text():

@@ -17,7 +17,7 @@ def queue_name(subject: Subject) -> Value | None:
     """Where a job names its queue; None where it names none.
 
     Raises:
-        Unseen: It is not known whether it does.
+        UnseenValue: It is not known whether it does.
     """
     own = (subject.object,) if subject.kind == names.JOBSET else ()
     jobsets: tuple[Value, ...] = (*own, *subject.rendered_of(names.JOBSET))
@@ -32,7 +32,7 @@ def shortage(subject: Subject, world: World) -> Shortage | None:
     """What the PodGroup that a TrainJob renders to needs beyond its queue's capability.
 
     Raises:
-        Unseen: Something of it is not known.
+        UnseenValue: Something of it is not known.
     """
     name = queue_name(subject)
     queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())

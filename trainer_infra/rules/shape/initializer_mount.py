@@ -45,7 +45,7 @@ class _Place:
         """Which initializer it is; empty for another job.
 
         Raises:
-            Unseen: It is not known.
+            UnseenValue: It is not known.
         """
         step = jobs.step_label(self.job).text()
         return step if step in pods.INITIALIZERS else ""

@@ -27,7 +27,7 @@ def item_named(items: Value, name: str) -> Value | None:
     """The item of that name in a list; None where there is none.
 
     Raises:
-        Unseen: The list or the name of an item is not known.
+        UnseenValue: The list or the name of an item is not known.
     """
     found = items.items() if items.is_there() else ()
     return next((each for each in found if each["name"].text() == name), None)
@@ -37,7 +37,7 @@ def name_one(items: Value) -> str:
     """Advice where a name is none of the jobs'.
 
     Raises:
-        Unseen: The name of one is not known.
+        UnseenValue: The name of one is not known.
     """
     known = [each["name"].text() for each in items.items()]
     return f"name {' or '.join(known[:3])}" if known else "add the job"

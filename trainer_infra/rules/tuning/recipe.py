@@ -59,7 +59,7 @@ def recipe_of(container: Value) -> Recipe | None:
     """What a container has torchtune do; None where it runs something else.
 
     Raises:
-        Unseen: A word of it is not known.
+        UnseenValue: A word of it is not known.
     """
     words = tuple(
         each.text()

@@ -1,7 +1,6 @@
 """Why a run in a cluster does not go on, from what the cluster itself says. Pure.
 
-Called by `runs.view` for a run that has not ended. Each file reads one kind of object; what is
-found by all of them is ordered by `runs.waiting_cause`.
+Each file reads one kind of object; what is found by all of them is ordered by `runs.waiting_cause`.
 """
 
 from datetime import datetime

@@ -1,7 +1,6 @@
 """Why Kueue does not start a queued JobSet, from its Workload and queues, in Kueue's own words. Pure.
 
-Called by `view`, and by `cluster` where it reads Workloads. The conditions are those of Kueue 0.19
-(apis/kueue/v1beta2 and pkg/controller/core); the causes stand in `kueue_causes`.
+The conditions are those of Kueue 0.19 (apis/kueue/v1beta2 and pkg/controller/core).
 """
 
 import re

@@ -1,7 +1,6 @@
 """CustomTrainer: the user's own training code as a TrainJob's trainer.
 
-Users construct it; the deploy room and the command line call `pack` at preview. What comes out
-goes to `code.attach_code`. The defects it avoids: SDK contract 3.2.
+Users construct it; what `pack` makes of it at preview goes to `code_mount.attach_code`. The defects it avoids: SDK contract 3.2.
 """
 
 import json

@@ -1,7 +1,6 @@
 """A path as `train`: a script, a folder with an entry, or a function in either.
 
-Called by `custom_trainer`. Files travel as they are, below the mount's folder `source`; `folder`
-reads them.
+Files travel as they are, below the mount's folder `source`; `folder` reads them.
 """
 
 import ast

@@ -1,11 +1,11 @@
 """Files of a folder as texts, exact, ready for a ConfigMap.
 
-Called by `files`. Left out are hidden files, `__pycache__`, virtual environments, what ignore files
-name, and of a Pulumi project its own files: they change without the training. What a ConfigMap cannot
-hold is refused with its path, unless there is a store for it (`stored_code`). Patterns of ignore files
-are those of git (gitignore(5)); a `.trainerignore` beside a `.gitignore` is read after it, so that
-`!data.csv` in it takes a file along that git leaves out. Files of git above the folder count too, up to
-the root of the repository.
+Left out are hidden files, `__pycache__`, virtual environments, what ignore files name, and of a
+Pulumi project its own files: they change without the training. What a ConfigMap cannot hold is
+refused with its path, unless there is a store for it (`stored_code`). Patterns of ignore files are
+those of git (gitignore(5)); a `.trainerignore` beside a `.gitignore` is read after it, so that
+`!data.csv` in it takes a file along that git leaves out. Files of git above the folder count too,
+up to the root of the repository.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """`func_args`: arguments of the training function, as JSON that keeps their types.
 
-Called by `custom_trainer`. What JSON would change (tuples, sets, NaN, keys that are no text) is
-refused with its path, not converted. Pure.
+What JSON would change (tuples, sets, NaN, keys that are no text) is refused with its path, not
+converted. Pure.
 """
 
 import ast

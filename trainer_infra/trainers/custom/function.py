@@ -1,7 +1,7 @@
 """A Python function as `train`: its source travels alone, so it must be complete by itself.
 
-Called by `custom_trainer`. What cannot work is found here, at preview: SDK contract 3.1
-lists what a function loses when only its source is shipped.
+What cannot work is found here, at preview: SDK contract 3.1 lists what a function loses when only
+its source is shipped.
 """
 
 import __future__

@@ -1,7 +1,7 @@
 """`git+https://HOST/ORG/REPO.git@REV#PATH` as `train`: code of a git repository, at one commit.
 
-Called by `custom_trainer`. PATH is what a local path is (`files`), below the root of the repository; its files
-are packed as those of a folder are, so that a commit which changes none of them trains nothing again.
+PATH is what a local path is (`files`), below the root of the repository; its files are packed as
+those of a folder are, so that a commit which changes none of them trains nothing again.
 """
 
 import re

@@ -1,9 +1,9 @@
 """The files of one commit, fetched once into the cache folder by the user's own git.
 
-Called by `git_reference`; the one place of `trainers` that runs a program. git finds credentials, proxies and
-SSH's settings as it does for the user, and never asks a person. A tree is written beside its place and then
-renamed, so that one which is there is whole. Files are as git stores them: no filter, line ending or hook of
-this machine changes them, and no attribute leaves one out.
+git finds credentials, proxies and SSH's settings as it does for the user, and never asks a person.
+A tree is written beside its place and then renamed, so that one which is there is whole. Files are
+as git stores them: no filter, line ending or hook of this machine changes them, and no attribute
+leaves one out.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Code that a ConfigMap cannot hold: one tar in an object store or a shared folder, under its own hash.
 
-Called by `custom_trainer`. A preview makes the tar in the cache folder of this machine and sends nothing;
-`deploy.operations.code_upload` puts it into the store when the job is created, and pods fetch it before they
-train (`render.plugins.stored_code`).
+A preview makes the tar in the cache folder of this machine and sends nothing;
+`deploy.operations.code_upload` puts it into the store when the job is created, and pods fetch it
+before they train (`render.plugins.stored_code`).
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """A function that a framework is prepared for: what CustomTrainer packs, and the framework's part beside it.
 
-Called by `deepspeed`, `fsdp2`, `hugging_face`, `jax` and `xgboost`. In the pod `in_pod/main.py` enters the context of
-`in_pod/frameworks/NAME.py`, and calls the function with what that gives.
+In the pod `in_pod/main.py` enters the context of `in_pod/frameworks/NAME.py`, and calls the
+function with what that gives.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The SDK's BuiltinTrainer: `tune run` with the arguments that the SDK makes of a TorchTuneConfig.
 
-Called by `train_job_arguments`. The SDK's own function writes the arguments, so they are the same; they are
-judged before by what torchtune takes (`libraries.torchtune`).
+The SDK's own function writes the arguments, so they are the same; they are judged before by what
+torchtune takes (`libraries.torchtune`).
 """
 
 from collections.abc import Iterator, Mapping

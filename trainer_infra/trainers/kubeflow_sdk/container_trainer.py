@@ -1,7 +1,4 @@
-"""The SDK's CustomTrainerContainer, and what its options say of a command.
-
-Called by `train_job_arguments`.
-"""
+"""The SDK's CustomTrainerContainer, and what its options say of a command."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

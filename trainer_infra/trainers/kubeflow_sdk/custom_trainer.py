@@ -1,6 +1,6 @@
 """The SDK's CustomTrainer: ours of the same function, with what the SDK takes for given.
 
-Called by `train_job_arguments`. What it does not do as the SDK: docs/kubeflow-sdk.md.
+What it does not do as the SDK: docs/kubeflow-sdk.md.
 """
 
 import os

@@ -1,6 +1,6 @@
 """The SDK's Initializer -> spec.initializer in wire form, with tokens as Secrets.
 
-Called by `train_job_arguments`. Names of variables: SDK contract 3.3. Pure.
+Names of variables: SDK contract 3.3. Pure.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """The SDK's options -> arguments of a TrainJob that say the same.
 
-An option is called with a TrainJob that it changes, and the SDK reads back what `ARGUMENTS` and `WORDS` name
-(SDK contract 1). Called by `train_job_arguments`; values are taken as they are, Outputs too.
+An option is called with a TrainJob that it changes, and the SDK reads back what `ARGUMENTS` and
+`WORDS` name (SDK contract 1).
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """What the SDK's trainers say of pods, as ours have it: what counts as given, amounts, and texts.
 
-Called by `builtin_trainer`, `container_trainer` and `custom_trainer`, once every value is known. Pure.
+Pure.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,6 @@
 """The SDK's Runtime, and which runtimes its trainers can train on.
 
-Called by `train_job_arguments` and, once the runtime is known, by the deploy room. Rule: SDK contract 2.3 and 3.3.
-Pure.
+Rule: SDK contract 2.3 and 3.3. Pure.
 """
 
 from collections.abc import Iterator, Mapping

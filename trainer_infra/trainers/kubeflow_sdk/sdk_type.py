@@ -1,6 +1,6 @@
 """Which type of the `kubeflow` SDK a value is of; the SDK itself is not imported for it.
 
-The protocols are for type checkers, which need no SDK either. Called by `train_job_arguments`, `initializer` and `builtin_trainer`. Pure.
+The protocols are for type checkers, which need no SDK either. Pure.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,7 @@
 """What trainers of language models have in common, LoRA above all: adapters in place of the whole model.
 
-Called by `llama_factory`, `torchtune`, `trl` and `unsloth`, each of which says what options of its program they
-are. The names of LoRA are those of PEFT. Hu et al. 2021, arXiv 2106.09685; DoRA: Liu et al. 2024, arXiv 2402.09353;
-QLoRA: Dettmers et al. 2023, arXiv 2305.14314.
+The names of LoRA are those of PEFT. Hu et al. 2021, arXiv 2106.09685; DoRA: Liu et al. 2024, arXiv
+2402.09353; QLoRA: Dettmers et al. 2023, arXiv 2305.14314.
 """
 
 import difflib

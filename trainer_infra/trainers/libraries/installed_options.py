@@ -1,8 +1,7 @@
 """The options of the library that is installed here, where its version is not the recorded one.
 
-Called by `frameworks`, `llama_factory`, `torchtune`, `trl` and `unsloth` at preview. The library's own parser is
-asked in a process of its own (`parser_record`), once for each version: what it says stays in the cache. Where it
-cannot be asked, the record counts.
+The library's own parser is asked in a process of its own (`parser_record`), once for each version:
+what it says stays in the cache. Where it cannot be asked, the record counts.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """A library's own program as the code of a job: its options judged, its command line written.
 
-Called by `trl`, `llama_factory` and `unsloth`. The launcher in the pod (`in_pod/main.py`) runs the program as
-`python -m` does, under what the runtime starts programs with, torchrun for example.
+The launcher in the pod (`in_pod/main.py`) runs the program as `python -m` does, under what the
+runtime starts programs with, torchrun for example.
 """
 
 import json

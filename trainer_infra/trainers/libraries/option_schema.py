@@ -1,7 +1,7 @@
 """Options of a library's own program: what it takes, what is wrong with given ones, and its command line.
 
-`recorded/*.json` has what parsers said (`parser_record`), each with the library's version. Called by
-`library_program` and `torchtune` at preview. Pure but for reading those files.
+`recorded/*.json` has what parsers said (`parser_record`), each with the library's version. Pure but
+for reading those files.
 """
 
 import difflib

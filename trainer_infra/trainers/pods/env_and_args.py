@@ -1,7 +1,7 @@
 """`env` and `args`: what the container gets, exactly as it was written.
 
-Called by `pod_arguments`. Kubernetes replaces `$(NAME)` in both, so a dollar that it would touch is
-doubled. A Secret leaves a reference to the job's own Secret (design rule 1). Pure.
+Kubernetes replaces `$(NAME)` in both, so a dollar that it would touch is doubled. A Secret leaves a
+reference to the job's own Secret (design rule 1). Pure.
 """
 
 import re

@@ -1,9 +1,8 @@
 """`files`: single files in a pod whose content is in a Secret or a ConfigMap.
 
-Called by `pod_arguments`; `code_mount` makes volumes of them. A Secret leaves a reference to the job's
-own Secret (design rule 1). The API takes no `envFrom` and no volumes for `spec.trainer`, but a runtime
-patch may have volumes and mounts: so files are possible, and all keys of a Secret as variables are not.
-Pure.
+A Secret leaves a reference to the job's own Secret (design rule 1). The API takes no `envFrom` and
+no volumes for `spec.trainer`, but a runtime patch may have volumes and mounts: so files are
+possible, and all keys of a Secret as variables are not. Pure.
 """
 
 import hashlib

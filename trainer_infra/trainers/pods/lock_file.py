@@ -1,8 +1,7 @@
 """A lock file as `packages`: every requirement pinned, with its hashes, and where they come from.
 
-Called by `pod_arguments`. The format is pip's for requirements files, as `uv pip compile` and
-pip-compile write it; of the options a lock needs those that say where packages come from. A problem
-names the file and the line.
+The format is pip's for requirements files, as `uv pip compile` and pip-compile write it; of the
+options a lock needs those that say where packages come from. A problem names the file and the line.
 """
 
 import os

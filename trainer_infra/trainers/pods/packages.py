@@ -1,7 +1,7 @@
 """`packages`, `pip_index_urls`, `wheel_house`: pinned requirements of the job's Python, and their origin.
 
-Called by `pod_arguments` and, for the lines of a file, by `lock_file`; pure. A requirement is what
-PEP 508 says; where they come from travels as options before them, as in a requirements file.
+A requirement is what PEP 508 says; where they come from travels as options before them, as in a
+requirements file.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""The arguments of every trainer that are about its pods, and what spec.trainer and the code have of them.
-
-Called by `container_trainer`, `custom` and `libraries`, whose trainers inherit it.
-"""
+"""The arguments of every trainer that are about its pods, and what spec.trainer and the code have of them."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

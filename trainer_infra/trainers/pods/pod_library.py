@@ -1,7 +1,7 @@
 """What of this package travels with a job's code: the launcher, and modules for images that lack them.
 
-Called by `custom`, `frameworks`, `libraries` and `pod_arguments`. Every file has its price in a cluster, so what
-only some jobs need travels with those. Reads the package's own files.
+Every file has its price in a cluster, so what only some jobs need travels with those. Reads the
+package's own files.
 """
 
 import functools

@@ -1,7 +1,4 @@
-"""`num_nodes`, `num_proc_per_node`, `resources_per_node`: counts and amounts of the pods. Pure.
-
-Called by `pod_arguments` and by trainers that count something else.
-"""
+"""`num_nodes`, `num_proc_per_node`, `resources_per_node`: counts and amounts of the pods. Pure."""
 
 import math
 from collections.abc import Iterator, Mapping

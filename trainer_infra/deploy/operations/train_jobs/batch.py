@@ -1,8 +1,7 @@
 """What the engine asks about a batch of TrainJobs: check, diff, create, read, update, delete.
 
-Called by `deploy.provider` with properties as plain JSON. Every member is judged, rendered and
-named as the TrainJob that it is (`members`); `member_runs` acts on one of them, `member_pool` on
-all at the same time. Rules: design rule 6.
+Every member is judged, rendered and named as the TrainJob that it is (`members`); `member_runs`
+acts on one of them, `member_pool` on all at the same time. Rules: design rule 6.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,7 @@
 """Members of a batch that stay as they are though their code changed, because their runs are complete.
 
-Called by `batch` where the program says `keep_complete`. Such a member keeps the inputs that its run was
-born with: so neither this deployment nor a later one sees a change of it, as long as its run is there.
+Such a member keeps the inputs that its run was born with: so neither this deployment nor a later
+one sees a change of it, as long as its run is there.
 """
 
 from collections.abc import Mapping, Sequence

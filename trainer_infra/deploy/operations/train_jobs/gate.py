@@ -1,8 +1,8 @@
 """What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read, update.
 
-Called by `deploy.provider` with properties as plain JSON. One gate waits for all members and then
-fails with every member that failed or cannot go on, unless so many are tolerated (design rules
-3 and 6). It shares its parts with the gate of one TrainJob: `operations.gate`.
+One gate waits for all members and then fails with every member that failed or cannot go on, unless
+so many are tolerated (design rules 3 and 6). It shares its parts with the gate of one TrainJob:
+`operations.gate`.
 """
 
 import time
@@ -121,7 +121,7 @@ def _results(batch: BatchGateProperties, session: StackSession) -> JSONObject:
     """Results and failures of the members once the event happened to all.
 
     Raises:
-        Unfinished: More members failed than are tolerated; the state keeps the results of the others.
+        UnfinishedOperation: More members failed than are tolerated; the state keeps the results of the others.
         Unreachable: The cluster does not answer for minutes.
         Interrupted: Ctrl-C was pressed.
     """

@@ -1,7 +1,7 @@
 """Doing something with every member of a batch, several at a time, and showing how far it is.
 
-Called by `batch`. A member that fails stops no other; when the cluster does not answer, or not this
-user, or Ctrl-C was pressed, those not begun are not tried.
+A member that fails stops no other; when the cluster does not answer, or not this user, or Ctrl-C
+was pressed, those not begun are not tried.
 """
 
 from collections.abc import Callable, Mapping

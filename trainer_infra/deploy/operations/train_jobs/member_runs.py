@@ -1,8 +1,8 @@
 """What an update does with the run of one member of a batch: submit, replace, update, delete.
 
-Called by `batch`, which runs the `Attempt` of each member. After an error, an interruption or a
-crash the state still has what the next update needs to go on: a member that could not be replaced
-or updated is kept as it was, and a run that could not be deleted is kept by its uid.
+After an error, an interruption or a crash the state still has what the next update needs to go on:
+a member that could not be replaced or updated is kept as it was, and a run that could not be
+deleted is kept by its uid.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """A batch of TrainJobs <-> its members, each with exactly the properties of a TrainJob resource.
 
-Pure; called by `batch` and `gate`. So everything that is decided for a member is decided by the
-functions that decide it for a TrainJob. A batch has `jobs`, `secretData` and, in its state,
-`members` and `drift`, all by member; long texts in `jobs` are in `texts`; the rest is shared.
+Pure. So everything that is decided for a member is decided by the functions that decide it for a
+TrainJob. A batch has `jobs`, `secretData` and, in its state, `members` and `drift`, all by member;
+long texts in `jobs` are in `texts`; the rest is shared.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Which members of a changed batch start anew, and what goes with their runs: said at preview.
 
-Called by `batch`. To Pulumi a batch that changes is an update, whatever becomes of its members.
+To Pulumi a batch that changes is an update, whatever becomes of its members.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Long texts that members of a batch have in common, kept once and referred to by name.
 
-Pure; called by `train_jobs_resource`, before the engine gets the inputs, and by `members`. A
-thousand members that train with one function would otherwise carry its code two thousand times, and
-the engine spends tens of milliseconds on each; and a changed line of it would be shown as often.
+Pure. A thousand members that train with one function would otherwise carry its code two thousand
+times, and the engine spends tens of milliseconds on each; and a changed line of it would be shown
+as often.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """`az://CONTAINER/FOLDER`: Azure Blob Storage.
 
-Called by `schemes`, by name. The account is in AZURE_STORAGE_ACCOUNT_NAME, and credentials are those of Azure's own
-variables, first those of a workload identity.
+The account is in AZURE_STORAGE_ACCOUNT_NAME, and credentials are those of Azure's own variables,
+first those of a workload identity.
 """
 
 from __future__ import annotations

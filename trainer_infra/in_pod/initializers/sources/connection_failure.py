@@ -1,7 +1,4 @@
-"""Why a server was not reached, of the texts of errors of the libraries.
-
-Called by `object_store_failure` and `http_ranges`.
-"""
+"""Why a server was not reached, of the texts of errors of the libraries."""
 
 from __future__ import annotations
 

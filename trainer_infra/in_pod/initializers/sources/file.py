@@ -1,7 +1,4 @@
-"""`file:///FOLDER`: a folder or file that the pod or this machine has.
-
-Called by `schemes`, by name.
-"""
+"""`file:///FOLDER`: a folder or file that the pod or this machine has."""
 
 from __future__ import annotations
 

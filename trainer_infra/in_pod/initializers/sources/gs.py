@@ -1,7 +1,7 @@
 """`gs://BUCKET/FOLDER`: Google Cloud Storage.
 
-Called by `schemes`, by name. Credentials are those of Google's own variables, and where these are unset those of the
-pod's service account, by GKE's workload identity.
+Credentials are those of Google's own variables, and where these are unset those of the pod's
+service account, by GKE's workload identity.
 """
 
 from __future__ import annotations

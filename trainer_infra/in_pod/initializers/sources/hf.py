@@ -1,7 +1,7 @@
 """`hf://ORGANIZATION/NAME[@REVISION]`: a dataset or a model of the Hugging Face Hub, or of HF_ENDPOINT.
 
-Called by `schemes`, by name. `huggingface_hub` lists and resolves. The bytes come in ranges of ours: its own download
-begins a file of several gigabytes anew, or resumes it on one connection.
+`huggingface_hub` lists and resolves. The bytes come in ranges of ours: its own download begins a
+file of several gigabytes anew, or resumes it on one connection.
 """
 
 from __future__ import annotations

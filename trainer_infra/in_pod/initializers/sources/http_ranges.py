@@ -1,6 +1,6 @@
 """Byte ranges over HTTP.
 
-Called by `hf`, `https`, `oci` and `registry_credentials`. Redirects are followed, and a token goes to no other host.
+Redirects are followed, and a token goes to no other host.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`https://HOST/FILE`: one file of a web server, also one with a signed URL.
 
-Called by `schemes`, by name. A fragment `#sha256=<hex>` is a checksum, as pip has it.
+A fragment `#sha256=<hex>` is a checksum, as pip has it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Files below a folder of this file system, or one file.
-
-Called by `file` and `pvc`.
-"""
+"""Files below a folder of this file system, or one file."""
 
 from __future__ import annotations
 

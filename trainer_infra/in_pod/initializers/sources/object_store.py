@@ -1,7 +1,4 @@
-"""Files of an object store: every object below a folder, or one object.
-
-Called by `s3`, `gs` and `az`.
-"""
+"""Files of an object store: every object below a folder, or one object."""
 
 from __future__ import annotations
 

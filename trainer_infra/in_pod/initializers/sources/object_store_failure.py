@@ -1,6 +1,6 @@
 """What an error of `obstore` means.
 
-Called by `object_store`. Its text is the request and the answer, and below them the chain of causes; both may have a
+Its text is the request and the answer, and below them the chain of causes; both may have a
 signature in a URL, so nothing of it is shown but codes and the server's own message.
 """
 

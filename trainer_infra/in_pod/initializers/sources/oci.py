@@ -1,6 +1,6 @@
 """`oci://REGISTRY/REPOSITORY:TAG` or `@DIGEST`: an artifact or an image of a registry.
 
-Called by `schemes`, by name. A layer that has a title is a file; one that is a tar is unpacked.
+A layer that has a title is a file; one that is a tar is unpacked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`pvc://CLAIM/FOLDER`: a folder or file of a volume claim, which the driver mounts read-only.
-
-Called by `schemes`, by name.
-"""
+"""`pvc://CLAIM/FOLDER`: a folder or file of a volume claim, which the driver mounts read-only."""
 
 from __future__ import annotations
 

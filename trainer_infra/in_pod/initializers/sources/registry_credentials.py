@@ -1,6 +1,6 @@
 """Who we are to a registry: user and password, and the token that it gives for them.
 
-Called by `oci`. REGISTRY_USERNAME and REGISTRY_PASSWORD count first, then the `config.json` in the folder of
+REGISTRY_USERNAME and REGISTRY_PASSWORD count first, then the `config.json` in the folder of
 DOCKER_CONFIG, which a pull secret is when it is mounted.
 """
 

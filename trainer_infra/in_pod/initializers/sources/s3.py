@@ -1,7 +1,7 @@
 """`s3://BUCKET/FOLDER`: Amazon S3 and what speaks its protocol.
 
-Called by `schemes`, by name. Variables are those of the reference (behaviour 7.1); where they are unset, AWS's own
-count, first those of a workload identity.
+Variables are those of the reference (behaviour 7.1); where they are unset, AWS's own count, first
+those of a workload identity.
 """
 
 from __future__ import annotations
