@@ -65,13 +65,13 @@ docs: setup ## build the site of the documentation, every link checked, into bui
 	@echo "open build/site/index.html"
 
 apiserver: setup ## run a real Kubernetes API server with the CRDs, without nodes, until Ctrl-C
-	@$(BIN)/python -m tools.cluster.apiserver
+	@$(BIN)/python -m from_source.cluster.apiserver
 
 cluster: setup ## run a real Kubernetes of one node with JobSet, in the background [KUBECONFIG=yours: only check it]
-	@$(BIN)/python -m tools.cluster.up
+	@$(BIN)/python -m from_source.cluster.up
 
 cluster-down: setup ## take that cluster away, with all of it
-	@$(BIN)/python -m tools.cluster.down
+	@$(BIN)/python -m from_source.cluster.down
 
 check: setup ## lint, test and verify; CI runs this and `make e2e`
 	@for tier in lint test verify; do \
@@ -83,7 +83,7 @@ e2e: equipment ## run the tests on a real cluster: pods, frameworks, interruptio
 
 # What the tests put into the cluster: images, packages, helm.
 equipment: cluster
-	@$(BIN)/python -m tools.cluster.equipment
+	@$(BIN)/python -m from_source.cluster.equipment
 
 # Streams of about the same length: most of these tests wait for a cluster. One of yours serves the first three.
 e2e-shared:
@@ -96,7 +96,7 @@ e2e-controllers: STREAM = $(CONTROLLERS)
 e2e-alone e2e-controllers:
 	@$(BIN)/pytest -m "not soak" $(STREAM) $(OWN_CLUSTERS:%=--ignore=%); \
 	  status=$$?; [ $$status = 0 ] || $(BIN)/python -m tools.cluster_logs; \
-	  $(BIN)/python -m tools.cluster.down; exit $$status
+	  $(BIN)/python -m from_source.cluster.down; exit $$status
 
 e2e-own-clusters:
 	@$(BIN)/pytest -m "not soak" $(OWN_CLUSTERS)
@@ -108,7 +108,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@ASK_AGAIN=1 $(BIN)/pytest -n 3 --dist worksteal -k 'upstream or cli' tests/conformance tests/contract/engine
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 3 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
-	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws prometheus volcano trainer-before
+	@$(BIN)/python -m from_source.cluster.equipment image helm trainer coscheduling lws prometheus volcano trainer-before
 	@$(BIN)/pytest -n 3 --dist worksteal -m soak tests/e2e $(ALONE:%=--ignore=%)
 	@$(BIN)/pytest -m soak $(ALONE)
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
@@ -122,7 +122,7 @@ bench-policy: setup ## of these only policy: checks of files, and what a pack co
 	@$(BIN)/python -m tools.bench.policy
 
 bench-cluster: cluster ## measure `pulumi up` on a real cluster, as JSON
-	@$(BIN)/python -m tools.cluster.equipment image
+	@$(BIN)/python -m from_source.cluster.equipment image
 	@$(BIN)/python -m tools.bench.cluster
 
 bench-controller: setup ## measure `trainer-infra controller`, as JSON lines [PEER=another controller's binary]

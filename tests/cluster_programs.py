@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from tools.cluster import apiserver, build, helm, kubectl
-from tools.cluster.apiserver import RunningServer
+from from_source.cluster import apiserver, build, helm, kubectl
+from from_source.cluster.apiserver import RunningServer
 
 NewServer = Callable[..., AbstractContextManager[RunningServer]]
 """Starts a server, which ends with the context; it may be given CRDs that it has besides its own."""

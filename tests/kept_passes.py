@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from tools.cluster import build
+from from_source.cluster import build
 
 AGAIN: Final = "ASK_AGAIN"
 

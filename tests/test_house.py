@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+import grimp
 import pytest
 import typer.core
 import typer.main
@@ -238,7 +239,9 @@ def test_an_unknown_public_name_is_an_attribute_error() -> None:
 
 
 def test_every_path_that_the_documentation_names_exists() -> None:
-    rooms = "trainer_infra|tests|docs|tools|stacks|gitops|policies|render|lifecycle|local"
+    rooms = (
+        "trainer_infra|tests|docs|tools|from_source|stacks|gitops|policies|render|lifecycle|local"
+    )
     missing = [
         place
         for document in DOCUMENTS
@@ -254,7 +257,7 @@ def is_there(path: str) -> bool:
 
 def missing_paths(text: str) -> list[str]:
     """Paths in the text of which there is none; `<...>` stands for any name."""
-    paths = re.findall(r"`((?:trainer_infra|tests|docs|tools)/[^`\s]+)`", text)
+    paths = re.findall(r"`((?:trainer_infra|tests|docs|tools|from_source)/[^`\s]+)`", text)
     return [path for path in paths if not any(ROOT.glob(re.sub("<[^>]*>", "*", path)))]
 
 
@@ -267,6 +270,13 @@ def test_the_files_for_a_new_rule_plugin_or_engine_exist() -> None:
 def test_a_path_of_which_there_is_none_is_found() -> None:
     text = "`trainer_infra/rules/<group>/<rule>.py` `trainer_infra/rule/<x>.py` `docs/none.md`"
     assert missing_paths(text) == ["trainer_infra/rule/<x>.py", "docs/none.md"]
+
+
+def test_no_modules_import_one_another_in_a_circle_not_even_for_types() -> None:
+    """What import-linter does not see: it leaves the imports of type checkers out."""
+    graph = grimp.build_graph("trainer_infra", cache_dir=None)
+    packages = [each for each in graph.modules if graph.find_children(each)]
+    assert [each for each in packages if graph.nominate_cycle_breakers(each)] == []
 
 
 def test_rooms_stand_in_the_order_of_their_layers() -> None:

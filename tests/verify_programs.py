@@ -6,8 +6,7 @@ make runs it before the tests: pytest shows nothing of what a fixture prints, an
 import sys
 from typing import Final
 
-from tests.parity import reference
-from tools.cluster import (
+from from_source.cluster import (
     build,
     distribution,
     etcd,
@@ -20,6 +19,7 @@ from tools.cluster import (
     trainer,
     versitygw,
 )
+from tests.parity import reference
 from trainer_infra.errors import NotAvailable
 
 ON_PATH_OR_BUILT: Final = (etcd.ETCD, kubectl.KUBECTL, helm.HELM)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tools.cluster import live
+from from_source.cluster import live
 
 _LINES: Final = 25
 """Of each part."""

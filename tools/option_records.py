@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tools.cluster import build
+from from_source.cluster import build
 from trainer_infra.errors import NotAvailable
 from trainer_infra.trainers.libraries import option_schema, parser_record
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import yaml
 
-from tools.cluster import (
+from from_source.cluster import (
     controller_image,
     coscheduling,
     helm,

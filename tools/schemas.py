@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import yaml
 
-from tools.cluster import build
+from from_source.cluster import build
 
 JSON = dict[str, Any]
 

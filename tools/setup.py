@@ -3,9 +3,9 @@
 Run by every make target with the system's python3; needs nothing but the standard library. `.venv`
 holds exactly what requirements.lock names, each file checked against its hash. What is there
 already is reused, so a second run takes a fraction of a second. A `pulumi` on PATH is used as
-it is; otherwise it is built once from published Go modules (tools/pulumi/go.mod, checked against
+it is; otherwise it is built once from published Go modules (from_source/pulumi/go.mod, checked against
 go.sum) into a cache folder outside the checkout, and put into `.venv/bin` together with the language
-host and the server of dynamic providers of tools/pulumi.
+host and the server of dynamic providers of from_source/pulumi.
 """
 
 import sys
@@ -37,7 +37,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "trainer-infra-setup.json"
 LOCK = ROOT / "requirements.lock"
-WRAPPER = ROOT / "tools" / "pulumi"
+WRAPPER = ROOT / "from_source" / "pulumi"
 HOST = "pulumi-language-python"
 RUNNER = "pulumi-language-python-exec"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
@@ -234,7 +234,7 @@ def _partial() -> Path:
 
 
 def _go_env() -> dict[str, str]:
-    """As in tools/cluster/build.py, which builds other programs of the same packages."""
+    """As in from_source/cluster/build.py, which builds other programs of the same packages."""
     flags = "-mod=readonly -buildvcs=false -gcflags=all=-dwarf=false"
     return {**os.environ, "GOFLAGS": flags, "GOWORK": "off", "CGO_ENABLED": "0"}
 
@@ -311,7 +311,7 @@ def _link_pulumi() -> None:
     python = f'exec "{VENV}/bin/python" -u'
     _launcher(folder / "pulumi-resource-pulumi-python", f'{python} "{WRAPPER}/dynamic_provider.py"')
     # That one runs a user's modules, which those of a checkout must not hide.
-    stand_in = f'PYTHONPATH="{ROOT}" {python} -m tools.kubernetes_plugin'
+    stand_in = f'PYTHONPATH="{ROOT}" {python} -m from_source.kubernetes_plugin'
     _launcher(folder / "pulumi-resource-kubernetes", stand_in)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
+    from trainer_infra.api.secret import Secret
+    from trainer_infra.api.wire_types import *
     from trainer_infra.catalog.initializers import with_initializers
     from trainer_infra.deploy.run_result import RunResult
     from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from trainer_infra.trainers.libraries.torchtune import TorchTune
     from trainer_infra.trainers.libraries.trl import Trl
     from trainer_infra.trainers.libraries.unsloth import Unsloth
-    from trainer_infra.trainers.secret import Secret
-    from trainer_infra.trainers.wire_types import *
 
 __all__ = [
     "ClusterTrainingRuntime",
@@ -108,7 +108,7 @@ _HOME = {
     "LlamaFactory": "trainer_infra.trainers.libraries.llama_factory",
     "LoraArgs": "trainer_infra.trainers.libraries.fine_tuning",
     "RunResult": "trainer_infra.deploy.run_result",
-    "Secret": "trainer_infra.trainers.secret",
+    "Secret": "trainer_infra.api.secret",
     "TorchTune": "trainer_infra.trainers.libraries.torchtune",
     "TrainJob": "trainer_infra.deploy.train_job_resource",
     "TrainJobArgs": "trainer_infra.deploy.train_job_arguments",
@@ -128,7 +128,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name from its room on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOME.get(name, "trainer_infra.trainers.wire_types")
+    home = _HOME.get(name, "trainer_infra.api.wire_types")
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
+from from_source.cluster.kube_apiserver import Address
 from tests.kube.certificate import self_signed
-from tools.cluster.kube_apiserver import Address
 
 _APPLY = "application/apply-patch+yaml"
 _TYPES = {"PATCH": _APPLY}

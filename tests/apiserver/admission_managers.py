@@ -16,13 +16,13 @@ from typing import Any, Final
 
 import yaml
 
+from from_source.cluster import build, crds, jobset, kueue
+from from_source.cluster.build import Program
+from from_source.cluster.client import Client
+from from_source.cluster.process import Process
 from tests.cluster_programs import NewServer
 from tests.kube import certificate
 from tools import schemas
-from tools.cluster import build, crds, jobset, kueue
-from tools.cluster.build import Program
-from tools.cluster.client import Client
-from tools.cluster.process import Process
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local.ports import reserved_port
 

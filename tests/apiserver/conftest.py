@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
 from tests.apiserver.queue_server import kueue_definitions, queue_kinds, queue_server
 from tests.kube.real_server import restartable_api_server
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
 
 __all__ = ["kueue_definitions", "queue_kinds", "queue_server", "restartable_api_server"]
 

@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+from from_source.cluster import build, jobset, kubernetes
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.process import Process
 from tests.kube import certificate
-from tools.cluster import build, jobset, kubernetes
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.process import Process
 from trainer_infra.local.ports import reserved_port
 
 _CONTROLLERS: Final = (

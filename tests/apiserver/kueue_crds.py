@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from tools.cluster import crds
-from tools.cluster.crds import JSON, Published
+from from_source.cluster import crds
+from from_source.cluster.crds import JSON, Published
 from trainer_infra.json_values import JSONObject
 
 VOLCANO_QUEUE: Final = Published(

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Final
 
-from tools.cluster import crds
-from tools.cluster.crds import JSON, Published
+from from_source.cluster import crds
+from from_source.cluster.crds import JSON, Published
 
 _CLUSTER_API: Final = partial(Published, "sigs.k8s.io/cluster-api", "v1.11.0")
 FILES: Final = {

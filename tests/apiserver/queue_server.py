@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.crds import JSON
 from tests.apiserver.kueue_crds import kueue_crds
 from tests.apiserver.pool_crds import pool_crds
 from tests.cluster_programs import NewServer, put_on_path
 from tests.platform.release_definitions import release_definitions
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.crds import JSON
 from trainer_infra.json_values import JSONObject
 
 

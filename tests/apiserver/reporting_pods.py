@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
 from trainer_infra import names
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient

@@ -14,13 +14,13 @@ from uuid import uuid4
 
 import pytest
 
+from from_source.cluster.client import Answer, Client
+from from_source.cluster.waiting import wait_until
 from tests.apiserver import trainer_webhooks
 from tests.apiserver.trainer_webhooks import trainjob
 from tests.cluster_programs import NewServer
 from tests.controller import malformed_reviews
 from tests.controller.reviews import patched
-from tools.cluster.client import Answer, Client
-from tools.cluster.waiting import wait_until
 from trainer_infra import catalog
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob

@@ -16,6 +16,9 @@ from uuid import uuid4
 
 import pytest
 
+from from_source.cluster.client import Client
+from from_source.cluster.kube_apiserver import Address
+from from_source.cluster.waiting import wait_until
 from tests.apiserver import trainer_webhooks
 from tests.apiserver.trainer_webhooks import (
     CONFIGURATIONS,
@@ -28,9 +31,6 @@ from tests.apiserver.trainer_webhooks import (
 )
 from tests.cluster_programs import NewServer
 from tests.controller import pem
-from tools.cluster.client import Client
-from tools.cluster.kube_apiserver import Address
-from tools.cluster.waiting import wait_until
 from trainer_infra import catalog
 from trainer_infra.controller.certificate_rotation import CertificateOptions, CertificateRotation
 from trainer_infra.controller.serving_certificate import KEYS, CertificatePeriods

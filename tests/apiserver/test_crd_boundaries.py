@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import crds
+from from_source.cluster.client import DRY_RUN, STRICT, Client
 from tests.apiserver import runtime_limits, trainjob_limits
 from tests.apiserver.boundaries import IMMUTABLE, Limits, Row
-from tools.cluster import crds
-from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra.api import crd, schema
 from trainer_infra.api.finding import FieldFinding
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tools.cluster import crds
-from tools.cluster.client import Client
+from from_source.cluster import crds
+from from_source.cluster.client import Client
 from trainer_infra.api import crd, schema
 
 JSON = dict[str, Any]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from from_source.cluster.client import Client
 from tests.apiserver.test_rendered_objects import Paths, jobs, objects, paths, refusal
-from tools.cluster.client import Client
 from trainer_infra import catalog, names
 from trainer_infra.catalog.fabrics import FABRICS, fabric_of
 from trainer_infra.catalog.fabrics.fabric import FabricName

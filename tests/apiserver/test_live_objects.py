@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
 from tests.kube import objects
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
 from trainer_infra.errors import NotAvailable
 from trainer_infra.review import live
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tools.cluster import build, etcd
+from from_source.cluster import build, etcd
 from trainer_infra.errors import NotAvailable
 
 pytestmark = pytest.mark.verify
@@ -23,7 +23,7 @@ LONG = 300
 def started() -> Iterator["subprocess.Popen[str]"]:
     """The command that make runs."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tools.cluster.apiserver"],
+        [sys.executable, "-m", "from_source.cluster.apiserver"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,

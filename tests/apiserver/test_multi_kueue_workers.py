@@ -10,12 +10,12 @@ from typing import Any
 import pulumi
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.crds import JSON
 from tests.cluster_programs import NewServer
 from tests.deploy.project import new_cli_stack
 from tests.platform.declared_resources import declared_resources
 from tests.platform.queues.program import KUBECONFIG
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.crds import JSON
 from trainer_infra import platform
 from trainer_infra.kube import http, loop
 

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.platform.declared_resources import declared_objects
-from tools.cluster.apiserver import RunningServer
 from trainer_infra import platform
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.deploy.project import Stack
-from tools.cluster.apiserver import RunningServer
 
 ROOT = Path(__file__).resolve().parents[2]
 

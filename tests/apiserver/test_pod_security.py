@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.client import DRY_RUN, Client
 from tests.apiserver.pod_security_pods import compounds, mixed, variations, varied
-from tools.cluster.client import DRY_RUN, Client
 from trainer_infra import names
 from trainer_infra.rules import RULES, tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
+from from_source.cluster.client import DRY_RUN, Client, Unreachable
 from tests.apiserver.invalid_pods import compounds, mixed, valid_job, variations, varied
 from tests.apiserver.pod_security_pods import Variation
-from tools.cluster.client import DRY_RUN, Client, Unreachable
 from trainer_infra import names
 from trainer_infra.rules import RULES, admission, tree, world
 from trainer_infra.rules.finding import Finding, Severity

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.waiting import wait_until
 from tests.apiserver import job_controllers
 from tests.apiserver.reporting_pods import TRAINER, Cluster, client, cluster
 from tests.cluster_programs import NewServer
 from tests.controller.served_reports import Served, served
 from tests.render.runtimes import replicated, runtime, train_job
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.waiting import wait_until
 from trainer_infra import names
 from trainer_infra.controller.report_rate import Rate
 from trainer_infra.controller.status_server import StatusServerSettings

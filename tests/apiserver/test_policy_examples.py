@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.client import DRY_RUN, STRICT, Client
 from tests.cluster_programs import NewServer
 from tests.review import checked
-from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra import names
 from trainer_infra.review import documents, live
 from trainer_infra.rules import RULES, fixture

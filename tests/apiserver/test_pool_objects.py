@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.platform.declared_resources import declared_objects
 from tests.platform.pools.program import POOLS
-from tools.cluster.apiserver import RunningServer
 from trainer_infra import platform
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
 from tests.deploy.project import Stack
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
 
 NODE_POOL = "/apis/karpenter.sh/v1/nodepools/h100"
 DEPLOYMENT = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machinedeployments/metal"

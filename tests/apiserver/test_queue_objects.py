@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.platform.declared_resources import declared_objects
 from tests.platform.queues.mistakes import MISTAKES, Mistake
 from tests.platform.queues.program import all_queues
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient

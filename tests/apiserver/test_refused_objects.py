@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import pytest
 
+from from_source.cluster.client import DRY_RUN, STRICT, Client
 from tests.apiserver import admission_managers, invalid_jobsets, invalid_queues
 from tests.apiserver.variations import Variation
 from tests.cluster_programs import NewServer
 from tests.review import checked
-from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import RULES

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from from_source.cluster import crds
+from from_source.cluster.client import DRY_RUN, STRICT, Client
 from tests.apiserver import valid_inputs
 from tests.parity import generator
 from tests.render import any_object
-from tools.cluster import crds
-from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra import catalog
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime

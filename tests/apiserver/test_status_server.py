@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.apiserver.accounts import Account, Request
 from tests.apiserver.reporting_pods import TRAINER, Cluster, client, cluster, kubernetes, owner
 from tests.controller.served_reports import TIME, Served, failure, served
-from tools.cluster.apiserver import RunningServer
 from trainer_infra import names
 from trainer_infra.controller.report_rate import Rate
 from trainer_infra.controller.status_server import StatusServerSettings

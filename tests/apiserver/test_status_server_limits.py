@@ -15,13 +15,13 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
+from from_source.cluster.waiting import wait_until
 from tests.apiserver.accounts import Account, Request
 from tests.apiserver.reporting_pods import TRAINER, Cluster, client, cluster, kubernetes
 from tests.controller.served_reports import TIME, Served, failure, served
 from tests.kube.real_server import RealServer
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
-from tools.cluster.waiting import wait_until
 from trainer_infra.controller.pod_token import TokenVerdicts, token_claims
 from trainer_infra.controller.report_rate import Rate
 from trainer_infra.controller.status_server import StatusServerSettings

@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
+from from_source.cluster.apiserver import RunningServer
 from tests.apiserver.reporting_pods import Cluster, client, cluster, kubernetes
 from tests.controller.served_reports import TIME, Served
 from tests.kube.certificate import self_signed
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.progress import handler, validation
 
 __all__ = ["client", "cluster", "kubernetes"]

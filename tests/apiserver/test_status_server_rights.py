@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.apiserver.reporting_pods import Cluster, cluster, kubernetes
 from tests.controller.served_reports import Served, failure, served
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.controller.status_server import StatusServerSettings
 from trainer_infra.kube import http
 from trainer_infra.kube.loop import run_in_loop

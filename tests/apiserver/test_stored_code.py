@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tools.cluster.client import DRY_RUN, STRICT, Client
+from from_source.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra import catalog, names
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code, StoredCode

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.apiserver.accounts import Account, Request
 from tests.deploy.project import Stack, new_cli_stack, until
-from tools.cluster.apiserver import RunningServer
 
 PROGRAM = """
 import pulumi

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.apiserver.accounts import Account, Reply, Request
 from tests.deploy.project import until
 from tests.platform.declared_resources import declared_objects
 from tests.platform.workspaces.program import all_workspaces
-from tools.cluster.apiserver import RunningServer
 from trainer_infra import names
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import yaml
 
+from from_source.cluster.client import Client
+from from_source.cluster.waiting import wait_until
 from tests.parity import reference
-from tools.cluster.client import Client
-from tools.cluster.waiting import wait_until
 from trainer_infra.controller.admission_judgement import AdmissionJudge
 from trainer_infra.controller.admission_lookups import ClusterLookups
 from trainer_infra.controller.admission_webhooks import (

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import crds, down, kubectl, kwok, live, up
+from from_source.cluster.client import Client
+from from_source.cluster.components import port
+from from_source.cluster.kube_apiserver import outside
 from tests.chaos import train_jobs
-from tools.cluster import crds, down, kubectl, kwok, live, up
-from tools.cluster.client import Client
-from tools.cluster.components import port
-from tools.cluster.kube_apiserver import outside
 from trainer_infra.api import crd
 
 NAME = "check"

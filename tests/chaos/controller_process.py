@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import psutil
 
-from tools.cluster.process import Process
+from from_source.cluster.process import Process
 from trainer_infra.local.ports import reserved_port
 
 PROGRAM = Path(sys.executable).with_name("trainer-infra")

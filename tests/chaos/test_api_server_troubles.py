@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import up
 from tests.chaos.controller_process import controller
 from tests.chaos.fault_proxy import HARMS, Faults, proxied
 from tests.chaos.train_jobs import mixed
 from tests.chaos.trial import trial
-from tools.cluster import up
 
 DEADLINE = 20
 """Seconds of the TrainJobs of samples that run for too long."""

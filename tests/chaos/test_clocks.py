@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import faketime
 from tests.chaos.controller_process import controller
 from tests.chaos.replicas import two_replicas
 from tests.chaos.train_jobs import KINDS, Posted, mixed
 from tests.chaos.trial import USER, is_true, trial, until
-from tools.cluster import faketime
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http

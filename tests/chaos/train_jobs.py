@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any, Final
 
-from tools.cluster import kwok
+from from_source.cluster import kwok
 from trainer_infra import catalog
 from trainer_infra.json_values import JSONObject
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from from_source.cluster import live
 from tests.chaos import etcd_history
 from tests.chaos.etcd_history import Change, EtcdHistory, Track
 from tests.chaos.train_jobs import Posted
-from tools.cluster import live
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import NotFound
+from trainer_infra.kube.request_retry import Patience
 from trainer_infra.kube.resource import JOBSET, NAMESPACE, TRAIN_JOB
-from trainer_infra.kube.retry import Patience
 
 CLIENTS = 8
 """That post TrainJobs at a time."""

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
+from from_source.cluster.kube_apiserver import Address
 from tests.cli.command import Command, command_in, until
 from tests.cluster.submissions import Job
 from tests.cluster.world import JOBSETS, Collector, World, ok
 from tests.warm_supervisors import supervisors
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
-from tools.cluster.kube_apiserver import Address
 from trainer_infra.cluster.provider.runs import Cluster
 
 __all__ = ["supervisors"]

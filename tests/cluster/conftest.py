@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
 from tests.cluster import trainer
 from tests.cluster.submissions import Job
 from tests.cluster.trainer import ReconciledCluster
 from tests.cluster.world import Collector, World, ok
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.runs import ClusterRuns
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.cluster.counted import Counted, Unwatching
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster.provider import delete
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.cluster.submissions import Job
 from tests.cluster.test_served import uid_of
 from tests.cluster.world import World
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster import identity
 from trainer_infra.cluster.identity import ClusterIdentity
 from trainer_infra.cluster.provider.runs import Cluster

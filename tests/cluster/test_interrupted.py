@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.cluster.submissions import CODE, SECRET, Job
 from tests.cluster.world import World
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.runs.run import RunKey
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from trainer_infra.runs.causes import kueue as causes
+from trainer_infra.runs.causes import kueue_causes as causes
 from trainer_infra.runs.causes import kueue_workload
-from trainer_infra.runs.causes.kueue import KueueCause
+from trainer_infra.runs.causes.kueue_causes import KueueCause
 from trainer_infra.runs.causes.kueue_workload import QueuedWorkload, Queueing
 
 MADE = datetime(2026, 11, 22, 13, 0, tzinfo=UTC)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World, ok
 from tests.deploy.project import until
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster import rights as account_rights
 from trainer_infra.cluster import runtimes
 from trainer_infra.cluster.provider.runs import Cluster

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
 from tests.cluster.submissions import Job
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
 from trainer_infra import names
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.served_kinds import ServedKinds

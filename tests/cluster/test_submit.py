@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.cluster.submissions import CODE, OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, ok
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 

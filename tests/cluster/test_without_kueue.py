@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.cluster.submissions import Job
 from tests.cluster.world import World
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.cluster import served_kinds
 from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.cluster.served_kinds import ServedKinds

@@ -9,14 +9,14 @@ from typing import Any
 
 from typing_extensions import override
 
+from from_source.cluster.client import Client
 from tests.cluster.world import World, ok
-from tools.cluster.client import Client
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cluster.controller.runs import ControlledCluster
 from trainer_infra.cluster.session import Session
-from trainer_infra.kube.retry import Patience
+from trainer_infra.kube.request_retry import Patience
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import REFERENCE
 from trainer_infra.runs.run import Run, Submission

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tools.cluster.client import Answer, Client
+from from_source.cluster.client import Answer, Client
 from trainer_infra import names
 
 JSON = dict[str, Any]

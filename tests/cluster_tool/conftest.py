@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import down, kubectl, live, up
 from tests.cluster_tool.namespace import Namespace
-from tools.cluster import down, kubectl, live, up
 
 NAME = "check"
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Path]:
-    """Its kubeconfig; in this process all of tools.cluster means it."""
+    """Its kubeconfig; in this process all of from_source.cluster means it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(live.NAME, NAME)
         patch.delenv("KUBECONFIG", raising=False)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import cgroup, daemon, down, kubectl, live, namespaces, up
 from tests.cluster_tool.namespace import Namespace, pod
-from tools.cluster import cgroup, daemon, down, kubectl, live, namespaces, up
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -65,7 +65,7 @@ def lives(pid: int) -> bool:
 
 def interrupt(seconds: float) -> None:
     """Kill who makes a cluster, or repairs it, after so many seconds."""
-    making = subprocess.Popen([sys.executable, "-m", "tools.cluster.up"], cwd=ROOT)
+    making = subprocess.Popen([sys.executable, "-m", "from_source.cluster.up"], cwd=ROOT)
     time.sleep(seconds)
     making.kill()
     making.wait()
@@ -96,7 +96,7 @@ def test_one_made_by_half_is_repaired_and_nothing_of_it_stays_behind() -> None:
     assert machine()["mounts"] == before["mounts"]
     folder = live.folder()
 
-    subprocess.run([sys.executable, "-m", "tools.cluster.down"], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "from_source.cluster.down"], cwd=ROOT, check=True)
 
     assert machine() == before
     assert cgroup.members() == set()

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+from from_source.cluster import images
 from tests.cluster_tool.namespace import Namespace, pod
-from tools.cluster import images
 
 
 def test_a_pod_runs_to_its_end_and_its_log_can_be_read(namespace: Namespace) -> None:

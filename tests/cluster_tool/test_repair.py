@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import components, daemon, live, up
+from from_source.cluster.waiting import wait_until
 from tests.cluster_tool.namespace import Namespace, pod
-from tools.cluster import components, daemon, live, up
-from tools.cluster.waiting import wait_until
 from trainer_infra.errors import NotAvailable
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-COMMAND = [sys.executable, "-m", "tools.cluster.up"]
+COMMAND = [sys.executable, "-m", "from_source.cluster.up"]
 
 
 def identities() -> dict[str, daemon.Identity | None]:

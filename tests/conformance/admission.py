@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from from_source.cluster.client import Answer
 from tests.conformance.places import Place
-from tools.cluster.client import Answer
 from trainer_infra.render.deviation import Deviation
 
 TRAIN_JOB: Final = "validator.trainjob.trainer.kubeflow.org"

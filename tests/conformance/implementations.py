@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from tools.cluster import build, trainer
+from from_source.cluster import build, trainer
 from trainer_infra.render.deviation import ALL, Deviation
 
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from from_source.cluster.client import Client
+from from_source.cluster.process import Process
 from tests.apiserver import trainer_webhooks
 from tests.cluster_programs import NewServer
 from tests.conformance import webhooks
 from tests.conformance.implementations import UPSTREAM, Implementation
-from tools.cluster.client import Client
-from tools.cluster.process import Process
 
 JSON = dict[str, Any]
 

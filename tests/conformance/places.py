@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from from_source.cluster.client import Answer
+from from_source.cluster.waiting import wait_until
 from tests.conformance import objects
 from tests.conformance.implementations import Apart
 from tests.conformance.managers import RunningManager
-from tools.cluster.client import Answer
-from tools.cluster.waiting import wait_until
 from trainer_infra.render.deviation import Deviation
 
 JSON = dict[str, Any]

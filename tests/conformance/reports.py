@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+from from_source.cluster.client import Answer
 from tests.conformance import objects, webhooks
 from tests.conformance.places import Place
-from tools.cluster.client import Answer
 
 JSON = dict[str, Any]
 

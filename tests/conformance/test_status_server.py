@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.client import Answer
 from tests.cluster_programs import NewServer
 from tests.conformance import managers, objects, reports, webhooks
 from tests.conformance.implementations import Apart
@@ -13,7 +14,6 @@ from tests.conformance.managers import RunningManager
 from tests.conformance.places import Place
 from tests.conformance.reports import Reporter
 from tests.conformance.rules import rule
-from tools.cluster.client import Answer
 
 JSON = dict[str, Any]
 

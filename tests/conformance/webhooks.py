@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import yaml
 
+from from_source.cluster.client import Client
 from tools import schemas
-from tools.cluster.client import Client
 
 JSON = dict[str, Any]
 

@@ -34,7 +34,7 @@ from trainer_infra.controller.admission_judgement import (
 )
 from trainer_infra.controller.admission_lookups import ClusterLookups
 from trainer_infra.kube import http
-from trainer_infra.kube.retry import Patience
+from trainer_infra.kube.request_retry import Patience
 from trainer_infra.render import owner, pipeline, snapshot
 from trainer_infra.render.behaviour import REFERENCE
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.apiserver.queue_server import kueue_definitions, queue_kinds, queue_server
 from tests.deploy.project import Stack
-from tools.cluster.apiserver import RunningServer
 
 __all__ = ["kueue_definitions", "queue_kinds", "queue_server"]
 

@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.deploy.project import Stack
-from tools.cluster.apiserver import RunningServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TRAINING = ("--policy-pack", str(ROOT / "policies" / "training"))

@@ -15,11 +15,11 @@ from pulumi.runtime.proto.analyzer_pb2 import (
 )
 
 from trainer_infra import catalog
+from trainer_infra.api.input import UNKNOWN
 from trainer_infra.crossguard import policy_pack
 from trainer_infra.crossguard.server import Servicer
 from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
-from trainer_infra.trainers.input import UNKNOWN
 
 JSON = dict[str, Any]
 

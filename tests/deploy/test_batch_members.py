@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trainer_infra.api.input import UNKNOWN
 from trainer_infra.deploy.operations import rendering, targets
 from trainer_infra.deploy.operations.batch_properties import MemberEntry
 from trainer_infra.deploy.operations.properties import TrainJobProperties
@@ -14,7 +15,6 @@ from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import batch, members, shared_texts
 from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
 from trainer_infra.errors import Problem
-from trainer_infra.trainers.input import UNKNOWN
 
 ENV = {"name": "T", "valueFrom": {"secretKeyRef": {"name": "trainer-infra-own-secret", "key": "t"}}}
 

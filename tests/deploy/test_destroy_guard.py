@@ -2,10 +2,10 @@
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.cluster_programs import NewServer
 from tests.deploy.project import Stack
 from tests.kube.real_client import client
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE

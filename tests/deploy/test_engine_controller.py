@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
 from tests.deploy.project import Stack
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
 from trainer_infra import catalog, names
 from trainer_infra.platform import builtin_control_plane
 

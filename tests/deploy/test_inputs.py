@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from trainer_infra import catalog, names
+from trainer_infra.api.input import UNKNOWN
 from trainer_infra.deploy.operations import declared_run, options, rendering, targets
 from trainer_infra.deploy.operations.changes import train_job_difference
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import plain_json
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.code import content_hash
-from trainer_infra.trainers.input import UNKNOWN
 
 
 def given(**changed: Any) -> dict[str, Any]:

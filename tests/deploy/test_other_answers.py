@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
+from from_source.cluster.kube_apiserver import Address
 from tests.deploy.project import Stack
 from tests.kube.front import Front
 from tests.kube.scripted import config, status
 from tests.soak_sample import sampled
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
-from tools.cluster.kube_apiserver import Address
 from trainer_infra.kube.loop import run_in_loop
 
 JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.deploy.project import Stack
 from tests.kube.real_client import client
-from tools.cluster.apiserver import RunningServer
 from trainer_infra.deploy.operations.owner_check import COMPONENT
 from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient

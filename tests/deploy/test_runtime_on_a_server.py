@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.cluster.client import Client
 from tests.deploy.project import Stack
-from tools.cluster.apiserver import RunningServer
-from tools.cluster.client import Client
 
 RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainingruntimes"
 JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"

@@ -10,9 +10,9 @@ import pytest
 
 from tests.deploy.mock_engine import output
 from trainer_infra import Trl
+from trainer_infra.api.input import UNKNOWN
+from trainer_infra.api.secret import Secret
 from trainer_infra.deploy import outputs
-from trainer_infra.trainers.input import UNKNOWN
-from trainer_infra.trainers.secret import Secret
 
 
 def result(value: Any, then: Callable[[Any], Mapping[str, Any]]) -> tuple[bool, Any]:

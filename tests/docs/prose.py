@@ -9,7 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = sorted(
-    path for room in ("trainer_infra", "tests", "tools") for path in (ROOT / room).rglob("*.py")
+    path
+    for room in ("trainer_infra", "tests", "tools", "from_source")
+    for path in (ROOT / room).rglob("*.py")
 )
 MARKDOWN = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from from_source.cluster import python
 from tests.docs import page
 from tests.docs.page import ROOT
 from tests.docs.type_checker import type_errors
-from tools.cluster import python
 
 FOLDERS = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
 PROJECTS = [each for each in FOLDERS if (each / "Pulumi.yaml").exists()]

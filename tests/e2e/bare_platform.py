@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import base_image, down, live, up
 from tests.deploy.project import pulumi_home
 from tests.e2e.cluster import Namespace
 from tools import platform_stack
-from tools.cluster import base_image, down, live, up
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTROLLERS = {

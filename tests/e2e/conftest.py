@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import base_image, kubectl, up
 from tests.deploy.project import Stack, processes_of
 from tests.e2e.cluster import Namespace
 from tests.e2e.control_plane import ControlPlanes
 from tests.e2e.fine_tuning import libraries, source
 from tests.e2e.stack_maker import StackMaker
 from tests.engine.stack import EngineStack
-from tools.cluster import base_image, kubectl, up
 
 __all__ = ("libraries", "source")
 

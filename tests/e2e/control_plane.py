@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from from_source.cluster import controller_image, images, kubectl, package_image, trainer
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
 from tests.platform.declared_resources import declared_objects
-from tools.cluster import controller_image, images, kubectl, package_image, trainer
 from trainer_infra import catalog, platform
 from trainer_infra.json_values import JSONObject
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tools.cluster import python
+from from_source.cluster import python
 
 TRAINING: Final = Path(__file__).parent / "training"
 VOLUME: Final = """

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from from_source.cluster import busybox
 from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import TRAINER
-from tools.cluster import busybox
 from trainer_infra import names
 
 UNTIL_TOLD = "trap 'exit 1' TERM; until [ -e /tmp/end ]; do sleep 0.2; done"

@@ -1,7 +1,7 @@
 """The shipped runtimes on the tests' cluster: image and packages are ours, the rest is as shipped.
 
 The published images are gigabytes on registries that a closed network cannot reach. So containers
-run tools/cluster/base_image.py, with the packages of tools/cluster/python.py and, where no
+run from_source/cluster/base_image.py, with the packages of from_source/cluster/python.py and, where no
 CustomTrainer brings code, the programs of training/ mounted from the host.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.cluster import base_image
+from from_source.cluster import base_image
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.catalog import initializers
@@ -32,7 +32,7 @@ def on_host(name: str, packages: Path | None = None) -> ClusterTrainingRuntime:
 
     Args:
         name: of the catalog.
-        packages: folder of Python packages, of tools/cluster/python.py.
+        packages: folder of Python packages, of from_source/cluster/python.py.
     """
     env, folders = [{"name": "OMP_NUM_THREADS", "value": "1"}], {}
     if packages:

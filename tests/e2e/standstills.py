@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from from_source.cluster import base_image
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
-from tools.cluster import base_image
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.runs.waiting_cause import Cause

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import initializer_image, package_image, python
 from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.cluster import Namespace
 from tests.e2e.fine_tuning import TRAINING, VOLUME, script
-from tools.cluster import initializer_image, package_image, python
 
 PROGRAM = """
 import json, pathlib

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from from_source.cluster import helm, kubectl
 from tests.review import checked, trees
-from tools.cluster import helm, kubectl
 from trainer_infra.cli import main
 from trainer_infra.review import changed_files, sources
 from trainer_infra.review.sources import SourceObjects

@@ -1,6 +1,6 @@
 """Callbacks of real frameworks: what a run on this machine knows of trainings that report by them.
 
-No cluster is needed: the frameworks are, which `tools.cluster.python` installs once.
+No cluster is needed: the frameworks are, which `from_source.cluster.python` installs once.
 """
 
 import os
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import python
 from tests.local.jobs import Job, finished, lines
 from tests.soak_sample import sampled
-from tools.cluster import python
 from trainer_infra import names
 from trainer_infra.local import runs
 from trainer_infra.runs.report_history import PastReport

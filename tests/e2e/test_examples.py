@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import pytest
 
+from from_source.cluster import published_image
 from tests.deploy.project import Stack, processes_of
 from tests.docs import page, walk
 from tests.docs.page import ROOT
 from tests.e2e.cluster import Namespace
 from tests.soak_sample import sampled
-from tools.cluster import published_image
 
 EXAMPLES: Final = ROOT / "examples"
 FIGURES: Final[Mapping[str, Mapping[str, tuple[float, float]]]] = {

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import python
 from tests.e2e import runtimes
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs
-from tools.cluster import python
 from trainer_infra.runs.run import COMPLETE, Run
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import published_image
 from tests.deploy.project import Stack, processes_of
 from tests.docs import page, walk
 from tests.docs.page import ROOT
-from tools.cluster import published_image
 
 PAGE = ROOT / "docs" / "getting-started.md"
 

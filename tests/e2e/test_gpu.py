@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
+from from_source.cluster import python
 from tests.deploy.project import Stack
-from tools.cluster import python
 
 TRAINING: Final = Path(__file__).parent / "training"
 pytestmark = [

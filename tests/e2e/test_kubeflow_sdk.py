@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import initializer_image, package_image
 from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.cluster import Namespace
-from tools.cluster import initializer_image, package_image
 from trainer_infra import catalog
 from trainer_infra.catalog.initializers import with_initializers
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import python
 from tools import option_records
-from tools.cluster import python
 from trainer_infra.trainers.libraries import option_schema, parser_record
 from trainer_infra.trainers.libraries.torchtune import RECIPES, TorchTune
 from trainer_infra.trainers.libraries.trl import METHODS, Trl

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import python
 from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import Jobs
 from tests.local.package_index import Package, wheel_folder
-from tools.cluster import python
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.runs.run import COMPLETE
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer

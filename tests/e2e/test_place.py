@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from from_source.cluster import apiserver
 from tests.deploy.project import Stack
 from tests.e2e import accounts
 from tests.e2e.accounts import Account
@@ -17,7 +18,6 @@ from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import LONG, eventually
 from tests.e2e.slow_link import slow_link
 from tests.soak_sample import sampled
-from tools.cluster import apiserver
 
 JOB = """
 TrainJob("job", runtime="torch-distributed", name="digits", namespace=NS, suspend={suspend},

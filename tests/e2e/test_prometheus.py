@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import apiserver, prometheus
+from from_source.cluster.client import Client
+from from_source.cluster.process import Process
+from from_source.cluster.prometheus import Prometheus
 from tests.conformance.implementations import BUILTIN
 from tests.e2e.jobs import eventually
-from tools.cluster import apiserver, prometheus
-from tools.cluster.client import Client
-from tools.cluster.process import Process
-from tools.cluster.prometheus import Prometheus
 from trainer_infra import catalog
 from trainer_infra.local.ports import reserved_port
 from trainer_infra.platform import builtin_control_plane

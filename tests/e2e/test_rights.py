@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from from_source.cluster.kube_apiserver import Address
 from tests.cluster.roles import on_the_page
 from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
@@ -20,7 +21,6 @@ from tests.e2e.jobs import LONG, eventually
 from tests.e2e.test_command import start
 from tests.kube.front import Front
 from tests.kube.scripted import config
-from tools.cluster.kube_apiserver import Address
 from trainer_infra.cluster import rights
 from trainer_infra.cluster.rights import ROLES, Right
 from trainer_infra.kube.loop import run_in_loop

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
+from from_source.cluster import initializer_image, package_image
 from tests.deploy.project import Stack
 from tests.deploy.test_stored_code import MAIN, SUM, WEIGHTS, write
 from tests.e2e.cluster import PROGRAM, Namespace
-from tools.cluster import initializer_image, package_image
 
 TRAINING = """
 job = TrainJob("job", runtime=tried_once("plain-distributed"), namespace=NS, wait_for="complete",

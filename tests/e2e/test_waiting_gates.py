@@ -5,12 +5,12 @@ from textwrap import dedent
 
 import pytest
 
+from from_source.cluster import base_image
 from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import eventually
 from tests.e2e.standstills import FAILS, NEVER, quota
 from tests.e2e.test_command import start
-from tools.cluster import base_image
 
 JOB = """
 TrainJob("job", runtime=tried_once("jax-distributed"), namespace=NS, name="job", trainer=on(),

@@ -12,7 +12,7 @@ from tests.kube.real_server import RealServer, restartable_api_server
 from tests.kube.scripted import Say, Scripted, Speak, config
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.retry import Patience
+from trainer_infra.kube.request_retry import Patience
 
 __all__ = ["restartable_api_server"]
 HISTORY = 20

@@ -10,7 +10,7 @@ from typing import Self
 import aiohttp
 from aiohttp import web
 
-from tools.cluster.kube_apiserver import Address
+from from_source.cluster.kube_apiserver import Address
 
 
 class Front:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tools.cluster.apiserver import RunningServer
+from from_source.cluster.apiserver import RunningServer
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from from_source.cluster import crds, kube_apiserver, prepared_store
+from from_source.cluster.client import Client
+from from_source.cluster.kube_apiserver import Address
 from tests.kube.relay import Relay
-from tools.cluster import crds, kube_apiserver, prepared_store
-from tools.cluster.client import Client
-from tools.cluster.kube_apiserver import Address
 
 
 class RealServer:

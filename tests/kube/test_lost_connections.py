@@ -22,8 +22,8 @@ from trainer_infra.kube import http
 from trainer_infra.kube.client import PAGE, KubeClient, ObjectSelection
 from trainer_infra.kube.loop import iterate_in_loop, run_in_loop
 from trainer_infra.kube.refusals import Exists, NotFound, Unauthorized, Unreachable
+from trainer_infra.kube.request_retry import Patience
 from trainer_infra.kube.resource import CONFIG_MAP, SECRET
-from trainer_infra.kube.retry import Patience
 
 
 @pytest.fixture

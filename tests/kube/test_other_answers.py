@@ -24,8 +24,8 @@ from trainer_infra.kube.refusals import (
     Unauthorized,
     Unreachable,
 )
+from trainer_infra.kube.request_retry import Patience
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
-from trainer_infra.kube.retry import Patience
 
 PAGE = "<!doctype html><html><head><title>Sign in &amp; go\n on</title></head><body>" + "x" * 9000
 FOUND = Say(body=objects.config_map("default"))

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from from_source.cluster import build
+from from_source.cluster.build import Program
 from tests.parity import kept_answers
-from tools.cluster import build
-from tools.cluster.build import Program
 
 JSON = dict[str, Any]
 

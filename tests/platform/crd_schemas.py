@@ -9,10 +9,10 @@ from typing import Any
 
 import jsonschema
 
+from from_source.cluster import crds
 from tests.apiserver.kueue_crds import VOLCANO_QUEUE
 from tests.apiserver.pool_crds import FILES
 from tests.platform.release_definitions import release_definitions
-from tools.cluster import crds
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.releases import RELEASES
 

@@ -12,7 +12,7 @@ from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mo
 from pulumi.runtime.proto.resource_pb2 import RegisterResourceResponse
 from typing_extensions import override
 
-from tools.kubernetes_plugin.property_struct import Path, properties
+from from_source.kubernetes_plugin.property_struct import Path, properties
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.manifests.object_resources import FIELD_MANAGER, object_key
 

@@ -10,13 +10,13 @@ import pulumi_kubernetes
 import pytest
 import yaml
 
+from from_source.cluster import coscheduling, kueue, lws, trainer, volcano
 from tests.platform.declared_resources import (
     DeclaredResource,
     as_object,
     declared_objects,
     declared_resources,
 )
-from tools.cluster import coscheduling, kueue, lws, trainer, volcano
 from trainer_infra import platform
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.controller_component import CONFIGURATION_HASH

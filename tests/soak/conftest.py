@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import kubectl, kueue, kwok, up
 from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.cluster import Namespace
 from tests.soak import pool
 from tests.soak.pool import Team
-from tools.cluster import kubectl, kueue, kwok, up
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from from_source.cluster import base_image, busybox, live
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
-from tools.cluster import base_image, busybox, live
 from trainer_infra import catalog
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.platform import Coscheduling, Volcano

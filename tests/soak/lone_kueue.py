@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from from_source.cluster import build, kubectl, kueue
+from from_source.cluster.process import Process
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
 from tests.kube import real_server
 from tests.kube.real_server import RealServer
-from tools.cluster import build, kubectl, kueue
-from tools.cluster.process import Process
 from trainer_infra.local.ports import reserved_port
 from trainer_infra.platform.kueue import FRAMEWORKS
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from from_source.cluster import busybox, kubectl, kwok
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
-from tools.cluster import busybox, kubectl, kwok
 from trainer_infra import names
 
 JSON = dict[str, Any]

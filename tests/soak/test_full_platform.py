@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import busybox, images, kubectl, trainer
 from tests.deploy.project import Stack
 from tests.e2e.bare_platform import Platform, bare_cluster
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import post_train_job
 from tools import platform_stack
-from tools.cluster import busybox, images, kubectl, trainer
 
 KILLED_AT = {
     "full": (

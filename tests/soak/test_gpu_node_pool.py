@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import kubectl, kwok
 from tests.deploy.project import Stack
 from tests.platform.declared_resources import declared_resources
 from tests.soak.pool import BLOCK, RACK, Team, job_set
-from tools.cluster import kubectl, kwok
 from trainer_infra import platform
 from trainer_infra.rules.node_pool import PoolSpec
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import kubectl, published_image
 from tests.deploy.project import Stack
 from tests.docs.pool_program import code_lines, platform_blocks, pool_block
 from tests.e2e.bare_platform import bare_cluster
 from tests.e2e.cluster import Namespace
 from tools import platform_stack
-from tools.cluster import kubectl, published_image
 from trainer_infra.cli import init
 
 IN_THE_NODE = 'controllers={"image_pull_policy": "IfNotPresent"}, kueue={"visibility": False}'

@@ -14,11 +14,20 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from from_source.cluster import (
+    base_image,
+    busybox,
+    coscheduling,
+    helm,
+    images,
+    kubectl,
+    lws,
+    volcano,
+)
 from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs, eventually
 from tests.soak.gangs import HERE, MPI, TORCHTUNE, Gang, Slots
-from tools.cluster import base_image, busybox, coscheduling, helm, images, kubectl, lws, volcano
 from trainer_infra import platform
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.deviation import Deviation

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from from_source.cluster import kwok
 from tests.deploy.project import Stack
 from tests.e2e.jobs import eventually
 from tests.soak import pool
 from tests.soak.pool import BLOCK, Team, job_set, node_labels
-from tools.cluster import kwok
 from trainer_infra.runs.run import COMPLETE
 
 PROGRAM = """

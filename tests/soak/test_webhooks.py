@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import kubectl
 from tests.apiserver.test_queue_objects import TAKEN, objects_without_judgement
 from tests.platform.queues.mistakes import MISTAKES
-from tools.cluster import kubectl
 from trainer_infra.errors import NotAvailable
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import busybox
 from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.bare_platform import bare_cluster
 from tests.e2e.cluster import Namespace
 from tests.e2e.conftest import namespace
 from tests.e2e.jobs import eventually
-from tools.cluster import busybox
 from trainer_infra import names
 
 __all__ = ["namespace"]

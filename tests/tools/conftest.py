@@ -1,4 +1,4 @@
-"""A Pulumi project per test, run by the real CLI with the language host of tools/pulumi."""
+"""A Pulumi project per test, run by the real CLI with the language host of from_source/pulumi."""
 
 import shutil
 import subprocess
@@ -45,7 +45,7 @@ class Project:
 
 @pytest.fixture
 def language_host() -> Path:
-    """The program of tools/pulumi, as `make setup` has built it."""
+    """The program of from_source/pulumi, as `make setup` has built it."""
     if not HOST.exists():
         pytest.skip("a Pulumi CLI is installed here, with a language host of its own")
     return HOST

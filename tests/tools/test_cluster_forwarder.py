@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tools.cluster import forwarder
+from from_source.cluster import forwarder
 
 SIZE = 3_000_000
 

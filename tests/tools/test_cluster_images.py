@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.cluster import images
+from from_source.cluster import images
 from trainer_infra.errors import NotAvailable
 
 NAME = "trainer-infra.local/test:1"

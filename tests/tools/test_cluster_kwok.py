@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.cluster import kwok
+from from_source.cluster import kwok
 
 
 @pytest.mark.verify  # kwok's module has the stages

@@ -2,7 +2,7 @@
 
 import re
 
-from tools.cluster.build import WRAPPERS
+from from_source.cluster.build import WRAPPERS
 
 OF_ONE_KUBERNETES = ("jobset", "kueue", "kwok", "lws")
 OWN = {"gomodules.xyz/jsonpatch/v2", "volcano.sh/apis"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.cluster import daemon, live
+from from_source.cluster import daemon, live
 
 BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 

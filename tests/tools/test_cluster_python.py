@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.cluster import python
-from tools.cluster.python import Packages
+from from_source.cluster import python
+from from_source.cluster.python import Packages
 from trainer_infra.errors import NotAvailable
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from from_source.kubernetes_plugin import provider_settings
+from from_source.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
 from tests.tools.conftest import ROOT
-from tools.kubernetes_plugin import provider_settings
-from tools.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
 
 REAL = '#!/bin/sh\necho "real $*"\n'
-STAND_IN = "#!/bin/sh\nexec python -m tools.kubernetes_plugin\n"
+STAND_IN = "#!/bin/sh\nexec python -m from_source.kubernetes_plugin\n"
 
 
 def program(folder: Path, text: str) -> Path:
@@ -51,7 +51,7 @@ def test_the_newest_of_pulumis_cache_is_taken(tmp_path: Path) -> None:
 def test_the_stand_in_becomes_the_real_one(tmp_path: Path, place: str) -> None:
     real = program(tmp_path / place, REAL)
     done = subprocess.run(
-        [sys.executable, "-m", "tools.kubernetes_plugin", "127.0.0.1:1"],
+        [sys.executable, "-m", "from_source.kubernetes_plugin", "127.0.0.1:1"],
         cwd=ROOT,
         env=environment(tmp_path, real.parent, Path("/usr/bin"), Path("/bin")),
         capture_output=True,

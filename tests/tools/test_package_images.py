@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import controller_image, initializer_image
+from from_source.cluster.package_image import PackageImage
 from tests.tools.conftest import ROOT
-from tools.cluster import controller_image, initializer_image
-from tools.cluster.package_image import PackageImage
 from tools.lock import IMAGES
 
 ALL = {each.folder: each for each in (controller_image.IMAGE, initializer_image.IMAGE)}

@@ -27,7 +27,8 @@ INSTALLS = {"setuptools", "uv"}
 def checkout(tmp_path: Path) -> Path:
     """What tools/setup.py needs of a fresh clone."""
     folder = tmp_path / "checkout"
-    shutil.copytree(ROOT / "tools", folder / "tools")
+    for name in ("tools", "from_source/pulumi"):
+        shutil.copytree(ROOT / name, folder / name)
     for name in ("LICENSE", "README.md", "pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, folder)
     (folder / "trainer_infra" / "local").mkdir(parents=True)

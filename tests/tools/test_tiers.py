@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import build, etcd, helm, kube_apiserver, kubectl
 from tests.parity import reference
 from tools import schemas
-from tools.cluster import build, etcd, helm, kube_apiserver, kubectl
 from trainer_infra.errors import NotAvailable
 
 ROOT = Path(__file__).resolve().parents[2]

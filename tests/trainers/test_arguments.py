@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.trainers.conftest import Load, Problems, Write
+from trainer_infra.api.secret import Secret
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
-from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.trainer import PackedProgram
 
 ANY = "def train(**anything): pass\n"

@@ -13,9 +13,9 @@ import pytest
 
 from tests.trainers.conftest import Load, Pod, Write
 from trainer_infra import in_pod
+from trainer_infra.api.secret import Secret
 from trainer_infra.in_pod import main
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
-from trainer_infra.trainers.secret import Secret
 
 ARGS: dict[str, Any] = {
     "epochs": 3,

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from from_source.cluster import base_image, kubectl, up
 from tools.bench import project
 from tools.bench.project import Project, Took
-from tools.cluster import base_image, kubectl, up
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient

@@ -24,9 +24,9 @@ from typing import Any, Final
 
 import psutil
 
+from from_source.cluster import apiserver, controller_certificate
+from from_source.cluster.process import Process
 from tools.bench import core, field_comparison
-from tools.cluster import apiserver, controller_certificate
-from tools.cluster.process import Process
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject

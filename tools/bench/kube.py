@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from typing import Any, Final
 
-from tools.cluster import apiserver
+from from_source.cluster import apiserver
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import JOBSET

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tools.cluster import build
-from tools.cluster.build import Program
+from from_source.cluster import build
+from from_source.cluster.build import Program
 from trainer_infra.api import crd
 
 KUBECONFORM: Final = Program(

@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+from from_source.cluster import down, live
 from tools import platform_stack
-from tools.cluster import down, live
 
 AIMS: Final = {"up from nothing": 90.0, "up without a change": 15.0}
 """Seconds."""

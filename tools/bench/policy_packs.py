@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from from_source.cluster import apiserver
 from tools.bench import project
-from tools.cluster import apiserver
 
 RESOURCES: Final = 200
 TRAIN_JOBS: Final = f"""

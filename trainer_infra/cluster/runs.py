@@ -42,7 +42,7 @@ from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Answer, Unreachable
-from trainer_infra.kube.retry import Patience
+from trainer_infra.kube.request_retry import Patience
 from trainer_infra.runs import sentences
 from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import Contents, Listing, LogSelection, Owner, Run, RunKey, Submission

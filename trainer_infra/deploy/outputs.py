@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import pulumi
 from pulumi import _types  # no public name tells an input type
 
+from trainer_infra.api.input import UNKNOWN
+from trainer_infra.api.secret import Secret
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import as_integer, json_leaves, with_leaves
-from trainer_infra.trainers.input import UNKNOWN
-from trainer_infra.trainers.secret import Secret
 
 T = TypeVar("T")
 

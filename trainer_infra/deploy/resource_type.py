@@ -50,6 +50,26 @@ class TrainerResource(Resource):
             self.__dict__[python_name(wire)] = self.__dict__.pop(wire)
 
 
+class RuntimeResource(TrainerResource):
+    """A runtime of either kind."""
+
+    _object: dict[str, Any]
+    """The runtime without its spec."""
+    name: pulumi.Output[str]
+    """Name that TrainJobs refer to: the resource's unless it was given."""
+    spec: pulumi.Output[dict[str, Any]]
+    """The runtime's spec in wire form."""
+    rendered: pulumi.Output[dict[str, Any]]
+    """What a TrainJob `example` on it renders to, by role."""
+    uid: pulumi.Output[str]
+    """Identity of the object in the cluster; nothing on target local."""
+
+    def to_wire(self) -> pulumi.Output[dict[str, Any]]:
+        """The runtime as a TrainJob carries it."""
+        rest = pulumi.Output.from_input(self._object)
+        return pulumi.Output.all(rest, self.spec).apply(_joined)
+
+
 def add_gate(gate: TrainerResource, opts: pulumi.ResourceOptions | None) -> None:
     """Have what depends on the component around a job wait for the job's gate too.
 
@@ -62,3 +82,9 @@ def add_gate(gate: TrainerResource, opts: pulumi.ResourceOptions | None) -> None
     parent = opts.parent if opts else None
     if isinstance(parent, pulumi.ComponentResource):
         parent._childResources.add(gate)  # noqa: SLF001  the SDK's only door
+
+
+def _joined(parts: list[Any]) -> dict[str, Any]:
+    rest, spec = parts
+    metadata = {key: each for key, each in rest["metadata"].items() if each}
+    return {**rest, "metadata": metadata, "spec": spec}

@@ -17,13 +17,13 @@ from trainer_infra.deploy.provider import (
     Provider,
     TrainingRuntimeProvider,
 )
-from trainer_infra.deploy.resource_type import TrainerResource
+from trainer_infra.deploy.resource_type import RuntimeResource
 from trainer_infra.deploy.train_job_arguments import Labels
 from trainer_infra.errors import Problem
 
 if TYPE_CHECKING:
     from trainer_infra.api import runtime as api
-    from trainer_infra.trainers.wire_types.training_runtime import TrainingRuntimeSpecArgs
+    from trainer_infra.api.wire_types.training_runtime import TrainingRuntimeSpecArgs
 
     AnySpec: TypeAlias = (
         TrainingRuntimeSpecArgs
@@ -56,21 +56,12 @@ class TrainingRuntimeArgs(ClusterTrainingRuntimeArgs, total=False):
     `default`, without it."""
 
 
-class RuntimeResource(TrainerResource):
-    """A runtime of either kind."""
+class _DeclaredRuntime(RuntimeResource):
+    """Declares a runtime of either kind."""
 
     _runtime_kind = ""
     _provider_class: type[Provider]
     _arguments: type
-
-    name: pulumi.Output[str]
-    """Name that TrainJobs refer to: the resource's unless it was given."""
-    spec: pulumi.Output[dict[str, Any]]
-    """The runtime's spec in wire form."""
-    rendered: pulumi.Output[dict[str, Any]]
-    """What a TrainJob `example` on it renders to, by role."""
-    uid: pulumi.Output[str]
-    """Identity of the object in the cluster; nothing on target local."""
 
     def __init__(
         self,
@@ -111,13 +102,8 @@ class RuntimeResource(TrainerResource):
             "metadata": {"name": name, "namespace": namespace, **metadata},
         }
 
-    def to_wire(self) -> pulumi.Output[dict[str, Any]]:
-        """The runtime as a TrainJob carries it."""
-        rest = pulumi.Output.from_input(self._object)
-        return pulumi.Output.all(rest, self.spec).apply(_joined)
 
-
-class TrainingRuntime(RuntimeResource):
+class TrainingRuntime(_DeclaredRuntime):
     """A runtime for the TrainJobs of one namespace."""
 
     _runtime_kind = names.TRAINING_RUNTIME
@@ -146,7 +132,7 @@ class TrainingRuntime(RuntimeResource):
         super().__init__(resource_name, spec, opts, **args)
 
 
-class ClusterTrainingRuntime(RuntimeResource):
+class ClusterTrainingRuntime(_DeclaredRuntime):
     """A runtime for the TrainJobs of all namespaces."""
 
     _runtime_kind = names.CLUSTER_TRAINING_RUNTIME
@@ -180,9 +166,3 @@ def _whole(spec: Any, where: str) -> Mapping[str, Any]:
         raise pulumi.RunError(str(Problem("spec", what, got=spec, fix=fix, where=where)))
     wire = spec if isinstance(spec, Mapping) else spec.to_wire()
     return wire if "spec" in wire else {"spec": wire}
-
-
-def _joined(parts: list[Any]) -> dict[str, Any]:
-    rest, spec = parts
-    metadata = {key: each for key, each in rest["metadata"].items() if each}
-    return {**rest, "metadata": metadata, "spec": spec}

@@ -9,11 +9,10 @@ and objects (design rule 1). Pure.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from trainer_infra.deploy.train_job_arguments import PACKABLE
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.trainer import DOORS
+from trainer_infra.trainers.trainer import DOORS, PACKABLE
 
 FIX: Final = (
     "pass a secret in env of the trainer or an initializer, as {'name': ..., 'value': Secret(...)}, "

@@ -7,31 +7,31 @@ own Secret stay in their place. Pure but for reading the user's source.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Final, Literal, Required, Self, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Required, Self, TypeAlias, TypedDict
 
 from trainer_infra import names
 from trainer_infra.api.finding import path_text
+from trainer_infra.api.input import Input
+from trainer_infra.api.secret import Secret
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.pods import env_and_args
-from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.trainer import PackableTrainer, PackedTrainer, is_trainer
+from trainer_infra.trainers.trainer import PACKABLE, PackableTrainer, PackedTrainer, is_trainer
 
 if TYPE_CHECKING:
     from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
+    from trainer_infra.api.wire_types.runtime_patch import RuntimePatchArgs
+    from trainer_infra.api.wire_types.train_job import InitializerArgs, TrainerArgs
     from trainer_infra.catalog.runtime_names import RuntimeName
-    from trainer_infra.deploy.runtime_resources import RuntimeResource
+    from trainer_infra.deploy.resource_type import RuntimeResource
     from trainer_infra.trainers.kubeflow_sdk.sdk_type import (
         SdkInitializer,
         SdkOption,
         SdkRuntime,
         SdkTrainer,
     )
-    from trainer_infra.trainers.wire_types.runtime_patch import RuntimePatchArgs
-    from trainer_infra.trainers.wire_types.train_job import InitializerArgs, TrainerArgs
 
     AnyRuntime: TypeAlias = (
         Input[RuntimeName | str]
@@ -47,8 +47,6 @@ Labels: TypeAlias = Input[Mapping[str, Input[str]] | None]
 """Labels or annotations."""
 Outputs: TypeAlias = Sequence[Input[str]] | Mapping[str, Input[str] | None]
 """Names of what a run leaves behind, or names with where each is kept."""
-PACKABLE: Final = "packable"
-"""What the arguments of a trainer stand under; no key of spec.trainer."""
 WaitFor: TypeAlias = Literal["running", "complete"]
 """What a gate can wait for."""
 

@@ -34,8 +34,8 @@ from trainer_infra.kube.client import (
 from trainer_infra.kube.refusals import Exists, Expired, NotServed
 from trainer_infra.kube.request import LIST, KubeRequest, KubeResponse, named_path, refusal_of
 from trainer_infra.kube.request_rate import RequestRate
+from trainer_infra.kube.request_retry import Patience
 from trainer_infra.kube.resource import Resource
-from trainer_infra.kube.retry import Patience
 
 if TYPE_CHECKING:
     from trainer_infra.kube.transport import Transport

@@ -30,7 +30,7 @@ from trainer_infra.kube.kubeconfig import SignedServer
 from trainer_infra.kube.refusals import Answer, NotKubernetes, Unreachable
 from trainer_infra.kube.request import KubeRequest, KubeResponse, refusal_of
 from trainer_infra.kube.request_rate import RequestRate
-from trainer_infra.kube.retry import Patience, Tries
+from trainer_infra.kube.request_retry import Patience, Tries
 from trainer_infra.kube.server_clock import ServerClock
 from trainer_infra.kube.streaming import BrokenStream
 

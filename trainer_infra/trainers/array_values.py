@@ -6,7 +6,7 @@ Nothing is imported for it: such a value is known by its `dtype` and `tolist`. P
 from collections.abc import Mapping
 from typing import Any, Final
 
-from trainer_infra.trainers.secret import Secret
+from trainer_infra.api.secret import Secret
 
 DEEPEST: Final = 100
 """Levels of lists and mappings that are looked into; `func_args` refuses deeper ones."""

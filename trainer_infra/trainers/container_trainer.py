@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from trainer_infra.api.input import Input
 from trainer_infra.errors import InvalidInput, independent
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.pods import env_and_args
 from trainer_infra.trainers.pods.pod_arguments import PodArguments
 from trainer_infra.trainers.trainer import PackedTrainer

@@ -10,8 +10,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.catalog.one_job import TORCH_IMAGE
 from trainer_infra.errors import Problem
-from trainer_infra.in_pod.initializers.schemes import SCHEMES
 from trainer_infra.in_pod.initializers.settings import TARGETS
+from trainer_infra.in_pod.initializers.storage_uri import SCHEMES
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render import resources
 from trainer_infra.trainers.code import Code

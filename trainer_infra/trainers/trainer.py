@@ -32,6 +32,8 @@ class PackedProgram(PackedTrainer):
 
 DOORS: Final = frozenset({"env", "files", "func_args"})
 """Fields of a trainer whose values may be Secrets."""
+PACKABLE: Final = "packable"
+"""What the arguments of a trainer stand under; no key of spec.trainer."""
 
 
 @runtime_checkable

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
 from tests.cluster import trainer
 from tests.cluster.submissions import Job
 from tests.cluster.trainer import ReconciledCluster
 from tests.cluster.world import World
-from tools.cluster.apiserver import RunningServer
 
 
 @pytest.fixture

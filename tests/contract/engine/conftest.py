@@ -20,10 +20,10 @@ PASSES = KeptPasses(
         "tests/contract/engine/golden/*.json",
         "tests/deploy/project.py",
         "tests/kept_passes.py",
-        "tools/pulumi/**/*.go",
-        "tools/pulumi/*.mod",
-        "tools/pulumi/*.py",
-        "tools/pulumi/*.sum",
+        "from_source/pulumi/**/*.go",
+        "from_source/pulumi/*.mod",
+        "from_source/pulumi/*.py",
+        "from_source/pulumi/*.sum",
     ),
 )
 pytest_collection_modifyitems = PASSES.leave_out

@@ -1,6 +1,6 @@
 """A Pulumi stack of Kubernetes objects on a real API server, with each plugin that this machine has.
 
-The stand-in of tools/kubernetes_plugin is always there; Pulumi's own where it is on PATH or in the
+The stand-in of from_source/kubernetes_plugin is always there; Pulumi's own where it is on PATH or in the
 cache of plugins. The server has no controllers: a test plays those that it needs.
 """
 
@@ -13,10 +13,10 @@ from textwrap import dedent
 
 import pytest
 
+from from_source.cluster.apiserver import RunningServer
+from from_source.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
 from tests.deploy.project import Stack, new_cli_stack
 from tests.kube.real_client import client
-from tools.cluster.apiserver import RunningServer
-from tools.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
 from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient
 
@@ -54,7 +54,7 @@ def plugin(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         return folder
     launcher = folder / PLUGIN
     launcher.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -u -m tools.kubernetes_plugin "$@"\n'
+        f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -u -m from_source.kubernetes_plugin "$@"\n'
     )
     launcher.chmod(0o755)
     return folder

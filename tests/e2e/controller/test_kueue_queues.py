@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import kueue
 from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import UNTIL_TOLD, conditions, end, post_train_job
-from tools.cluster import kueue
 from trainer_infra import names
 from trainer_infra.platform.kueue import FRAMEWORKS
 

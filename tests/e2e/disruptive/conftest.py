@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.cluster import kueue
+from from_source.cluster import kueue
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from from_source.cluster import busybox
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs, eventually
-from tools.cluster import busybox
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 

@@ -2,10 +2,10 @@
 
 from textwrap import dedent
 
+from from_source.cluster import up
 from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import LONG
-from tools.cluster import up
 
 JOB = """
 TrainJob("job", runtime="jax-distributed", namespace=NS, trainer=on(seconds=12.0),

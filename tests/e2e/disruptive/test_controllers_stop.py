@@ -8,11 +8,11 @@ from textwrap import dedent
 
 import pytest
 
+from from_source.cluster import up
 from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import Jobs, eventually
 from tests.e2e.standstills import CASES
-from tools.cluster import up
 from trainer_infra.runs.run import Run
 from trainer_infra.runs.waiting_cause import Cause
 

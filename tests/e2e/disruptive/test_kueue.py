@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import kueue
 from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.disruptive.queues import TRAINER, Queues, queued, runtime
 from tests.e2e.jobs import LONG, Jobs, eventually
-from tools.cluster import kueue
 from trainer_infra.errors import Refused
-from trainer_infra.runs.causes import kueue as causes
-from trainer_infra.runs.causes.kueue import KueueCause
+from trainer_infra.runs.causes import kueue_causes as causes
+from trainer_infra.runs.causes.kueue_causes import KueueCause
 from trainer_infra.runs.run import Run, RunKey
 
 JOB = """

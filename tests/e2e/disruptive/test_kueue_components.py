@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import kueue
 from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
-from tools.cluster import kueue
 
 PROGRAM = """
 from trainer_infra import platform

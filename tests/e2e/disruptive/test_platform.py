@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from from_source.cluster import base_image, images, kueue
 from tests.deploy.project import Stack, new_cli_stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.control_plane import IMAGES
@@ -20,7 +21,6 @@ from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import UNTIL_TOLD, conditions, end, post_train_job
 from tests.soak_sample import sampled
-from tools.cluster import base_image, images, kueue
 
 # A platform comes, changes and goes in one test, which takes longer than others may on a busy machine.
 pytestmark = pytest.mark.timeout(3600)

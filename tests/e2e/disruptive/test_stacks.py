@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
+from from_source.cluster import base_image, helm, kubectl, kueue, python
 from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.bare_platform import CONTROLLERS, Platform, bare_cluster
 from tests.e2e.cluster import Namespace
 from tools import platform_stack, schemas
-from tools.cluster import base_image, helm, kubectl, kueue, python
 
 ROOT = Path(__file__).resolve().parents[3]
 LITTLE = {"requests": {"cpu": "100m", "memory": "64Mi"}}

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from from_source.cluster import python
 from tests.e2e import runtimes
-from tools.cluster import python
 from trainer_infra import names
 
 JSON = dict[str, Any]

@@ -12,10 +12,10 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, Final
 
+from from_source.cluster import kubectl, python
 from tests.e2e import accounts
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import LONG
-from tools.cluster import kubectl, python
 from trainer_infra import names
 
 JSON = dict[str, Any]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster import distribution, versitygw
+from from_source.cluster.distribution import Registry
+from from_source.cluster.versitygw import S3Server
 from tests.in_pod.initializers.hub import Hub
 from tests.in_pod.initializers.initializer_process import Initializer
-from tools.cluster import distribution, versitygw
-from tools.cluster.distribution import Registry
-from tools.cluster.versitygw import S3Server
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from threading import Thread
 
 import pytest
 
+from from_source.cluster.versitygw import REGION, S3Server
 from tests.in_pod.initializers.initializer_process import Initializer
-from tools.cluster.versitygw import REGION, S3Server
 from trainer_infra.deploy.operations import code_upload
 from trainer_infra.errors import NotAvailable
 from trainer_infra.trainers.custom import stored_code

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.distribution import Registry
+from from_source.cluster.versitygw import S3Server
 from tests.in_pod.initializers.hub import Hub, Repository
 from tests.in_pod.initializers.initializer_process import Initializer, end_of
 from tests.in_pod.initializers.test_s3 import write
 from tests.in_pod.initializers.web_server import Answer, WebServer
-from tools.cluster.distribution import Registry
-from tools.cluster.versitygw import S3Server
 from trainer_infra.in_pod import own_place
 
 KNOWN = "hf://, s3://, gs://, az://, https://, file://, pvc://, oci://"

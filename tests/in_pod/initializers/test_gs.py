@@ -6,9 +6,9 @@ What only Google can answer, its credentials, is tried as far as it goes without
 import json
 from pathlib import Path
 
+from from_source.cluster.versitygw import S3Server
 from tests.in_pod.initializers.initializer_process import Initializer
 from tests.in_pod.initializers.test_s3 import MIB, noise, s3_client, upload, write
-from tools.cluster.versitygw import S3Server
 
 
 def test_a_public_bucket_arrives(s3: S3Server, bucket: Path, tmp_path: Path) -> None:

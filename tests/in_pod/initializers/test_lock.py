@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.versitygw import S3Server
+from from_source.cluster.waiting import wait_until
 from tests.in_pod.initializers.counting_proxy import counting
 from tests.in_pod.initializers.initializer_process import Initializer, end_of
 from tests.in_pod.initializers.test_s3 import MIB, noise, write
-from tools.cluster.versitygw import S3Server
-from tools.cluster.waiting import wait_until
 from trainer_infra.in_pod.initializers.lock import FolderLock
 
 Start = Callable[..., "subprocess.Popen[str]"]

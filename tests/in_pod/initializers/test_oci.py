@@ -15,9 +15,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from from_source.cluster.distribution import PASSWORD, USER, Registry
 from tests.in_pod.initializers.initializer_process import Initializer
 from tests.in_pod.initializers.test_s3 import MIB, noise
-from tools.cluster.distribution import PASSWORD, USER, Registry
 
 OCTETS = "application/octet-stream"
 TAR = "application/vnd.oci.image.layer.v1.tar"

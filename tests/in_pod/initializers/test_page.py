@@ -13,10 +13,9 @@ from trainer_infra.in_pod.initializers.folder import PART
 from trainer_infra.in_pod.initializers.lock import PATIENCE
 from trainer_infra.in_pod.initializers.patterns import MODEL_DEFAULT
 from trainer_infra.in_pod.initializers.progress_line import PERIOD
-from trainer_infra.in_pod.initializers.schemes import SCHEMES
 from trainer_infra.in_pod.initializers.settings import TARGETS, read_settings
 from trainer_infra.in_pod.initializers.sources.pvc import CLAIMS
-from trainer_infra.in_pod.initializers.storage_uri import parse_uri
+from trainer_infra.in_pod.initializers.storage_uri import SCHEMES, parse_uri
 from trainer_infra.rules.data.token_reference import TokenReference
 
 PAGE = page.ROOT / "docs" / "data-and-models.md"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from from_source.cluster.versitygw import S3Server
 from tests.in_pod.initializers.counting_proxy import CountingProxy, counting
 from tests.in_pod.initializers.initializer_process import Initializer, end_of, kill
 from tests.in_pod.initializers.test_s3 import MIB, noise, write
-from tools.cluster.versitygw import S3Server
 from trainer_infra.in_pod.initializers.download import CONNECTIONS
 from trainer_infra.in_pod.initializers.folder import PART
 

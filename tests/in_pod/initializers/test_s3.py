@@ -9,8 +9,8 @@ from typing import Any
 import boto3  # type: ignore[import-untyped]  # it has no types
 import pytest
 
+from from_source.cluster.versitygw import REGION, S3Server
 from tests.in_pod.initializers.initializer_process import Initializer
-from tools.cluster.versitygw import REGION, S3Server
 
 MIB = 1 << 20
 

@@ -7,16 +7,16 @@ from typing import Any, get_args
 import pytest
 import yaml
 
+from trainer_infra.api.input import UNKNOWN
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.container_trainer import ContainerTrainer
-from trainer_infra.trainers.input import UNKNOWN
 from trainer_infra.trainers.libraries import parser_record
 from trainer_infra.trainers.libraries.fine_tuning import LoraArgs
 from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
 from trainer_infra.trainers.libraries.torchtune import Recipe, TorchTune
 from trainer_infra.trainers.libraries.trl import METHODS, Method, Trl
 from trainer_infra.trainers.libraries.unsloth import Unsloth
-from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.trainer import PackableTrainer, PackedTrainer
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.container_trainer import ContainerTrainer
 from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
 from trainer_infra.trainers.libraries.torchtune import TorchTune
 from trainer_infra.trainers.libraries.trl import METHODS, Trl
 from trainer_infra.trainers.libraries.unsloth import Unsloth
-from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.trainer import PackableTrainer
 
 TRL = "trl sft of trl 1.16.0 has no such option"

@@ -14,8 +14,8 @@ from trainer_infra.errors import NotAvailable
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.patterns import Patterns
 from trainer_infra.in_pod.initializers.retries import with_attempts
-from trainer_infra.in_pod.initializers.schemes import open_source
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
+from trainer_infra.in_pod.initializers.sources import open_source
 from trainer_infra.in_pod.initializers.storage_uri import parse_uri
 from trainer_infra.trainers.custom import stored_code
 

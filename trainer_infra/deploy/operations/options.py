@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from trainer_infra.api.input import is_stand_in
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.output_places import outputs_root
 from trainer_infra.deploy.operations.properties import TrainJobProperties
@@ -13,7 +14,6 @@ from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers import kept_outputs, volume_address
-from trainer_infra.trainers.input import is_stand_in
 
 OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
     (

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from trainer_infra.api.input import UNKNOWN, is_stand_in
 from trainer_infra.json_values import JSON, as_integer, json_leaves
-from trainer_infra.trainers.input import UNKNOWN, is_stand_in
 
 
 def plain_json(value: JSON, unknown: type | tuple[()] = ()) -> Any:

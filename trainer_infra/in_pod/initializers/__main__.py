@@ -22,8 +22,8 @@ from trainer_infra.in_pod.initializers.listing import FileListing, FileSource, c
 from trainer_infra.in_pod.initializers.lock import FolderLock, LockLost
 from trainer_infra.in_pod.initializers.progress_line import ProgressLine, report_progress
 from trainer_infra.in_pod.initializers.retries import with_attempts
-from trainer_infra.in_pod.initializers.schemes import open_source
 from trainer_infra.in_pod.initializers.settings import KINDS, InitializerSettings, read_settings
+from trainer_infra.in_pod.initializers.sources import open_source
 from trainer_infra.in_pod.initializers.state_folder import take_over
 from trainer_infra.in_pod.initializers.storage_uri import VARIABLE
 from trainer_infra.in_pod.initializers.units import bytes_text, files_text, seconds_text

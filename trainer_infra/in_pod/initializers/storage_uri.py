@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-from trainer_infra.in_pod.initializers.schemes import SCHEMES
 
 VARIABLE = "STORAGE_URI"
+SCHEMES = ("hf", "s3", "gs", "az", "https", "file", "pvc", "oci")
+"""As messages list them; each is a module of `sources`, with a function `open_source`."""
 OTHER_NAMES = {
     "abfs": "az",
     "abfss": "az",

@@ -7,6 +7,7 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.api.finding import Path
+from trainer_infra.api.wire_types.object_references import LabelSelectorArgs
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.argument_problems import (
     NAME,
@@ -34,7 +35,6 @@ from trainer_infra.platform.queues.quota import (
     resource_groups,
 )
 from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
-from trainer_infra.trainers.wire_types.object_references import LabelSelectorArgs
 
 STRATEGIES: Final = ("StrictFIFO", "BestEffortFIFO")
 """Whether a job that does not fit stops the younger ones."""

@@ -7,6 +7,7 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.api.finding import Path
+from trainer_infra.api.wire_types.pod_placement import TolerationArgs
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_problems import (
     LABEL_KEY,
@@ -23,7 +24,6 @@ from trainer_infra.platform.queues.queue_component import (
     name_of,
 )
 from trainer_infra.platform.queues.topology import Topology
-from trainer_infra.trainers.wire_types.pod_placement import TolerationArgs
 
 _MOST: Final = 8
 """Labels, taints and tolerations that a flavor may have, each."""

@@ -15,13 +15,13 @@ from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotFound, NotServed
+from trainer_infra.kube.request_retry import Patience
 from trainer_infra.kube.resource import (
     CLUSTER_TRAINING_RUNTIME,
     NAMESPACE,
     TRAINING_RUNTIME,
     Resource,
 )
-from trainer_infra.kube.retry import Patience
 from trainer_infra.platform.queues.queue_component import KUEUE
 
 _LOCAL_QUEUE: Final = Resource(KUEUE, "LocalQueue", "localqueues")

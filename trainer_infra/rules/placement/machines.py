@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from trainer_infra import names
 from trainer_infra.catalog import accelerators as known
-from trainer_infra.rules.placement import amounts, gpus, kueue, patches, selectors, taints
+from trainer_infra.rules.placement import amounts, gpus, patches, queue_objects, selectors, taints
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.subject import Subject
@@ -48,9 +48,9 @@ def tolerations(pod: Pod, subject: Subject, world: World) -> tuple[Value, ...] |
     """
     patches.be_known(subject)
     own = taints.tolerations(pod.spec)
-    if kueue.queue_name(subject) is None:
+    if queue_objects.queue_name(subject) is None:
         return own
-    flavors = kueue.flavors(subject, world)
+    flavors = queue_objects.flavors(subject, world)
     if flavors is None:
         return None
     added = (each for flavor in flavors for each in flavor.tolerations)

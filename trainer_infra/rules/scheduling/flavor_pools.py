@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import amounts, gpus, kueue, lookup, machines, taints
-from trainer_infra.rules.placement.kueue import Flavor
+from trainer_infra.rules.placement import amounts, gpus, lookup, machines, taints
+from trainer_infra.rules.placement.queue_objects import Flavor
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
@@ -104,7 +104,7 @@ def _of_topology(
     for level in lookup.items(topology.object.at("spec", "levels")):
         label = level["nodeLabel"].text()
         lacking = [each.name for each in pools if label not in {*each.topology, *each.labels}]
-        if lacking and label != kueue.HOSTNAME:
+        if lacking and label != queue_objects.HOSTNAME:
             what = f"has the level {label}, which the machines of pool {lacking[0]} do not have"
             yield value.finding(what, value.text(), "label the machines, or use another Topology")
 

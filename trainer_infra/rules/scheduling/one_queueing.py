@@ -10,7 +10,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import kueue
+from trainer_infra.rules.placement import queue_objects
 from trainer_infra.rules.rule import Context, Parameters, Rule, whole
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -24,7 +24,7 @@ class OneQueueing(Parameters):
 
 
 def _check(_place: Value, context: Context[OneQueueing]) -> Iterator[Finding]:
-    queue = kueue.queue_name(context.subject)
+    queue = queue_objects.queue_name(context.subject)
     if queue is None or not queue.text():
         return
     titles, policies = {}, {}

@@ -13,7 +13,7 @@ from trainer_infra import names
 from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import OutputJob
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import amounts, kueue, machines, patches
+from trainer_infra.rules.placement import amounts, machines, patches, queue_objects
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
@@ -45,7 +45,7 @@ def _reason(pod: Pod, context: Context[Parameters]) -> str:
     """The machine that can be taken away; empty where it may be another one."""
     if _is_spot(pod.spec["nodeSelector"]):
         return "the spot machine of its node selector"
-    flavors = kueue.flavors(context.subject, context.world)
+    flavors = queue_objects.flavors(context.subject, context.world)
     chosen = [each for each in flavors or () if each.selected(pod)]
     if chosen and all(_is_spot(each.spec["nodeLabels"]) for each in chosen):
         return f"a machine of flavor {chosen[0].name}"

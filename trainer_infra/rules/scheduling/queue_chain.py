@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import kueue, lookup
+from trainer_infra.rules.placement import lookup, queue_objects
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.scheduling import volcano
 from trainer_infra.rules.subject import Subject
@@ -58,7 +58,7 @@ def _check(place: Place, context: Context[Parameters]) -> Iterator[Finding]:
     if isinstance(place, Reference):
         yield from _of_reference(place.value, place.kind, NOWHERE, context)
     elif place.kind in (names.TRAIN_JOB, names.JOBSET):
-        name = kueue.queue_name(place)
+        name = queue_objects.queue_name(place)
         if name is not None:
             yield from _of_reference(name, names.LOCAL_QUEUE, place.namespace, context)
         other = volcano.queue_name(place)
@@ -68,7 +68,7 @@ def _check(place: Place, context: Context[Parameters]) -> Iterator[Finding]:
         yield from _of_namespaces(place.object.at("spec", "namespaceSelector"))
     elif place.kind == names.COHORT and _goes_round(place, context.world):
         what = "makes cohorts go round in a circle, which stops all their queues"
-        above = kueue.cohort(place)
+        above = queue_objects.cohort(place)
         yield above.finding(what, above.text(), "name a cohort that is not below this one")
 
 
@@ -76,7 +76,7 @@ def _goes_round(cohort: Subject, world: World) -> bool:
     """Whether the cohorts above one go round in a circle."""
     seen = {cohort.name}
     here: Subject | None = cohort
-    while here is not None and (name := kueue.cohort(here).text()):
+    while here is not None and (name := queue_objects.cohort(here).text()):
         if name in seen:
             return True
         seen.add(name)

@@ -9,7 +9,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import kueue
+from trainer_infra.rules.placement import queue_objects
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -18,7 +18,7 @@ _LIMITS: Final = ("borrowingLimit", "lendingLimit")
 
 
 def _places(subject: Subject) -> Iterator[Value]:
-    if kueue.is_of_kueue(subject):
+    if queue_objects.is_of_kueue(subject):
         for group in subject.object.at("spec", "resourceGroups").items():
             for flavor in group["flavors"].items():
                 yield from flavor["resources"].items()
@@ -37,7 +37,7 @@ def _check(resource: Value, context: Context[Parameters]) -> Iterator[Finding]:
 def _without_cohort(resource: Value, subject: Subject) -> Iterator[Finding]:
     is_cohort = subject.kind == names.COHORT
     limits = [resource[each] for each in (_LIMITS if is_cohort else _LIMITS[1:])]
-    if any(each.is_there() for each in limits) and not kueue.cohort(subject).text():
+    if any(each.is_there() for each in limits) and not queue_objects.cohort(subject).text():
         above = "parent" if is_cohort else "cohort"
         fix = f"name a {above}, or remove it"
         for each in limits:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trainer_infra import names
-from trainer_infra.rules.placement import amounts, kueue, lookup
+from trainer_infra.rules.placement import amounts, lookup, queue_objects
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 from trainer_infra.rules.world import World
@@ -61,7 +61,7 @@ def most(
         UnseenValue: Something of it is not known.
     """
     own = world.once(_node, queue.object, flavor, resource)
-    if (enough is not None and own.nominal >= enough) or not kueue.cohort(queue).text():
+    if (enough is not None and own.nominal >= enough) or not queue_objects.cohort(queue).text():
         return own.nominal
     if not world.is_whole:
         return None if own.borrowing is None else own.nominal + own.borrowing
@@ -73,7 +73,7 @@ def _in_cohorts(world: World, flavor: str, resource: str) -> Mapping[Key, int]:
     below = world.once(_below)
     nodes = {
         _key(each): world.once(_node, each.object, flavor, resource)
-        for each in kueue.members(world)
+        for each in queue_objects.members(world)
     }
     inner = {each for members in below.values() for each in members}
     order = [each for each in {**below, **nodes} if each not in inner]
@@ -94,7 +94,7 @@ def _in_cohorts(world: World, flavor: str, resource: str) -> Mapping[Key, int]:
 
 def _below(world: World) -> Mapping[Key, Sequence[Key]]:
     """Members of each cohort, all of which have one cohort above them at most."""
-    above = {_key(each): kueue.cohort(each).text() for each in kueue.members(world)}
+    above = {_key(each): queue_objects.cohort(each).text() for each in queue_objects.members(world)}
     found: dict[Key, list[Key]] = {}
     for key, cohort in above.items():
         if cohort:
@@ -106,7 +106,7 @@ def _node(_world: World, member: Value, flavor: str, resource: str) -> QuotaNode
     for group in lookup.items(member.at("spec", "resourceGroups")):
         for quotas in lookup.items(group["flavors"]):
             if quotas["name"].text() == flavor:
-                found = kueue.quota(quotas, resource)
+                found = queue_objects.quota(quotas, resource)
                 if found is not None:
                     return _read(found)
     return QuotaNode()

@@ -11,8 +11,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import amounts, kueue, nodes, patches
-from trainer_infra.rules.placement.kueue import Group
+from trainer_infra.rules.placement import amounts, nodes, patches, queue_objects
+from trainer_infra.rules.placement.queue_objects import Group
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.scheduling import quota, volcano
@@ -52,10 +52,10 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
 
 
 def _of_kueue(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
-    queue = kueue.cluster_queue(context.subject, context.world)
+    queue = queue_objects.cluster_queue(context.subject, context.world)
     if queue is None:
         return
-    groups = kueue.groups(queue, context.world)
+    groups = queue_objects.groups(queue, context.world)
     if len(place) == 1:
         # Resources of no resource group: Kueue never admits who asks for them.
         pod = place[0]
@@ -78,7 +78,7 @@ def _of_one(
     (pod,) = place
     asked = _total(place, group.covered, context)
     found: list[Shortage] = []
-    for flavor in kueue.usable_flavors(group, pod) if asked else ():
+    for flavor in queue_objects.usable_flavors(group, pod) if asked else ():
         rooms = {each: _most(queue, flavor.name, each, asked[each], context) for each in asked}
         short = [
             Shortage(each, asked[each], room, _limit(queue, each, room, flavor.name))
@@ -98,7 +98,7 @@ def _of_all(
     for resource, asked in _total(place, group.covered, context).items():
         own = [_total((each,), (resource,), context).get(resource, 0) for each in place]
         users = [pod for pod, amount in zip(place, own, strict=True) if amount]
-        flavors = {each.name for pod in users for each in kueue.usable_flavors(group, pod)}
+        flavors = {each.name for pod in users for each in queue_objects.usable_flavors(group, pod)}
         rooms = [_most(queue, each, resource, asked, context) for each in sorted(flavors)]
         room = sum(each for each in rooms if each is not None)
         if rooms and None not in rooms and max(own) <= room < asked:

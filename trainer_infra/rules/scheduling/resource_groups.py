@@ -10,7 +10,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import kueue, lookup
+from trainer_infra.rules.placement import lookup, queue_objects
 from trainer_infra.rules.rule import Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -24,7 +24,7 @@ Part = Callable[[], Iterator[Finding]]
 
 
 def _places(subject: Subject) -> Iterator[Part]:
-    if not kueue.is_of_kueue(subject):
+    if not queue_objects.is_of_kueue(subject):
         return
     spec = subject.object["spec"]
     groups = spec["resourceGroups"]

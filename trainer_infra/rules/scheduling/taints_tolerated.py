@@ -11,7 +11,14 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import amounts, kueue, machines, patches, selectors, taints
+from trainer_infra.rules.placement import (
+    amounts,
+    machines,
+    patches,
+    queue_objects,
+    selectors,
+    taints,
+)
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Taint
 from trainer_infra.rules.rule import Context, Parameters, Rule
@@ -46,12 +53,12 @@ def _of_pools(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
 def _of_flavors(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
     """The same of the flavors of each resource group that the pod has part in."""
     patches.be_known(context.subject)
-    queue = kueue.cluster_queue(context.subject, context.world)
+    queue = queue_objects.cluster_queue(context.subject, context.world)
     if queue is None:
         return {}
     result: dict[str, Taint] = {}
     asked = {*amounts.amounts_of(pod, context.subject), "pods"}
-    for group in kueue.groups(queue, context.world):
+    for group in queue_objects.groups(queue, context.world):
         if asked.isdisjoint(group.covered):
             continue
         fitting = [each for each in group.flavors if each.selected(pod)]

@@ -11,7 +11,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import amounts, kueue, lookup, machines, nodes
+from trainer_infra.rules.placement import amounts, lookup, machines, nodes, queue_objects
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
@@ -40,7 +40,7 @@ def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
 
 def _levels(context: Context[Parameters]) -> Sequence[str] | None:
     """The levels that there are; None where they are not all known."""
-    flavors = kueue.flavors(context.subject, context.world)
+    flavors = queue_objects.flavors(context.subject, context.world)
     if flavors is None:
         return None
     found: dict[str, None] = {}
@@ -67,7 +67,7 @@ def _room(pod: Pod, level: str, context: Context[Parameters]) -> int | None:
 
 
 def _in_domain(pool: Pool, level: str, per_machine: int | None) -> int | None:
-    count = 1 if level == kueue.HOSTNAME else pool.topology.get(level)
+    count = 1 if level == queue_objects.HOSTNAME else pool.topology.get(level)
     if per_machine == 0:
         return 0
     return None if count is None or per_machine is None else min(count, pool.nodes) * per_machine

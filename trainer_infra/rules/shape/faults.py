@@ -16,7 +16,7 @@ from trainer_infra.api import queue_schema, schema
 from trainer_infra.api.object_meta import OBJECT_META
 from trainer_infra.api.schema_walk import Walk
 from trainer_infra.rules import unknown
-from trainer_infra.rules.placement import kueue
+from trainer_infra.rules.placement import queue_objects
 from trainer_infra.rules.shape import texts
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, Value
@@ -71,7 +71,7 @@ def faults_by(subject: Subject, trainer_version: str) -> Iterator[Fault]:
     elif subject.kind == names.JOBSET:
         yield from _found(whole, _of_jobset)
     elif subject.kind in names.KUEUE_KINDS:
-        if kueue.is_of_kueue(subject):
+        if queue_objects.is_of_kueue(subject):
             yield from _found(whole, partial(queue_schema.queue_findings, kind=subject.kind))
     else:
         yield from _found(whole["metadata"], _of_metadata)

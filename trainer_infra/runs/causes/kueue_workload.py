@@ -12,8 +12,8 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions as status_conditions
-from trainer_infra.runs.causes import kueue as causes
-from trainer_infra.runs.causes.kueue import KueueCause
+from trainer_infra.runs.causes import kueue_causes as causes
+from trainer_infra.runs.causes.kueue_causes import KueueCause
 
 MADE_WITHIN: Final = timedelta(seconds=60)
 """How long after a JobSet Kueue makes its Workload, at most; it takes it less than a second."""

@@ -11,6 +11,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.api.input import Input
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.trainers import package_mounts
 from trainer_infra.trainers.array_values import as_python
@@ -18,10 +20,8 @@ from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.custom import files, folder, func_args, function
 from trainer_infra.trainers.custom.source import CodeSource
 from trainer_infra.trainers.custom.stored_code import BYTES, CodeStore, is_text
-from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.pods import env_and_args, pod_library
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments, mapping_problems
-from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.trainer import PackedProgram
 
 Train = Callable[..., object] | str | os.PathLike[str]

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import Problem
 from trainer_infra.trainers.array_values import DEEPEST
 from trainer_infra.trainers.custom.source import Function
-from trainer_infra.trainers.secret import Secret
 
 INSTEAD = {
     "tuple": "give a list",

@@ -8,11 +8,11 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from typing_extensions import override
 
+from trainer_infra.api.input import Input
 from trainer_infra.errors import Problem
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
-from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.trainer import PackedProgram
 
 

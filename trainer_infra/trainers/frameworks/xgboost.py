@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from trainer_infra.api.input import Input
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import as_integer
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
-from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
 from trainer_infra.trainers.pods import pod_resources

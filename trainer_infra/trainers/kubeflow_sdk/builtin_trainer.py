@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Final
 
 from trainer_infra import names
+from trainer_infra.api.input import Input
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.kubeflow_sdk import pod_values
 from trainer_infra.trainers.kubeflow_sdk.sdk_type import sdk_type
 from trainer_infra.trainers.libraries.library_program import ProgramSetting, setting_problems

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Final
 
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers.kubeflow_sdk.sdk_type import sdk_type
-from trainer_infra.trainers.secret import Secret
 
 TYPE: Final = "Initializer"
 DATA_CACHE: Final = "DataCacheInitializer"

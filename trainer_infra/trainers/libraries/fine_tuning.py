@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Final, Literal, TypedDict
 
+from trainer_infra.api.input import Input, is_stand_in
 from trainer_infra.errors import Problem
 from trainer_infra.in_pod import lora_adapter
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import option_schema
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
 from trainer_infra.trainers.libraries.option_schema import OptionSchema

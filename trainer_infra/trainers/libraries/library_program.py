@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from trainer_infra.api.input import is_stand_in
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.input import is_stand_in
 from trainer_infra.trainers.libraries.option_schema import OptionSchema, plain
 from trainer_infra.trainers.pods import pod_library
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Final, Literal, TypeAlias
 
-from trainer_infra.trainers.input import Input, is_stand_in
+from trainer_infra.api.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
     MergingArguments,

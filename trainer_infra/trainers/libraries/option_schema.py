@@ -14,13 +14,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Self
 
+from trainer_infra.api.input import UNKNOWN, is_stand_in
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import Problem, independent
 from trainer_infra.json_values import JSONObject, with_leaves
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.func_args import not_json
-from trainer_infra.trainers.input import UNKNOWN, is_stand_in
 from trainer_infra.trainers.pods.pod_arguments import mapping_problems
-from trainer_infra.trainers.secret import Secret
 
 ARGPARSE: Final = "argparse"
 CLICK: Final = "click"

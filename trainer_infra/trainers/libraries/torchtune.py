@@ -13,11 +13,11 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import yaml
 
 from trainer_infra import names
+from trainer_infra.api.input import Input, is_stand_in
 from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.render.torchtune import MANAGED, OUTPUT
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.func_args import not_json
-from trainer_infra.trainers.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.fine_tuning import (
     COUNTS,

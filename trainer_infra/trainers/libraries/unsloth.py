@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
-from trainer_infra.trainers.input import Input, is_stand_in
+from trainer_infra.api.input import Input, is_stand_in
 from trainer_infra.trainers.libraries import installed_options
 from trainer_infra.trainers.libraries.fine_tuning import (
     COUNTS,

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
-from trainer_infra.trainers.secret import Secret
 
 NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 LONGEST: Final = 128 * 1024

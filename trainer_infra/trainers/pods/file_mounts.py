@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
-from trainer_infra.trainers.secret import Secret
 
 FORMS: Final = (
     'give Secret("..."), {"secretKeyRef": {"name": ..., "key": ...}} or {"configMapKeyRef": {...}}'

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 
 from typing_extensions import override
 
+from trainer_infra.api.input import Input
+from trainer_infra.api.secret import Secret
 from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers import argument_names, volume_address
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.pods import (
     env_and_args,
     file_mounts,
@@ -22,7 +23,6 @@ from trainer_infra.trainers.pods import (
     pod_library,
     pod_resources,
 )
-from trainer_infra.trainers.secret import Secret
 
 
 class _ConstructorSignature:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra.api import quantity
+from trainer_infra.api.input import is_stand_in
 from trainer_infra.errors import Problem
-from trainer_infra.trainers.input import is_stand_in
 
 SHORT: Final = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
 VERBATIM: Final = frozenset({"requests", "limits", "claims"})
