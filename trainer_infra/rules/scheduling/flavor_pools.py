@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import amounts, gpus, lookup, machines, taints
+from trainer_infra.rules.placement import amounts, gpus, lookup, machines, queue_objects, taints
 from trainer_infra.rules.placement.queue_objects import Flavor
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
