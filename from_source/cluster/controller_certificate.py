@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from trainer_infra.controller.certificate_files import FOLDER
+from trainer_infra.controller.admission_webhooks import FOLDER
 from trainer_infra.keys import server_certificate
 
 

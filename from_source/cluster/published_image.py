@@ -16,7 +16,7 @@ from typing import Final
 from from_source.cluster import base_image, build, images, python
 from trainer_infra import catalog
 from trainer_infra.errors import NotAvailable
-from trainer_infra.platform.runtime_catalogs import image_mirror
+from trainer_infra.platform.runtime_catalogs import catalog_content
 
 NAME: Final = "trainer-infra.local/published:1"
 """What it is called besides."""
@@ -40,8 +40,8 @@ def loaded(*runtimes: str) -> None:
     """
     images.loaded(NAME, archive())
     for runtime in runtimes:
-        for image in image_mirror.spec_images(catalog.get(runtime).to_wire()["spec"]):
-            full = image_mirror.mirrored_image(image, {"docker.io": "docker.io"})
+        for image in catalog_content.spec_images(catalog.get(runtime).to_wire()["spec"]):
+            full = catalog_content.mirrored_image(image, {"docker.io": "docker.io"})
             images.also_named(NAME, full)
 
 

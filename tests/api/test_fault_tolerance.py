@@ -8,7 +8,7 @@ import pytest
 from trainer_infra import FaultTolerance, catalog, with_fault_tolerance
 from trainer_infra.api import fault_tolerance
 from trainer_infra.api.failure_policy import FailurePolicy, FailurePolicyRule
-from trainer_infra.api.fault_tolerance import Policies
+from trainer_infra.api.fault_tolerance import Policies, SuccessPolicy
 from trainer_infra.api.pod_failure_policy import (
     OnExitCodes,
     OnPodCondition,
@@ -16,7 +16,6 @@ from trainer_infra.api.pod_failure_policy import (
     PodFailurePolicyRule,
 )
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.api.success_policy import SuccessPolicy
 from trainer_infra.errors import InvalidInput
 
 TORCH = catalog.get("torch-distributed")

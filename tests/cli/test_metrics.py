@@ -13,7 +13,7 @@ from tests import terminal
 from tests.cli.command import PROGRAM, Command
 from tests.cli.conftest import Team
 from tests.cluster.world import container, ended
-from trainer_infra.cli import plot
+from trainer_infra.cli import metrics
 from trainer_infra.lifecycle.conditions import timestamp
 from trainer_infra.local import run_folder
 from trainer_infra.local.metrics_file import MetricsFile
@@ -104,10 +104,10 @@ def test_a_terminal_has_the_columns_that_there_is_room_for_and_names_the_others(
 def test_a_plot_has_the_metric_over_the_steps(done: Command) -> None:
     title, *rows, axis, ends = done("get", "long", "--plot", "loss").out.splitlines()
     assert title == "loss of node-0-0, over step"
-    assert len(rows) == plot.ROWS
+    assert len(rows) == metrics.PLOT_ROWS
     assert max(map(len, rows)) <= 80
     assert (rows[0].split()[0], rows[-1].split()[0]) == ("300", "1")
-    assert set(axis.strip()) == {plot.CORNER, plot.ALONG}
+    assert set(axis.strip()) == {metrics.CORNER, metrics.ALONG}
     assert ends.split() == ["0", "299"]
     # It falls fast, and then goes on along the bottom.
     assert [len(row.rstrip()) for row in rows] == sorted(len(row.rstrip()) for row in rows)
@@ -182,10 +182,10 @@ def test_a_run_of_a_cluster_has_its_last_report(team: Team) -> None:
 
 
 def test_a_single_report_is_a_dot_and_steps_that_begin_anew_stay_within_the_plot() -> None:
-    (first, *rows, _, _) = plot.plot_lines([(7.0, 0.5)], ("7", "7"), 40)
-    assert first.split() == ["0.5", f"{plot.UP}\u2801"]
-    assert {row.split()[-1] for row in rows} == {plot.UP}
+    (first, *rows, _, _) = metrics.plot_lines([(7.0, 0.5)], ("7", "7"), 40)
+    assert first.split() == ["0.5", f"{metrics.UP}\u2801"]
+    assert {row.split()[-1] for row in rows} == {metrics.UP}
     # A container that was started again: step 20, then step 1.
-    lines = list(plot.plot_lines([(1, 5.0), (20, 0.5), (1, 3.0), (5, 2.0)], ("1", "20"), 40))
+    lines = list(metrics.plot_lines([(1, 5.0), (20, 0.5), (1, 3.0), (5, 2.0)], ("1", "20"), 40))
     assert max(map(len, lines)) <= 40
-    assert all(len(line.split(plot.UP)[1]) > 0 for line in lines[: plot.ROWS])
+    assert all(len(line.split(metrics.UP)[1]) > 0 for line in lines[: metrics.PLOT_ROWS])

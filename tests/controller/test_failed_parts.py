@@ -15,7 +15,7 @@ from tests.controller.running_manager import (
     without_servers,
 )
 from trainer_infra import names
-from trainer_infra.controller.certificate_files import CertificateFiles
+from trainer_infra.controller.admission_webhooks import CertificateFiles
 from trainer_infra.controller.configuration import LeaderElectionSettings
 from trainer_infra.controller.event_recorder import EventRecorder
 from trainer_infra.controller.informer import Informer

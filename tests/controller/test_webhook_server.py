@@ -24,7 +24,7 @@ from trainer_infra.controller.admission_judgement import (
     AdmissionJudge,
 )
 from trainer_infra.controller.admission_lookups import ClusterLookups
-from trainer_infra.controller.certificate_files import CertificateFiles
+from trainer_infra.controller.admission_webhooks import CertificateFiles
 from trainer_infra.controller.controller_metrics import ControllerMetrics
 from trainer_infra.controller.serving_certificate import CertificatePeriods, due_certificates
 from trainer_infra.controller.tls_context import ChangingTLSContext

@@ -12,9 +12,8 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs, eventually
 from trainer_infra import names
 from trainer_infra.api import fault_tolerance
-from trainer_infra.api.fault_tolerance import SIGTERM, FaultTolerance, Policies
+from trainer_infra.api.fault_tolerance import SIGTERM, FaultTolerance, Policies, SuccessPolicy
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.api.success_policy import SuccessPolicy
 from trainer_infra.runs.run import COMPLETE, FAILED, RunKey
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.local.jobs import OWNER, Job, eventually, finished, now, python, shell
 from tests.local.test_progress_of_a_run import POST
-from trainer_infra.local import metrics_file, retry, run_folder, runs
+from trainer_infra.local import metrics_file, run_folder, runs, target
 from trainer_infra.local.metrics_file import MetricsFile
 from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import RunKey
@@ -64,7 +64,7 @@ post({"trainerStatus": status})
 def test_a_run_that_is_run_again_has_the_history_of_the_new_try() -> None:
     failed = finished(Job(command=python(f"{POST}{REPORTS}raise SystemExit(1)")).submit())
     assert len(runs.history(KEY)) == 3
-    again = retry.retry_run(RunKey("default", "tj", failed.uid, OWNER))
+    again = target.retry_run(RunKey("default", "tj", failed.uid, OWNER))
     eventually(lambda: now(again).phase == "Failed")
     assert len(runs.history(KEY)) == 3
 

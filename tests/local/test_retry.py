@@ -6,7 +6,7 @@ import pytest
 
 from tests.local.jobs import OWNER, Job, eventually, finished, left, lines, now, shell
 from trainer_infra.errors import NotAvailable, Refused
-from trainer_infra.local import retry, runs
+from trainer_infra.local import runs, target
 from trainer_infra.runs.run import Owner, RunKey
 
 
@@ -20,7 +20,7 @@ def test_a_failed_run_runs_again_as_the_same_run(tmp_path: Path) -> None:
     assert failed.phase == "Failed"
     (tmp_path / "mended").touch()
 
-    again = retry.retry_run(RunKey("default", "tj", failed.uid, OWNER))
+    again = target.retry_run(RunKey("default", "tj", failed.uid, OWNER))
 
     assert (again.uid, again.created) == (failed.uid, failed.created)
     assert finished(again).phase == "Complete"
@@ -36,7 +36,7 @@ def test_a_run_whose_supervisor_was_killed_runs_again(tmp_path: Path) -> None:
     eventually(lambda: now(run).phase == "Failed")
     (tmp_path / "mended").touch()
 
-    assert finished(retry.retry_run(RunKey("default", "tj", run.uid))).phase == "Complete"
+    assert finished(target.retry_run(RunKey("default", "tj", run.uid))).phase == "Complete"
 
 
 def test_what_has_not_failed_is_refused(tmp_path: Path) -> None:
@@ -44,13 +44,13 @@ def test_what_has_not_failed_is_refused(tmp_path: Path) -> None:
     run = failing_once(tmp_path).submit()
     finished(run)
     with pytest.raises(Refused, match="tj has not failed, it is complete; raise attempt"):
-        retry.retry_run(RunKey("default", "tj", run.uid))
+        target.retry_run(RunKey("default", "tj", run.uid))
     with pytest.raises(NotAvailable, match="there is no run default/other"):
-        retry.retry_run(RunKey("default", "other", ""))
+        target.retry_run(RunKey("default", "other", ""))
 
 
 def test_a_run_of_another_owner_is_left_alone(tmp_path: Path) -> None:
     failed = finished(failing_once(tmp_path).submit())
     with pytest.raises(Refused, match="belongs to"):
-        retry.retry_run(RunKey("default", "tj", failed.uid, Owner("proj", "prod", "urn:other")))
+        target.retry_run(RunKey("default", "tj", failed.uid, Owner("proj", "prod", "urn:other")))
     assert runs.get("default", "tj") == failed

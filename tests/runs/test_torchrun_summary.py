@@ -1,6 +1,6 @@
 """The last lines of a pod that torchrun ended say why its process failed."""
 
-from trainer_infra.runs.torchrun_summary import without_torchrun_summary
+from trainer_infra.runs.view import without_torchrun_summary
 
 LOG = """\
 step 3

@@ -3,10 +3,11 @@
 Every class of trainjob.py and runtime.py derives from `KubeModel`, the three kinds from `Kind`.
 manifests.py, trainers, render, lifecycle and deploy read and build them. What is written in YAML
 is checked against the published schema (schema.py) before a model is made of it; a model built
-in Python is checked by its types.
+in Python is checked by its types. Limits and rules of
+the published schema are checked when the object's wire form is read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, ClassVar, Final, Self
 
@@ -20,13 +21,28 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from trainer_infra.api import model_errors, schema
-from trainer_infra.errors import InvalidInput
+from trainer_infra.api import schema
+from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.schema_walk import nearest_name
+from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.names import API_VERSION
 
-"""A JSON object as it came: nothing in it is renamed, converted or dropped."""
-
+_WORDS: Final = {
+    "missing": "is required",
+    "extra_forbidden": "unknown field",
+    "int": "must be a whole number",
+    "float": "must be a number",
+    "enum": "is not one of the known words",
+    "date": "must be a day, written as 2027-01-31",
+    "string": "must be a string",
+    "bool": "must be true or false",
+    "tuple": "must be a list",
+    "dict": "must be an object",
+    "model": "must be an object",
+    "greater": "is too small",
+}
+"""Words by pydantic's error type, or by its part before the underscore."""
 
 _BUILDING: Final[ContextVar[bool]] = ContextVar("building", default=False)
 """Whether a model is being built around this one."""
@@ -57,7 +73,7 @@ class KubeModel(BaseModel):
             super().__init__(**given)
         except ValidationError as error:
             fields = type(self).model_fields
-            raise InvalidInput(model_errors.model_problems(error, fields)) from None
+            raise InvalidInput(model_problems(error, fields)) from None
         finally:
             _BUILDING.reset(token)
 
@@ -156,3 +172,25 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [without_nulls(item) for item in value]
     return value
+
+
+def model_problems(error: ValidationError, fields: dict[str, Any]) -> Iterator[Problem]:
+    """Pydantic's errors as problems.
+
+    Args:
+        error: what building a model raised.
+        fields: the fields of the model's class, by name.
+    """
+    for each in error.errors(include_url=False):
+        path: Path = each["loc"]
+        what = _WORDS.get(each["type"]) or _WORDS.get(each["type"].split("_")[0]) or _said(each)
+        unknown = each["type"] == "extra_forbidden"
+        fix = nearest_name(str(path[-1]), fields) if unknown and len(path) == 1 else ""
+        got = None if unknown or each["type"] == "missing" else each["input"]
+        yield Problem(path_text(path), what, got, fix, where=error.title)
+
+
+def _said(error: Any) -> str:
+    """What a validator of ours said."""
+    text: str = error["msg"]
+    return text.removeprefix("Value error, ")

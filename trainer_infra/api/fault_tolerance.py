@@ -4,6 +4,7 @@
 ones on a runtime. The nodes of a training start anew together, since a framework's group does not
 take a node back: so a pod's failure is handed up to the JobSet (KEP-3329 and JobSet's KEP-262),
 which restarts all.
+A JobSet without a `successPolicy` (JobSet v0.12, KEP-135) needs all its Jobs.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pydantic import ConfigDict, StrictBool, StrictInt
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.api import failure_policy, pod_failure_policy
+from trainer_infra.api import checked_model, failure_policy, pod_failure_policy
 from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.api.failure_policy import FailurePolicy, FailurePolicyRule
 from trainer_infra.api.pod_failure_policy import (
@@ -24,18 +25,34 @@ from trainer_infra.api.pod_failure_policy import (
     PodFailurePolicyRule,
 )
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
-from trainer_infra.api.success_policy import SuccessPolicy
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 
-AnyRuntime = TypeVar("AnyRuntime", TrainingRuntime, ClusterTrainingRuntime)
+ALL: Final = "All"
 
+ANY: Final = "Any"
+
+
+class SuccessPolicy(CheckedModel):
+    """When a JobSet is completed."""
+
+    operator: str
+    """`All` or `Any` of the Jobs that are looked at."""
+    target_replicated_jobs: tuple[str, ...] | None = None
+    """Replicated jobs that are looked at; None or empty for every one."""
+
+    @override
+    def problems(self) -> Iterator[Problem]:
+        """A wrong operator."""
+        yield from checked_model.one_of("operator", self.operator, (ALL, ANY))
+
+
+AnyRuntime = TypeVar("AnyRuntime", TrainingRuntime, ClusterTrainingRuntime)
 SIGKILL: Final = 137
 """Exit code of a process that was killed, by the memory limit too."""
 SIGTERM: Final = 143
 """Exit code of a process that was told to end."""
 NEVER: Final = "Never"
-
 PREEMPTED: Final = "preempted"
 UNCOUNTED: Final = "uncounted"
 USER_ERROR: Final = "userError"

@@ -1,17 +1,21 @@
 """`trainer-infra get NAME --metrics`: what training reported, as a table or as a plot of one metric.
 
 A table has some rows, evenly spread over the time, unless all are asked for.
+
+A plot is of braille dots: one character has two dots beside each other, and four on top of each other.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from itertools import pairwise
 from typing import Final
 
 import typer
 
 from trainer_infra import names
-from trainer_infra.cli import get, named_runs, plot, screen, table
+from trainer_infra.cli import get, named_runs, screen, table
 from trainer_infra.cli.options import MetricsRequest
 from trainer_infra.cli.screen import Screen
 from trainer_infra.cli.table import Column
@@ -20,6 +24,20 @@ from trainer_infra.errors import NotAvailable
 from trainer_infra.runs import report_history, sentences
 from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import Run, RunKey
+
+DOTS: Final = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+"""Bits of a braille character's dots, by row and column."""
+
+BLANK: Final = 0x2800
+"""The braille character without dots."""
+
+PLOT_ROWS: Final = 15
+"""Lines of a plot without its axis."""
+
+UP, CORNER, ALONG = "\u2502\u2514\u2500"
+"""The axes."""
+
+Point = tuple[float, float]
 
 ROWS: Final = 20
 """Rows of a table, unless all are asked for."""
@@ -117,7 +135,7 @@ def _plots(run: Run, history: Sequence[PastReport], metric: str, shown: Screen) 
         title = f"{metric}{f' of {node}' if node else ''}, over {STEP if by_step else 'time'}"
         yield shown.paint(title, "bold")
         points = list(zip(over, (each.value for each in mine), strict=True))
-        yield from plot.plot_lines(points, (ends[0], ends[1]), min(shown.width or WIDTH, WIDEST))
+        yield from plot_lines(points, (ends[0], ends[1]), min(shown.width or WIDTH, WIDEST))
 
 
 def _dots(run: Run, history: Sequence[PastReport], metric: str) -> Iterator[_Dot]:
@@ -140,3 +158,47 @@ def _seconds(run: Run, history: Sequence[PastReport], report: PastReport) -> flo
 def _clock(seconds: float) -> str:
     """Seconds as `0:12:44`."""
     return str(timedelta(seconds=int(seconds)))
+
+
+def plot_lines(points: Sequence[Point], ends: tuple[str, str], width: int) -> Iterator[str]:
+    """The rows of a plot: the largest and the smallest value beside it, and the ends of its axis below.
+
+    Args:
+        points: at least one, finite; joined in this order.
+        ends: what to write at the left and the right end of the axis.
+        width: characters of a line.
+    """
+    values = [y for _, y in points]
+    labels = [sentences.number_shown(end) for end in (max(values), min(values))]
+    margin = max(map(len, labels))
+    columns = max(8, width - margin - 2)
+    cells = _cells(points, columns)
+    for row in range(PLOT_ROWS):
+        label = {0: labels[0], PLOT_ROWS - 1: labels[1]}.get(row, "")
+        text = "".join(chr(BLANK + cells[row, column]) for column in range(columns))
+        yield f"{label:>{margin}} {UP}{text.replace(chr(BLANK), ' ').rstrip()}"
+    left, right = ends
+    yield f"{'':{margin}} {CORNER}{ALONG * columns}"
+    yield f"{'':{margin}}  {left}{right:>{columns - len(left)}}"
+
+
+def _cells(points: Sequence[Point], columns: int) -> dict[tuple[int, int], int]:
+    """Bits of each character, by row and column: the points, joined by straight lines."""
+    first, last = min(x for x, _ in points), max(x for x, _ in points)
+    low, high = min(y for _, y in points), max(y for _, y in points)
+    wide, tall = 2 * columns - 1, 4 * PLOT_ROWS - 1
+    placed = [
+        (
+            round((x - first) / ((last - first) or 1) * wide),
+            round((high - y) / ((high - low) or 1) * tall),
+        )
+        for x, y in points
+    ]
+    cells: dict[tuple[int, int], int] = defaultdict(int)
+    for (x, y), (to_x, to_y) in pairwise((placed[0], *placed)):
+        steps = max(abs(to_x - x), abs(to_y - y), 1)
+        for step in range(steps + 1):
+            dot_x = x + round((to_x - x) * step / steps)
+            dot_y = y + round((to_y - y) * step / steps)
+            cells[dot_y // 4, dot_x // 2] |= DOTS[dot_y % 4][dot_x % 2]
+    return cells

@@ -2,24 +2,89 @@
 
 The manager enters `admission_webhooks`; `AdmissionWebhooks.is_ready` is its part of /readyz. Another
 server of the manager takes `AdmissionWebhooks.context`, so that it shows the same certificate.
+
+Where `certManagement.enable` is false, another program keeps the certificate, for example
+cert-manager. Folder and names of its files: reference behaviour 8.2.
 """
 
 import asyncio
+import logging
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from prometheus_client import Histogram
 
 from trainer_infra.controller.admission_judgement import AdmissionJudge
-from trainer_infra.controller.certificate_files import FOLDER, CertificateFiles
 from trainer_infra.controller.certificate_rotation import CertificateOptions, CertificateRotation
+from trainer_infra.controller.serving_certificate import AUTHORITIES, SERVER, SERVER_KEY
 from trainer_infra.controller.tls_context import ChangingTLSContext
 from trainer_infra.controller.tls_options import TLSOptions
 from trainer_infra.controller.webhook_server import WebhookAddress, serve_webhooks
+from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import KubeClient
+
+FOLDER: Final = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108  the reference's
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class CertificateFiles:
+    """Runs until it is cancelled; `step` is one look."""
+
+    def __init__(
+        self, tls: ChangingTLSContext, folder: Path = FOLDER, interval: float = 10.0
+    ) -> None:
+        """Nothing is read yet.
+
+        Args:
+            tls: where they are shown.
+            folder: with tls.crt, tls.key and, where there is one, ca.crt.
+            interval: seconds between two looks.
+        """
+        self._tls = tls
+        self._folder = folder
+        self._interval = interval
+        self.authorities = b""
+        """PEM of what vouches for the server; empty where there is no such file."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a certificate to show."""
+        return self._tls.is_ready
+
+    async def run(self) -> None:
+        """Look again and again; an error is logged, and what was shown is shown on."""
+        while True:
+            try:
+                await self.step()
+            except NotAvailable as error:
+                _LOG.warning("the webhooks' certificate cannot be read now: %s", error)
+            await asyncio.sleep(self._interval)
+
+    async def step(self) -> None:
+        """Show what is in the files.
+
+        Raises:
+            NotAvailable: There is none, or it is half of a new one.
+        """
+        try:
+            texts = await asyncio.to_thread(self._texts)
+        except OSError as error:
+            raise NotAvailable(
+                f"{error}; put {SERVER} and {SERVER_KEY} into {self._folder}, or set "
+                "certManagement.enable to true"
+            ) from error
+        self._tls.show(texts[SERVER], texts[SERVER_KEY])
+        self.authorities = texts[AUTHORITIES]
+
+    def _texts(self) -> dict[str, bytes]:
+        texts = {name: (self._folder / name).read_bytes() for name in (SERVER, SERVER_KEY)}
+        authorities = self._folder / AUTHORITIES
+        return texts | {AUTHORITIES: authorities.read_bytes() if authorities.exists() else b""}
 
 
 @dataclass(frozen=True, slots=True)

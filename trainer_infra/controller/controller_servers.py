@@ -1,17 +1,22 @@
 """The servers of a running controller, which every replica has: webhooks, reports, metrics, probes.
 
 `manager` enters `controller_servers` before it does anything else, and is ready when they are. One
-certificate serves all of them.
+certificate serves all of them. Probes and the queue are served in plain text, metrics as the configuration says.
 """
 
 import logging
 import socket
+import ssl
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from trainer_infra.controller import configuration, operations_server, status_server
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+from trainer_infra.controller import configuration, status_server
 from trainer_infra.controller.admission_judgement import AdmissionJudge
 from trainer_infra.controller.admission_webhooks import (
     AdmissionWebhooks,
@@ -21,13 +26,18 @@ from trainer_infra.controller.admission_webhooks import (
 from trainer_infra.controller.certificate_rotation import CertificateOptions
 from trainer_infra.controller.configuration import STATUS_GATE, ControllerConfiguration
 from trainer_infra.controller.controller_metrics import ControllerMetrics
-from trainer_infra.controller.operations_server import Probe
 from trainer_infra.controller.status_server import StatusServerSettings
 from trainer_infra.controller.tls_options import configured_tls
 from trainer_infra.controller.webhook_server import WebhookAddress
 from trainer_infra.controller.work_queue import QueueState
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import KubeClient
+
+Probe = Callable[[], str]
+"""Why something is not ready; empty where it is."""
+
+SHUTDOWN: Final = 5.0
+"""Seconds for answers that are under way at the end."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -100,12 +110,12 @@ async def _serve_operations(
     address = configuration.address_of(health.health_probe_bind_address)
     if address is not None:
         paths = (health.liveness_endpoint_name, health.readiness_endpoint_name)
-        start = operations_server.start_probes(address, paths, probes, parts.queue_state)
+        start = start_probes(address, paths, probes, parts.queue_state)
         ending.push_async_callback((await _listening(start, address)).cleanup)
     address = configuration.address_of(metrics.bind_address)
     if address is not None:
         tls = webhooks.context if metrics.secure_serving else None
-        start = operations_server.start_metrics(address, parts.metrics.registry, tls)
+        start = start_metrics(address, parts.metrics.registry, tls)
         ending.push_async_callback((await _listening(start, address)).cleanup)
 
 
@@ -122,3 +132,88 @@ async def _listening(start: Coroutine[Any, Any, Any], address: tuple[str, int]) 
             f"cannot listen on {host or '*'}:{port}: {error}; end the other program, or configure "
             "another address"
         ) from error
+
+
+async def start_probes(
+    address: tuple[str, int],
+    paths: tuple[str, str],
+    ready: Mapping[str, Probe],
+    queue_state: Callable[[], QueueState],
+) -> web.AppRunner:
+    """Serve the probes, and `/debug/queue`.
+
+    Args:
+        address: host and port.
+        paths: of the liveness and of the readiness probe.
+        ready: what must be ready, by name.
+        queue_state: what the work queue holds.
+
+    Raises:
+        OSError: The address cannot be had.
+    """
+
+    async def is_alive(_request: web.Request) -> web.Response:
+        return web.Response(text="ok")
+
+    async def is_ready(_request: web.Request) -> web.Response:
+        whys = {name: probe() for name, probe in ready.items()}
+        lines = [f"[{'-' if why else '+'}]{name} {why or 'ok'}\n" for name, why in whys.items()]
+        status = 503 if any(whys.values()) else 200
+        return web.Response(status=status, text="".join(lines))
+
+    async def queue(_request: web.Request) -> web.Response:
+        return web.json_response(_queue(queue_state()))
+
+    liveness, readiness = paths
+    app = web.Application()
+    app.router.add_get(f"/{liveness}", is_alive)
+    app.router.add_get(f"/{readiness}", is_ready)
+    app.router.add_get("/debug/queue", queue)
+    return await _started(app, address, None)
+
+
+async def start_metrics(
+    address: tuple[str, int], registry: CollectorRegistry, tls: ssl.SSLContext | None
+) -> web.AppRunner:
+    """Serve `/metrics`.
+
+    Args:
+        address: host and port.
+        registry: of the metrics.
+        tls: for HTTPS; None for HTTP.
+
+    Raises:
+        OSError: The address cannot be had.
+    """
+
+    async def metrics(request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        headers = {"Content-Type": content_type}
+        return web.Response(body=encode(registry), headers=headers)
+
+    app = web.Application()
+    app.router.add_get("/metrics", metrics)
+    return await _started(app, address, tls)
+
+
+async def _started(
+    app: web.Application, address: tuple[str, int], tls: ssl.SSLContext | None
+) -> web.AppRunner:
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN)
+    await runner.setup()
+    host, port = address
+    await web.TCPSite(runner, host or None, port, ssl_context=tls).start()
+    return runner
+
+
+def _queue(state: QueueState) -> dict[str, object]:
+    return {
+        "ready": [_name(key) for key in state.ready],
+        "running": [_name(key) for key in state.running],
+        "later": {_name(key): round(seconds, 1) for key, seconds in state.later},
+        "failures": {_name(key): count for key, count in state.failures},
+    }
+
+
+def _name(key: tuple[str, str]) -> str:
+    return "/".join(key)

@@ -2,6 +2,9 @@
 
 The engine asks one policy after the other about the same resource or stack (`server`); the first
 that is asked has it judged by all rules.
+
+A GpuNodePool of the platform registers what it comes to as its output `pool`. Only stack policies see it:
+outputs of a component come after its inputs were judged.
 """
 
 import threading
@@ -16,19 +19,25 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidatio
 from trainer_infra.catalog.runtime_key import RuntimeKey
 from trainer_infra.crossguard import declared_objects
 from trainer_infra.crossguard.declared_objects import DeclaredObject
-from trainer_infra.crossguard.declared_pools import declared_pools
+from trainer_infra.crossguard.values import plain_value
 from trainer_infra.rules import exemption, judge, tree, world
 from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.exemption import Exemption, ExemptionBook, State
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
 from trainer_infra.rules.pack import PackRule
+from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.subject import AnyRuntime, Subject
 from trainer_infra.rules.world import World
 
-Verdict = tuple[DeclaredObject, RuleVerdict]
+GPU_NODE_POOL: Final = "trainer:index:GpuNodePool"
+"""Type of the platform's component."""
 
+POOL: Final = "pool"
+"""Its output, in wire form."""
+
+Verdict = tuple[DeclaredObject, RuleVerdict]
 _OF_CLUSTERS: Final = frozenset(
     {"supply-chain", "pod-security", "capacity", "scheduling", "admission", "volumes", "rbac"}
 )
@@ -219,3 +228,17 @@ def _judged(
     for declared in objects:
         for verdict in judged_object(declared, worlds[declared.provider], rules):
             yield declared, verdict
+
+
+def declared_pools(resources: Iterable[PolicyResource]) -> Iterator[Pool]:
+    """The pools among the resources of a stack, as far as they are known.
+
+    Args:
+        resources: as CrossGuard hands them over.
+    """
+    for each in resources:
+        if each.resource_type != GPU_NODE_POOL:
+            continue
+        value: Any = plain_value(each.props).get(POOL)
+        if isinstance(value, Mapping):
+            yield Pool.model_validate(value)

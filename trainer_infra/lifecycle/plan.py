@@ -3,13 +3,17 @@
 Pure. A driver creates, applies, deletes, writes the status and the events, in that order, and calls
 again when something changed or `requeue_after` has passed. Rules: reference behaviour 4.2 and 4.5
 to 4.9; docs/lifecycle.md.
+
+Of a queued TrainJob also the resources: Kueue 0.19 is built with Kubeflow Trainer 2.2, where resourcesPerNode replaces the runtime's
+resources; since 2.3 it is merged with them, and so it is here. What only the runtime sets is in the
+pods, and Kueue does not count it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -22,7 +26,6 @@ from trainer_infra.lifecycle import (
     events,
     failure_reason,
     foreign_objects,
-    kueue_resources,
     status,
     waiting,
 )
@@ -30,7 +33,7 @@ from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
 from trainer_infra.lifecycle.events import Event
 from trainer_infra.lifecycle.status import TrainJobCase
-from trainer_infra.render import patch_conflicts, runtime_ref, ttl_seconds_after_finished
+from trainer_infra.render import patch_conflicts, resolve, runtime_ref, ttl_seconds_after_finished
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed_objects import ObservedObjects
@@ -211,9 +214,7 @@ def _uncounted(case: TrainJobCase, due: DueObjects, runtime: Runtime | None) -> 
     """What Kueue does not count, when the JobSet is made."""
     if case.ours(Deviation.EVENTS) and case.observed.jobset is None and due.objects:
         born_with = due_objects.runtime_born_with(case.job, runtime, case.observed)
-        yield from events.resources_uncounted(
-            kueue_resources.uncounted_resources(case.job, born_with)
-        )
+        yield from events.resources_uncounted(uncounted_resources(case.job, born_with))
 
 
 def _without_written_events(case: TrainJobCase, lasting: Iterable[Event]) -> Iterable[Event]:
@@ -246,3 +247,20 @@ def seconds_until_ttl(seconds: int | None, current: Conditions, now: datetime) -
         return None
     ended = conditions.parse_timestamp(end["lastTransitionTime"])
     return (ended + timedelta(seconds=seconds) - now).total_seconds()
+
+
+def uncounted_resources(job: TrainJob, runtime: Runtime) -> tuple[str, ...]:
+    """Names of the resources that pods of the trainer have and Kueue does not count."""
+    queue = (job.metadata.labels or {}).get(names.KUEUE_QUEUE_LABEL)
+    own = job.spec.trainer.resources_per_node if job.spec.trainer else None
+    template = runtime.spec.template
+    if not queue or not own or runtime.spec.ml_policy is None or template is None:
+        return ()
+    counted = _names(own)
+    containers = resolve.trainer_containers(template.spec or {})
+    found = (_names(each.get("resources") or {}) for _, each in containers)
+    return tuple(sorted({name for each in found for name in each} - counted))
+
+
+def _names(resources: Mapping[str, Any]) -> set[str]:
+    return {name for part in ("requests", "limits") for name in resources.get(part) or {}}

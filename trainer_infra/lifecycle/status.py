@@ -1,6 +1,10 @@
 """status of a TrainJob: its conditions, the counts of its Jobs, and what plugins add. Pure.
 
 Rules: reference behaviour 4.6 to 4.8; docs/lifecycle.md.
+
+spec.suspend: the reference leaves Suspended=False on a resumed job. The published SDK takes any condition for
+"not running" and would report such a job as Created to its end, so ours removes the entry
+(design "Compatibility"); the deadline reads the JobSet's own condition instead.
 """
 
 from dataclasses import dataclass
@@ -10,14 +14,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import (
-    conditions,
-    deadline,
-    failure_reason,
-    job_failure,
-    jobs_status,
-    suspend,
-)
+from trainer_infra.lifecycle import conditions, deadline, failure_reason, job_failure, jobs_status
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.render import runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
@@ -141,7 +138,7 @@ def _conditions(case: TrainJobCase, current: Conditions) -> Conditions:
         current = conditions.with_condition(current, failed)
     if not case.delegation.suspend:
         keeps_entry = not case.ours(Deviation.RESUME)
-        current = suspend.with_suspended(case.job, current, case.now, keeps_entry=keeps_entry)
+        current = with_suspended(case.job, current, case.now, keeps_entry=keeps_entry)
     ended = jobs_status.with_end_of_jobset(current, case.observed.jobset)
     if ended is not current:
         return _with_reason(case, ended)
@@ -184,3 +181,25 @@ def _overdue(case: TrainJobCase, current: Conditions) -> Conditions:
 def _explained(current: Conditions, failed: JSONObject, sentence: str) -> Conditions:
     message = f"{failed['message']}; {sentence}"[:MESSAGE_LENGTH]
     return conditions.with_condition(current, {**failed, "message": message})
+
+
+def with_suspended(
+    job: TrainJob, current: Conditions, now: datetime, *, keeps_entry: bool = False
+) -> Conditions:
+    """The conditions with the Suspended one as spec.suspend has it.
+
+    With `keeps_entry` a resume leaves it as False, as in the reference.
+    """
+    if job.spec.suspend:
+        new = conditions.new_condition(
+            names.SUSPENDED, names.SUSPENDED, names.SUSPENDED_MESSAGE, now
+        )
+        return conditions.with_condition(current, new)
+    if not conditions.is_true(current, names.SUSPENDED):
+        return current
+    if keeps_entry:
+        new = conditions.new_condition(
+            names.SUSPENDED, names.RESUMED, names.RESUMED_MESSAGE, now, status=False
+        )
+        return conditions.with_condition(current, new)
+    return conditions.without_condition(current, names.SUSPENDED)

@@ -2,31 +2,38 @@
 
 Above each object helm writes what template it is from; `template_text` makes YAML of that, which is
 where the fields' lines are from.
+
+Helm names a template by the dependency that it comes through: its alias, where it has one. One that
+is not in the folder, because the chart is packed, stands at its dependency.
 """
 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
+from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import (
     documents,
     plain_secret,
     source_of_built,
-    subchart,
     subprocess_tool,
     template_text,
 )
-from trainer_infra.review.documents import Document, Part
+from trainer_infra.review.documents import Document, Part, items_at, value_at
 from trainer_infra.review.subprocess_tool import ToolFailure
 
-NAME: Final = subchart.NAME
+NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
+
+FOLDER: Final = "charts"
+"""The folder of the charts that a chart is made with."""
+
 _SOURCE: Final = "# Source: "
 _PARTS: Final = ("templates", "crds")
 """Folders of a chart whose files helm makes objects of."""
@@ -46,7 +53,7 @@ def chart_of_part(folder: Path) -> Path | None:
     above = folder.parent
     if folder.name in _PARTS and is_one(above):
         return above
-    is_dependency = above.name == subchart.FOLDER and not folder.name.startswith(("_", "."))
+    is_dependency = above.name == FOLDER and not folder.name.startswith(("_", "."))
     return above.parent if is_dependency and is_one(above.parent) else None
 
 
@@ -129,9 +136,9 @@ def placed_chart(folder: Path, text: str) -> tuple[Document, ...]:
 
 def _placed(objects: Sequence[JSONObject], folder: Path, template: str) -> Iterator[Document]:
     """The objects of one template; of several branches each place is in the one that says it."""
-    file = subchart.template_file(folder, template)
+    file = template_file(folder, template)
     if file is None:
-        yield from (subchart.dependency_document(each, folder, template) for each in objects)
+        yield from (dependency_document(each, folder, template) for each in objects)
         return
     texts = tuple(_written(os.fspath(file))) or ((),)
     ways = [source_of_built.placed_document(objects, each, os.fspath(file)) for each in texts]
@@ -169,3 +176,56 @@ def _written(file: str) -> Iterator[tuple[Document, ...]]:
             continue
         if not any(one.source and one.source.findings for one in found):
             yield tuple(replace(one, lines=lines) for one in found)
+
+
+def template_file(folder: Path, template: str) -> Path | None:
+    """The file of a template; None where it is not in the chart's folder.
+
+    Args:
+        folder: of the chart.
+        template: as helm names it, without the chart's name.
+    """
+    if template and (folder / template).is_file():
+        return folder / template
+    name, below = _dependency(template)
+    for each in _dependencies(folder) if name else ():
+        own = folder / FOLDER / str(each.get("name"))
+        if name in {each.get("alias"), each.get("name")} and own.is_dir():
+            return template_file(own, below)
+    return None
+
+
+def dependency_document(value: JSONObject, folder: Path, template: str) -> Document:
+    """An object, placed at the dependency of the chart that it comes through."""
+    file = folder / NAME
+    name, _ = _dependency(template)
+    for text in _texts(folder):
+        for index, each in enumerate(items_at(text.value, "dependencies")):
+            if name and name in {value_at(each, ("alias",)), value_at(each, ("name",))}:
+                start = ("dependencies", index)
+                return Document(value, str(file), text.source, start, text.lines, is_editable=False)
+    return Document(value, str(file), None, is_editable=False)
+
+
+def _dependency(template: str) -> tuple[str, str]:
+    """The dependency that a template comes through, and the template there; empty for none."""
+    first, _, rest = template.partition("/")
+    name, _, below = rest.partition("/")
+    return (name, below) if first == FOLDER else ("", "")
+
+
+def _dependencies(folder: Path) -> Iterator[dict[str, Any]]:
+    for text in _texts(folder):
+        yield from (each for each in items_at(text.value, "dependencies") if isinstance(each, dict))
+
+
+def _texts(folder: Path) -> Iterator[Document]:
+    """The chart's file; nothing where it cannot be read."""
+    file = str(folder / NAME)
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+        found = yaml_source.read_yaml(text, file)
+    except (OSError, ValueError, InvalidInput):
+        return
+    lines = tuple(text.splitlines())
+    yield from (Document(each.value, file, each, (), lines) for each in found)

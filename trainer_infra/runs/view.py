@@ -2,8 +2,11 @@
 
 The status of the TrainJob is `lifecycle.status`'s; what is added here is what people ask: which
 phase, which nodes, what it waits for, which pod ended it.
+
+What torchrun adds to a log: PyTorch's `torch.distributed.elastic.multiprocessing`.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,14 +17,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, failure_reason, job_failure
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
-from trainer_infra.runs import (
-    causes,
-    pods,
-    reports,
-    settings,
-    torchrun_summary,
-    waiting_cause,
-)
+from trainer_infra.runs import causes, pods, reports, settings, waiting_cause
 from trainer_infra.runs.causes import containers, kueue_workload, steps
 from trainer_infra.runs.causes.surroundings import Surroundings
 from trainer_infra.runs.run import (
@@ -35,6 +31,11 @@ from trainer_infra.runs.run import (
     Node,
     Run,
 )
+
+_FAILED: Final = re.compile(
+    r"torch/distributed/elastic/multiprocessing/api\.py:\d+\] failed \(exitcode"
+)
+"""The first line of it, which names the exit code and the rank."""
 
 LAST_LINES: Final = 20
 """Lines of the log of a pod that failed that are kept."""
@@ -212,7 +213,7 @@ def _failure(seen: Observation) -> Failure | None:
     if first is None:
         return None
     said = reports.without_reports(seen.lines.get(first.pod, ()))
-    lines = torchrun_summary.without_torchrun_summary(said)[-LAST_LINES:]
+    lines = without_torchrun_summary(said)[-LAST_LINES:]
     # The container's termination reason, else the kind of failure.
     ended = (
         (each.get(key) or {}).get("terminated") or {}
@@ -266,3 +267,11 @@ def _node(tries: Sequence[JSONObject], said: Mapping[str, JSONObject], phase: st
         gpus=pods.gpu_count(pod),
         kept_by=keepers.going if keepers else (),
     )
+
+
+def without_torchrun_summary(lines: Sequence[str]) -> Sequence[str]:
+    """The lines up to the one in which torchrun says that a process has failed."""
+    for index, line in enumerate(lines):
+        if _FAILED.search(line):
+            return lines[: index + 1]
+    return lines

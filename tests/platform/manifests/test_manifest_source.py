@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from trainer_infra.errors import InvalidInput, NotAvailable
-from trainer_infra.platform.manifests.kustomization import folder_objects
-from trainer_infra.platform.manifests.manifest_source import manifest_objects
+from trainer_infra.platform.manifests.manifest_source import folder_objects, manifest_objects
 from trainer_infra.platform.manifests.manifest_text import objects_of_text
 
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1"}}

@@ -10,7 +10,7 @@ import pytest
 from tests.platform.declared_resources import as_object, declared_objects, declared_resources
 from trainer_infra import catalog, names, platform
 from trainer_infra.json_values import JSONObject, json_leaves
-from trainer_infra.platform.runtime_catalogs.image_mirror import mirrored_image
+from trainer_infra.platform.runtime_catalogs.catalog_content import mirrored_image
 from trainer_infra.rules.node_pool import PoolSpec
 
 

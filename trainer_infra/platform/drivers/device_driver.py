@@ -1,4 +1,9 @@
-"""What makes the accelerators of a cluster's machines usable."""
+"""What makes the accelerators of a cluster's machines usable.
+
+NVIDIA's device plugin: a pod that runs keeps its GPUs while the plugin starts anew. NVIDIA's DRA driver: jobs ask for its
+GPUs by claims, which Trainer counts as no GPU (kubeflow/trainer#4027): torch then starts a process for
+each core, so such a job says `numProcPerNode` itself. We have not run either on hardware.
+"""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,22 +13,36 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.errors import Problem
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.argument_problems import NAME, SHORT_NAME, ArgumentProblems
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.controller_component import merged_configuration
-from trainer_infra.platform.drivers import device_plugin, dra_driver, gpu_operator
+from trainer_infra.platform.drivers import gpu_operator
 from trainer_infra.platform.drivers.cluster_drivers import DriverClaim, claim_driver
 from trainer_infra.platform.drivers.driver_arguments import DeviceDriverArgs
+from trainer_infra.platform.drivers.gpu_operator import GPU_TOLERATION
 from trainer_infra.platform.manifests.helm_chart import chart_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
 from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.platform.pod_arguments import judge_pod_arguments
 
+DRA_NAMESPACE: Final = "dra-driver-nvidia-gpu"
+
+CHART: Final = "oci://registry.k8s.io/dra-driver-nvidia/charts/dra-driver-nvidia-gpu"
+
+VERSION: Final = "0.5.0"
+
+_GKE_DRIVER: Final = "/home/kubernetes/bin/nvidia"
+
+NAMESPACE: Final = "kube-system"
+IMAGE: Final = "nvcr.io/nvidia/k8s-device-plugin:v0.18.2"
+_NAME: Final = "nvidia-device-plugin"
+_SOCKETS: Final = "/var/lib/kubelet/device-plugins"
+_LABELS: Final = {"app.kubernetes.io/name": _NAME}
 _NAMESPACES: Final[Mapping[str, str]] = {
-    "device_plugin": device_plugin.NAMESPACE,
-    "dra_driver": dra_driver.NAMESPACE,
+    "device_plugin": NAMESPACE,
+    "dra_driver": DRA_NAMESPACE,
     "gpu_operator": gpu_operator.NAMESPACE,
 }
 _SHARED: Final = ("kube-system", "default")
@@ -121,7 +140,7 @@ def driver_namespace(args: DeviceDriverArgs) -> str:
 def chart_values(args: DeviceDriverArgs) -> JSONObject:
     """Values of its chart, the program's over ours."""
     made = gpu_operator.operator_values if args["kind"] == "gpu_operator" else (
-        dra_driver.dra_driver_values
+        dra_driver_values
     )  # fmt: skip
     values: JSONObject = merged_configuration(made(args), args.get("values", {}))
     return values
@@ -145,7 +164,7 @@ def driver_objects(name: str, args: DeviceDriverArgs) -> tuple[JSONObject, ...]:
     if args.get("cloud") == "gcp" and namespace not in _SHARED:
         own.append(gpu_operator.critical_pods_quota(namespace))
     if args["kind"] == "device_plugin":
-        return (*own, *device_plugin.device_plugin_objects(args, namespace))
+        return (*own, *device_plugin_objects(args, namespace))
     if "manifests" in args:
         return (*own, *manifest_objects(args["manifests"]))
     return (*own, *chart_objects(_chart(name, args, namespace)))
@@ -153,9 +172,9 @@ def driver_objects(name: str, args: DeviceDriverArgs) -> tuple[JSONObject, ...]:
 
 def _chart(name: str, args: DeviceDriverArgs, namespace: str) -> HelmChart:
     is_operator = args["kind"] == "gpu_operator"
-    chart = gpu_operator.CHART if is_operator else dra_driver.CHART
+    chart = gpu_operator.CHART if is_operator else CHART
     repository = gpu_operator.REPOSITORY if is_operator and "chart" not in args else ""
-    version = "" if is_operator or "chart" in args else dra_driver.VERSION
+    version = "" if is_operator or "chart" in args else VERSION
     values: dict[str, Any] = dict(chart_values(args))
     return HelmChart(
         args.get("chart", chart),
@@ -165,3 +184,55 @@ def _chart(name: str, args: DeviceDriverArgs, namespace: str) -> HelmChart:
         values,
         repository=repository,
     )
+
+
+def device_plugin_objects(args: DeviceDriverArgs, namespace: str) -> tuple[JSONObject, ...]:
+    """The DaemonSet.
+
+    Args:
+        args: the program's.
+        namespace: where it runs.
+    """
+    container: JSONDict = {
+        "name": _NAME,
+        "image": args.get("image", IMAGE),
+        # A machine without GPUs has nothing to offer, which is no failure.
+        "env": [{"name": "FAIL_ON_INIT_ERROR", "value": "false"}],
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "sockets", "mountPath": _SOCKETS}],
+    }
+    pod: JSONDict = {
+        "priorityClassName": "system-node-critical",
+        "tolerations": [dict(each) for each in args.get("tolerations", (GPU_TOLERATION,))],
+        "containers": [container],
+        "volumes": [{"name": "sockets", "hostPath": {"path": _SOCKETS}}],
+    }
+    if "node_selector" in args:
+        pod["nodeSelector"] = dict(args["node_selector"])
+    if "runtime_class" in args:
+        pod["runtimeClassName"] = args["runtime_class"]
+    spec = {
+        "selector": {"matchLabels": _LABELS},
+        "updateStrategy": {"type": "RollingUpdate"},
+        "template": {"metadata": {"labels": _LABELS}, "spec": pod},
+    }
+    metadata = {"name": _NAME, "namespace": namespace, "labels": _LABELS}
+    return ({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": spec},)
+
+
+def dra_driver_values(args: DeviceDriverArgs) -> JSONDict:
+    """Values of the chart before those of the program."""
+    tolerations = [dict(each) for each in args.get("tolerations", (GPU_TOLERATION,))]
+    return {
+        "nvidiaDriverRoot": _GKE_DRIVER if args.get("cloud") == "gcp" else "/",
+        "resources": {
+            "gpus": {"enabled": True},
+            "computeDomains": {"enabled": args.get("compute_domains", True)},
+        },
+        # The chart refuses GPUs without it, for clusters that have a device plugin as well.
+        "gpuResourcesEnabledOverride": True,
+        "kubeletPlugin": {"tolerations": tolerations},
+    }

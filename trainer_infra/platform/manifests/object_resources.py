@@ -1,11 +1,19 @@
-"""Objects as resources of `pulumi_kubernetes`, each stage after the one before."""
+"""Objects as resources of `pulumi_kubernetes`, each stage after the one before.
 
+A controller writes its webhooks' certificates some seconds after its pods are ready, and a kind is
+served a moment after its definition is stored. The engine asks a program before it gives up on a
+resource (Pulumi's error hooks); `destroy` needs no program for them.
+"""
+
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final
 
 import pulumi
+from pulumi.runtime.settings import _get_callbacks
+from pulumi.runtime.sync_await import _sync_await
 from pulumi_kubernetes import _utilities
 from pulumi_kubernetes.apiextensions import CustomResource
 
@@ -14,16 +22,59 @@ from trainer_infra.deploy.program_value import ProgramValue
 from trainer_infra.deploy.resource_type import python_name
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.manifests.install_order import install_stages
-from trainer_infra.platform.manifests.webhook_retry import webhook_retry
+
+PASSING: Final = (
+    "failed calling webhook",
+    "no endpoints available for service",
+    "no matches for kind",
+    "the server could not find the requested resource",
+    "certificate signed by unknown authority",
+    "connect: connection refused",
+)
+"""Parts of what an API server says while a webhook or a kind is not served yet."""
+
+TRIES: Final = 30
+"""Tries of one object at most."""
+
+_PAUSE: Final = 2.0
+"""Seconds between two tries."""
+
+
+def will_pass(errors: list[str]) -> bool:
+    """Whether what an object was refused for is over in a moment.
+
+    Args:
+        errors: of every try until now.
+    """
+    return 0 < len(errors) < TRIES and all(any(part in each for part in PASSING) for each in errors)
+
+
+def _new_hook() -> pulumi.ResourceHookBinding:
+    async def ask(failed: pulumi.ErrorHookArgs) -> bool:
+        if failed.failed_operation == "delete" or not will_pass(failed.errors):
+            return False
+        await asyncio.sleep(_PAUSE)
+        return True
+
+    # Where a program ends with a sentence while the SDK's server of hooks starts, Python crashes.
+    _sync_await(_get_callbacks())
+    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook("trainer:webhook-retry", ask)])
+
+
+_HOOK: Final = ProgramValue(_new_hook)
+
+
+def webhook_retry() -> pulumi.ResourceHookBinding:
+    """An option for resources, one of each program: the engine takes the name of a hook once."""
+    return _HOOK.of()
+
 
 FIELD_MANAGER: Final = "trainer-infra"
 """Who applies the platform's objects; without it every object has a manager of a random name."""
 _FIELD_MANAGER: Final = "pulumi.com/patchFieldManager"
 _OWN: Final = frozenset({"apiVersion", "kind", "metadata"})
-
 Resources = Mapping[str, pulumi.CustomResource]
 """Resources by `Kind/name`, or `Kind/namespace/name`."""
-
 _DECLARED: Final = ProgramValue(DeclaredObjects)
 
 

@@ -1,15 +1,26 @@
-"""Every object of a workspace, or every problem of its arguments."""
+"""Every object of a workspace, or every problem of its arguments.
 
-from collections.abc import Iterator
+The data-cache initializer has its steps from reference behaviour 7.2, its rights from the data-cache overlay of the reference, which forgets `get` of the
+TrainJob: the initializer reads it to own what it makes, and without that starts no cache and reports no
+error.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import pulumi
 
 from trainer_infra import names
+from trainer_infra.catalog.data_cache import SERVICE_ACCOUNT
+from trainer_infra.cluster.rights import right_to
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.resource import SERVICE, TRAIN_JOB, Resource
 from trainer_infra.platform.workspaces.allowed_runtimes import (
     runtime_policy_objects,
     runtime_problems,
 )
-from trainer_infra.platform.workspaces.data_cache import data_cache_objects, data_cache_policies
 from trainer_infra.platform.workspaces.member import member_problems
 from trainer_infra.platform.workspaces.namespace import (
     LEVELS,
@@ -18,11 +29,17 @@ from trainer_infra.platform.workspaces.namespace import (
     namespace_problems,
 )
 from trainer_infra.platform.workspaces.network_policy import (
+    API_SERVER,
+    DNS,
+    INTERNET,
+    TRAINING_PODS,
     NetworkRules,
     egress_problems,
     network_policies,
+    network_policy,
+    ports,
 )
-from trainer_infra.platform.workspaces.object_name import label_problems
+from trainer_infra.platform.workspaces.object_name import label_problems, subdomain_problems
 from trainer_infra.platform.workspaces.queue import derived_hard_limits, queue_problems
 from trainer_infra.platform.workspaces.resource_quota import (
     limit_range_problems,
@@ -30,14 +47,37 @@ from trainer_infra.platform.workspaces.resource_quota import (
     resource_quota_objects,
     resource_quota_problems,
 )
-from trainer_infra.platform.workspaces.rights import SDK, rights_objects, rights_problems
-from trainer_infra.platform.workspaces.secret import secret_object, secret_problems
+from trainer_infra.platform.workspaces.rights import (
+    SDK,
+    rights_objects,
+    rights_problems,
+    role,
+    role_binding,
+    role_rules,
+)
 from trainer_infra.platform.workspaces.service_account import (
     TRAINING,
     account_problems,
     service_account,
 )
-from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
+from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
+
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}", re.ASCII)
+
+_LEADER_WORKER_SET: Final = Resource(
+    "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets"
+)
+_SERVICE_ACCOUNT: Final = Resource("v1", "ServiceAccount", "serviceaccounts")
+_RIGHTS: Final = (
+    *right_to(_LEADER_WORKER_SET, "create", "get", "list", "watch"),
+    *right_to(SERVICE, "create", "get", "list", "watch"),
+    *right_to(_SERVICE_ACCOUNT, "create", "delete", "get", "list", "watch"),
+    *right_to(TRAIN_JOB, "get"),
+)
+_CACHE_PODS: Final[JSONObject] = {
+    "matchExpressions": [{"key": "leaderworkerset.sigs.k8s.io/name", "operator": "Exists"}]
+}
+_FLIGHT_PORT: Final = 50051
 
 
 def workspace_objects(namespace: str, args: WorkspaceArgs) -> tuple[JSONObject, ...]:
@@ -117,3 +157,61 @@ def _network_problems(args: WorkspaceArgs) -> Iterator[Problem]:
         if name in args:
             what = "is a rule of the network policy, and network_policy=False switches that off"
             yield Problem(name, what, fix="leave one of the two out")
+
+
+def data_cache_objects(namespace: str) -> Iterator[JSONObject]:
+    """The initializer's service account and its rights."""
+    metadata = {"name": SERVICE_ACCOUNT, "namespace": namespace}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    made = role("Role", SERVICE_ACCOUNT, namespace, role_rules(_RIGHTS))
+    subject = {"kind": "ServiceAccount", **metadata}
+    yield from (account, made, role_binding(made, [subject]))
+
+
+def data_cache_policies(namespace: str) -> Iterator[JSONObject]:
+    """The initializer reaches the API server, and training pods the cache."""
+    initializer = {
+        "podSelector": {"matchLabels": {names.REPLICATED_JOB_LABEL: names.DATASET_INITIALIZER}},
+        "policyTypes": ["Egress"],
+        "egress": [API_SERVER],
+    }
+    yield network_policy("cache-initializer", namespace, initializer)
+    cache, training = {"podSelector": _CACHE_PODS}, {"podSelector": TRAINING_PODS}
+    clients = {
+        "podSelector": TRAINING_PODS,
+        "policyTypes": ["Egress"],
+        "egress": [{"to": [cache], "ports": ports(_FLIGHT_PORT)}],
+    }
+    yield network_policy("cache-clients", namespace, clients)
+    servers = {
+        "podSelector": _CACHE_PODS,
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"from": [cache]}, {"from": [training], "ports": ports(_FLIGHT_PORT)}],
+        "egress": [{"to": [cache]}, DNS, INTERNET],
+    }
+    yield network_policy("cache", namespace, servers)
+
+
+def secret_object(name: str, namespace: str, values: Mapping[str, pulumi.Input[str]]) -> JSONObject:
+    """A Secret whose values Pulumi keeps encrypted, those that the program gave as plain text too."""
+    hidden = {key: pulumi.Output.secret(value) for key, value in values.items()}
+    metadata = {"name": name, "namespace": namespace}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata,
+        "type": "Opaque",
+        "stringData": hidden,
+    }
+
+
+def secret_problems(secrets: Mapping[str, Mapping[str, object]]) -> Iterator[Problem]:
+    """What is wrong with Secrets; a value is in no message."""
+    for name, values in secrets.items():
+        yield from subdomain_problems("secrets", name)
+        if not values:
+            yield Problem(f"secrets.{name}", "has no values", fix=f"write {EXAMPLES['secrets']}")
+        for key in values:
+            if not _KEY.fullmatch(key):
+                what, fix = "is no key that a Secret takes", "write letters, digits, -, _ and ."
+                yield Problem(f"secrets.{name}", what, got=key, fix=fix)
