@@ -16,10 +16,8 @@ from pydantic import Field
 
 from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.judge import ConfiguredRule
-from trainer_infra.rules.rule import Parameters
-from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.rule import Parameters, Severity, Subject
 
 PREFIX: Final = "exempt.trainer-infra.dev/"
 """Of the annotations; the rule's id follows."""

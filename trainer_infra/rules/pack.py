@@ -12,9 +12,8 @@ from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.rules import RULES
-from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.judge import ConfiguredRule
-from trainer_infra.rules.rule import AnyRule, Parameters
+from trainer_infra.rules.rule import AnyRule, Parameters, Severity
 
 
 class Enforcement(StrEnum):

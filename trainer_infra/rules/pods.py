@@ -10,10 +10,11 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.render import resolve
-from trainer_infra.rules.pod_templates import pod_templates
+from trainer_infra.rules.pod_templates import WORKLOADS, pod_templates
 from trainer_infra.rules.rendering import REFERENCE
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Subject, Value
+
+__all__ = ["INITIALIZERS", "WORKLOADS", "Pod", "PodContainer", "containers", "jobsets", "pods_of"]
 
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")

@@ -2,7 +2,7 @@
 
 Each file of `shape`, `admission`, `supply_chain`, `pod_security`, `capacity`, `scheduling`, `data`
 and `tuning` that has a `RULE` makes one; `trainer_infra.rules.RULES` has them all in order. A rule is pure, never raises on
-any object, and never shows a secret.
+any object, and never shows a secret. What a rule speaks of is imported from here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +15,19 @@ from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 from trainer_infra.rules.world import World
+
+__all__ = [
+    "AnyRule",
+    "Context",
+    "Finding",
+    "Parameters",
+    "Rule",
+    "Severity",
+    "Subject",
+    "Value",
+    "World",
+    "whole",
+]
 
 Place = TypeVar("Place")
 P = TypeVar("P", bound="Parameters")

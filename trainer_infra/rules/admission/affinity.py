@@ -8,12 +8,9 @@ from typing import Final
 
 from trainer_infra.rules.admission import field, label_selectors, written_places
 from trainer_infra.rules.admission.field import Check
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import DNS_LABEL, DNS_SUBDOMAIN, QUALIFIED_NAME
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"

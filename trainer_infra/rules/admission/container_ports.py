@@ -8,13 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules.admission import field, written_places
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import PORT_NAME
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _HIGHEST: Final = 65535
 _TCP: Final = "TCP"

@@ -9,7 +9,6 @@ from typing import Final
 
 from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.field_references import FIELD_OF_VARIABLE, RESOURCE_OF_VARIABLE
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import (
     CONFIG_MAP_KEY,
     DNS_LABEL,
@@ -18,10 +17,8 @@ from trainer_infra.rules.name_syntax import (
     PATH_WITHOUT_STEPS_UP,
     Syntax,
 )
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _SOURCES: Final = {
     "fieldRef": FIELD_OF_VARIABLE,

@@ -10,11 +10,10 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api import quantity
-from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.name_syntax import Syntax
-from trainer_infra.rules.rule import Context
+from trainer_infra.rules.rule import Context, Finding, Value
 from trainer_infra.rules.shape import faults
-from trainer_infra.rules.value import ABSENT, UnseenValue, Value, is_mapping
+from trainer_infra.rules.value import ABSENT, UnseenValue, is_mapping
 
 Check = Callable[[Value], Iterator[Finding]]
 

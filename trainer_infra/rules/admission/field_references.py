@@ -10,9 +10,8 @@ from typing import Final
 
 from trainer_infra.rules.admission import field
 from trainer_infra.rules.admission.field import Check
-from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.name_syntax import ANNOTATION_KEY, QUALIFIED_NAME
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Finding, Value
 
 _OF_BOTH: Final = ("metadata.name", "metadata.namespace", "metadata.uid")
 _OF_VARIABLES: Final = (

@@ -14,11 +14,9 @@ from trainer_infra.api import schema
 from trainer_infra.api.finding import QUOTE, Path
 from trainer_infra.rules import pods
 from trainer_infra.rules.admission import job_specs
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UNKNOWN, Value, is_list, is_mapping
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 Schema = Mapping[str, Any]
 

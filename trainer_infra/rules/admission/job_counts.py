@@ -9,11 +9,8 @@ from typing import Final
 
 from trainer_infra.rules.admission import field, job_specs
 from trainer_infra.rules.admission.job_specs import JobSpec
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import DNS_LABEL, DOMAIN_PATH
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _MOST: Final = 100_000
 """Pods of an Indexed Job at a time, and its indexes that may fail."""

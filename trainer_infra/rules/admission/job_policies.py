@@ -10,10 +10,8 @@ from typing import Final
 
 from trainer_infra.rules.admission import field, job_specs
 from trainer_infra.rules.admission.job_specs import JobSpec
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import QUALIFIED_NAME
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _FAIL_INDEX: Final = "FailIndex"
 _ACTIONS: Final = ("Count", _FAIL_INDEX, "FailJob", "Ignore")

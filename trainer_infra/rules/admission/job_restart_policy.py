@@ -11,10 +11,7 @@ from typing import Final
 
 from trainer_infra.rules import pods
 from trainer_infra.rules.admission import field, job_specs
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _NEVER: Final = "Never"
 _OF_JOBS: Final = ("OnFailure", _NEVER)

@@ -11,8 +11,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.render import resolve
 from trainer_infra.rules import pods
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Subject, Value
 
 _JOB: Final = "Job"
 _CRON_JOB: Final = "CronJob"

@@ -9,9 +9,8 @@ from typing import Final
 
 from trainer_infra.rules.admission import field
 from trainer_infra.rules.admission.field import Check
-from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.name_syntax import LABEL_VALUE, QUALIFIED_NAME
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Finding, Value
 
 _SETS: Final = ("In", "NotIn")
 _PRESENCE: Final = ("Exists", "DoesNotExist")

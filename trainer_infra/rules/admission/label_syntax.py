@@ -11,13 +11,9 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.admission import field, label_selectors
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import ANNOTATION_KEY
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _LARGEST: Final = 256 * 1024
 _COST: Final = "controller.kubernetes.io/pod-deletion-cost"

@@ -8,7 +8,6 @@ from typing import Final
 
 from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.field import Check
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import (
     DNS_LABEL,
     DNS_SUBDOMAIN,
@@ -17,10 +16,8 @@ from trainer_infra.rules.name_syntax import (
     SEARCH_DOMAIN,
     Syntax,
 )
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _LARGEST: Final = 2**31 - 1
 _NO_POLICY: Final = "None"

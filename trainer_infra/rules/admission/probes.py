@@ -8,12 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules.admission import field, written_places
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import HEADER_NAME, PORT_NAME
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _HIGHEST: Final = 65535
 _GRACE: Final = 30

@@ -10,14 +10,10 @@ from typing import Final
 
 from trainer_infra.rules import pods
 from trainer_infra.rules.admission import field
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import RELATIVE_PATH
 from trainer_infra.rules.pod_security import security_context
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod, PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, Pod, PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _ID: Final = field.number(0, 2**31 - 1)
 _LOCAL: Final = "Localhost"

@@ -7,12 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules.admission import field, written_places
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import LABEL_VALUE, QUALIFIED_NAME
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _EXISTS: Final = "Exists"
 _EQUAL: Final = ("", "Equal")

@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules.admission import field, label_selectors, written_places
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _STRICT: Final = "DoNotSchedule"
 _INCLUSION: Final = field.choice("Honor", "Ignore", is_optional=False)

@@ -13,13 +13,9 @@ from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.rules import pods
 from trainer_infra.rules.admission import field
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import PATH_WITHOUT_STEPS_UP, RELATIVE_PATH
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _BOTH_WAYS: Final = "Bidirectional"
 _NONE: Final = "None"

@@ -11,7 +11,6 @@ from typing import Final
 from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.field import Check
 from trainer_infra.rules.admission.field_references import FIELD_OF_FILE, RESOURCE_OF_FILE
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import (
     DNS_LABEL,
     DNS_SUBDOMAIN,
@@ -19,10 +18,8 @@ from trainer_infra.rules.name_syntax import (
     FILE_IN_VOLUME,
     PATH_WITHOUT_STEPS_UP,
 )
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _MODE: Final = field.number(0, 0o777)
 _SHORTEST_TOKEN: Final = 600

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from trainer_infra.rules import pods
 from trainer_infra.rules.pods import Pod, PodContainer
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value, is_mapping
+from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.value import is_mapping
 
 
 def pods_with(*keys: str) -> Callable[[Subject], Iterator[Pod]]:

@@ -25,12 +25,10 @@ from trainer_infra.api import failure_policy
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.catalog import accelerators
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.placement import amounts, gpus, machines, nodes, patches
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UnseenValue, Value
-from trainer_infra.rules.world import World
+from trainer_infra.rules.rule import Finding, Subject, Value, World
+from trainer_infra.rules.value import UnseenValue
 
 Prices = Mapping[str, Decimal]
 """Price of one hour of one accelerator by its name, or of one unit by the name of a resource.

@@ -5,9 +5,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import rule
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 
 class Deadline(Parameters):

@@ -5,11 +5,10 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import amounts, machines, selectors
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 
 
 def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Change, Finding, Severity
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.finding import Change
+from trainer_infra.rules.pods import WORKLOADS, PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _NATIVE: Final = "kubernetes.io"
 

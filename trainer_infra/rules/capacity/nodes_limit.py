@@ -5,10 +5,8 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import rule
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import nodes
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 
 class NodesLimit(Parameters):

@@ -8,9 +8,7 @@ from pydantic import Field
 from trainer_infra import names
 from trainer_infra.rules import rule
 from trainer_infra.rules.capacity import cost
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 
 class Price(Parameters):

@@ -8,12 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import gpus, nodes
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _NUMBER: Final = "numProcPerNode"
 _READ_IT: Final = ("torch", "mpi", "flux")

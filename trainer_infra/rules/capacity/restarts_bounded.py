@@ -6,10 +6,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api import failure_policy
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import ABSENT, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import ABSENT
 
 _BACKOFF: Final = "backoffLimit"
 _PER_INDEX: Final = "backoffLimitPerIndex"

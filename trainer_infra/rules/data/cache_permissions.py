@@ -12,10 +12,8 @@ from trainer_infra import names
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules.data import grants, initializers
 from trainer_infra.rules.data.grants import Grant
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _NEEDS: Final = (
     Grant("get", "trainjobs", names.GROUP),

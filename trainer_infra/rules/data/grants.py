@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra.rules.placement import lookup
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
-from trainer_infra.rules.world import World
+from trainer_infra.rules.rule import Subject, Value, World
 
 ACCOUNT: Final = "ServiceAccount"
 _GROUP: Final = "Group"

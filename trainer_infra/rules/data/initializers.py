@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Subject, Value
 
 
 def containers(subject: Subject) -> Iterator[PodContainer]:

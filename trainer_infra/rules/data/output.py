@@ -15,8 +15,8 @@ from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import INITIALIZERS, PodContainer
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import ABSENT, Value
+from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.value import ABSENT
 
 VARIABLES: Final = (
     "OUTPUT_DIR",

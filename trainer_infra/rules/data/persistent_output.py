@@ -9,9 +9,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import Fate, OutputJob
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import patches
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 
 
 class PersistentOutput(Parameters):

@@ -14,12 +14,9 @@ from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.storage_uri import parse_uri
 from trainer_infra.rules.data import initializers, output
 from trainer_infra.rules.data.output import OutputJob
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.supply_chain import image
-from trainer_infra.rules.value import Value
 
 _KNOWN: Final = {
     names.DATASET_INITIALIZER: ("hf", "s3", "cache"),

@@ -6,9 +6,8 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules.data import initializers
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 
 
 class TokenReference(Parameters):

@@ -15,8 +15,8 @@ from trainer_infra.api.quantity import Notation, Quantity
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pod_requests
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UNKNOWN, Value
+from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.value import UNKNOWN
 
 Amounts = dict[str, int]
 """Billionths by resource name."""

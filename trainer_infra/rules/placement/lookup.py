@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UNKNOWN, Value
-from trainer_infra.rules.world import NOWHERE, World
+from trainer_infra.rules.rule import Subject, Value, World
+from trainer_infra.rules.value import UNKNOWN
+from trainer_infra.rules.world import NOWHERE
 
 _GROUPS: Final = {
     **dict.fromkeys(

@@ -10,9 +10,7 @@ from trainer_infra.catalog import accelerators as known
 from trainer_infra.rules.placement import amounts, gpus, patches, queue_objects, selectors, taints
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
-from trainer_infra.rules.world import World
+from trainer_infra.rules.rule import Subject, Value, World
 
 
 def amount(pool: Pool, resource: str, among: Sequence[Pool]) -> int | None:

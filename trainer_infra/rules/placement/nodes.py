@@ -14,8 +14,8 @@ from trainer_infra.render.plugins import mpi
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import gpus, lookup
 from trainer_infra.rules.pods import Pod, PodContainer
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import ABSENT, Value
+from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.value import ABSENT
 
 MOST: Final = 2**31 - 1
 """The largest number that Kubernetes' own counts and seconds can be."""

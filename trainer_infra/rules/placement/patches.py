@@ -1,8 +1,8 @@
 """Patches of a TrainJob: what they may say of its pods, and where they would say it."""
 
 from trainer_infra import names
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UnseenValue, Value
+from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.value import UnseenValue
 
 
 def be_known(subject: Subject) -> None:

@@ -12,9 +12,8 @@ from trainer_infra import names
 from trainer_infra.rules.placement import lookup, selectors, taints
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Taint
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import ABSENT, Root, Value
-from trainer_infra.rules.world import World
+from trainer_infra.rules.rule import Subject, Value, World
+from trainer_infra.rules.value import ABSENT, Root
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 """The level of a topology whose domains are single machines."""

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import service_account
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 
 
 def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:

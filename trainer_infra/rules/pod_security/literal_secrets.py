@@ -7,13 +7,11 @@ from typing import Any, Final
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import secret_forms, secret_names
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
 from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UNKNOWN, Value, is_list, is_mapping
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 _Node = tuple[Path, str, Any]
 """Something on the way to the texts: where it stands, what it is the value of, and itself."""

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.pods import WORKLOADS, PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 
 
 def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _CONFINED: Final = ("RuntimeDefault", "Localhost")
 """Types of profiles that both levels of the Pod Security Standards allow."""

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from trainer_infra.rules import pods
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Subject, Value
 
 
 def security_contexts(subject: Subject) -> Iterator[Value]:

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules.finding import REMOVED, Finding, Severity
+from trainer_infra.rules.finding import REMOVED
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _FIELDS: Final = ("type", "user", "role")
 _TYPES: Final = ("container_t", "container_init_t", "container_kvm_t", "container_engine_t")

@@ -3,9 +3,7 @@
 from typing import Final
 
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
-from trainer_infra.rules.world import World
+from trainer_infra.rules.rule import Subject, Value, World
 
 DEFAULT: Final = "default"
 """The account that every namespace has and every pod gets that names none."""

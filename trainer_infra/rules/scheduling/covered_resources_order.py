@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.rules.finding import Change, Finding, Severity
+from trainer_infra.rules.finding import Change
 from trainer_infra.rules.placement import lookup
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UNKNOWN, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from trainer_infra import names
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import amounts, gpus, lookup, machines, queue_objects, taints
 from trainer_infra.rules.placement.queue_objects import Flavor
 from trainer_infra.rules.pool import Pool
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 Place: TypeAlias = Subject | Value
 """A ResourceFlavor, or a flavor of a ClusterQueue's resource group."""

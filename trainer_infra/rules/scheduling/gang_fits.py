@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import amounts, machines, nodes
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
-from trainer_infra.rules.rule import Context, Parameters, Rule, whole
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import lookup
-from trainer_infra.rules.rule import Context, Parameters, Rule, whole
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
 
 _OF_EVERY_CLUSTER: Final = (
     *(names.DEFAULT_NAMESPACE, "kube-system", "kube-public", "kube-node-lease"),

@@ -12,11 +12,9 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import OutputJob
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import amounts, machines, patches, queue_objects
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _SPOT: Final[Mapping[str, str]] = {
     "cloud.google.com/gke-spot": "true",

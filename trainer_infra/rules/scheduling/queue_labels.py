@@ -10,10 +10,8 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.object_meta import SUBDOMAIN_PATTERN
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.rule import Context, Parameters, Rule, whole
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
 
 _NAME: Final = re.compile(SUBDOMAIN_PATTERN, re.ASCII)
 _SECONDS: Final = re.compile(r"\+?0*[1-9][0-9]*", re.ASCII)

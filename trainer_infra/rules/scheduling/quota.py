@@ -17,9 +17,7 @@ from dataclasses import dataclass
 
 from trainer_infra import names
 from trainer_infra.rules.placement import amounts, lookup, queue_objects
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
-from trainer_infra.rules.world import World
+from trainer_infra.rules.rule import Subject, Value, World
 
 Key = Value | str
 """A ClusterQueue's object, or the name of a Cohort."""

@@ -10,14 +10,12 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import amounts, nodes, patches, queue_objects
 from trainer_infra.rules.placement.queue_objects import Group
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 from trainer_infra.rules.scheduling import quota, volcano
 from trainer_infra.rules.scheduling.shortage import Shortage
-from trainer_infra.rules.subject import Subject
 
 _PODS: Final = "pods"
 

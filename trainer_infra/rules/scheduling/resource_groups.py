@@ -9,11 +9,8 @@ from functools import partial
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import lookup, queue_objects
-from trainer_infra.rules.rule import Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Finding, Parameters, Rule, Severity, Subject, Value
 
 _MOST: Final = 256
 """Flavors, and covered resources, of one ClusterQueue."""

@@ -10,7 +10,6 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import (
     amounts,
     machines,
@@ -21,7 +20,7 @@ from trainer_infra.rules.placement import (
 )
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Taint
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 
 
 def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:

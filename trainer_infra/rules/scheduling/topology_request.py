@@ -11,12 +11,9 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.object_meta import LABEL_KEY
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import nodes
-from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _PREFIX: Final = f"{names.KUEUE_GROUP}/podset"
 _REQUIRED: Final = names.KUEUE_REQUIRED_TOPOLOGY

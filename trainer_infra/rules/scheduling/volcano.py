@@ -4,10 +4,8 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules.placement import amounts, lookup
+from trainer_infra.rules.rule import Subject, Value, World
 from trainer_infra.rules.scheduling.shortage import Shortage
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
-from trainer_infra.rules.world import World
 
 BUILT_IN: Final = ("default", "root")
 """Queues that Volcano makes itself."""

@@ -11,11 +11,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.render import metadata_name
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
 
 _INDEXED: Final = ("", "Indexed")
 """JobSet's webhook writes the second where nothing is."""

@@ -17,9 +17,9 @@ from trainer_infra.api.object_meta import OBJECT_META
 from trainer_infra.api.schema_walk import Walk
 from trainer_infra.rules import unknown
 from trainer_infra.rules.placement import queue_objects
+from trainer_infra.rules.rule import Subject, Value
 from trainer_infra.rules.shape import texts
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import ABSENT, Value
+from trainer_infra.rules.value import ABSENT
 
 _TYPED: Final = names.RUNTIMES | {names.TRAIN_JOB}
 _VERSIONS: Final = {

@@ -5,10 +5,8 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.render.launch_warnings import FRAMEWORKS
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule, whole
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
 from trainer_infra.rules.shape import jobs
-from trainer_infra.rules.value import Value
 
 _TORCH: Final = "torch"
 _TORCHTUNE: Final = "torchtune"

@@ -4,11 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
 
 
 def _places(subject: Subject) -> Iterator[Value]:

@@ -12,11 +12,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.render import metadata_name
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.name_syntax import DOMAIN_PATH
-from trainer_infra.rules.rule import Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Finding, Parameters, Rule, Severity, Subject, Value
 
 _LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _MOST_PODS: Final = 2**31 - 1

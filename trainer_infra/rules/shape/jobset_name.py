@@ -13,12 +13,9 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.render import metadata_name
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import refusals
 from trainer_infra.rules.shape.refusals import Refusal
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
 
 _NAME: Final = ("metadata", "name")
 _LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)

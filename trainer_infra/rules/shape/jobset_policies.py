@@ -11,11 +11,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api import failure_policy
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
 
 _MOST_RESTARTED: Final = 1024
 """Replicas of a job where single jobs restart: JobSet counts the restarts of each in its status."""

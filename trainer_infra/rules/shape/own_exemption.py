@@ -9,9 +9,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import exemption, pod_templates
 from trainer_infra.rules.exemption import Exemption, ExemptionLimits, State
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Rule, whole
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Rule, Severity, Value, whole
 
 
 def _check(value: Value, context: Context[ExemptionLimits]) -> Iterator[Finding]:

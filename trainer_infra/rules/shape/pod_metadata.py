@@ -7,10 +7,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.render import pod_metadata
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _FIELDS: Final = ("labels", "annotations")
 _IN_RUNTIME: Final = "write it in spec.template"

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 from trainer_infra.rules.shape import faults
 from trainer_infra.rules.shape.faults import Fault
 

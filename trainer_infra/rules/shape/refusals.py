@@ -14,9 +14,8 @@ from trainer_infra.api.finding import Path
 from trainer_infra.errors import Problem
 from trainer_infra.rules import unknown
 from trainer_infra.rules.rendering import REFERENCE
+from trainer_infra.rules.rule import Subject, Value
 from trainer_infra.rules.shape import faults
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
 
 _RUNTIMES: Final = tuple(f"{kind} " for kind in sorted(names.RUNTIMES))
 _JOBS: Final = "spec.template."

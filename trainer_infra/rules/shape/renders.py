@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rendering import REFERENCE
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 from trainer_infra.rules.shape import jobset_name, refusals, reserved_env, runtime_exists
 from trainer_infra.rules.shape.refusals import Refusal
 

@@ -9,11 +9,8 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
 
 Part = Callable[[Value, Value], Iterator[Finding]]
 """One demand: of a replicated job or of the list of all, given the mlPolicy."""

@@ -12,12 +12,9 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.render.plugins import mpi, torch, xgboost
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
 from trainer_infra.rules.shape.refusals import Refusal
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
 
 _TORCH: Final = "torch"
 _MPI: Final = "mpi"

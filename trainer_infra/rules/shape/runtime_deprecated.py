@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import catalog, names
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rendering import REFERENCE
-from trainer_infra.rules.rule import Context, Parameters, Rule, whole
-from trainer_infra.rules.value import UnseenValue, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
+from trainer_infra.rules.value import UnseenValue
 
 
 def _check(job: Value, context: Context[Parameters]) -> Iterator[Finding]:

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import catalog, names
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule, whole
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
 from trainer_infra.rules.shape.refusals import Refusal
-from trainer_infra.rules.value import UNKNOWN, Value
+from trainer_infra.rules.value import UNKNOWN
 
 
 class RuntimeExists(Parameters):

@@ -5,10 +5,8 @@ from typing import Final, Literal
 
 from trainer_infra import names
 from trainer_infra.api.schema import VERSIONS
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule, whole
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
 from trainer_infra.rules.shape import faults
-from trainer_infra.rules.value import Value
 
 
 class SchemaVersions(Parameters):

@@ -12,9 +12,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.render import resolve
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _FIX: Final = "make it an init container with restartPolicy: Always, which ends with the pod"
 

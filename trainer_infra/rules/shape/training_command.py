@@ -13,12 +13,10 @@ from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.launch_warnings import FRAMEWORKS, starts_training
 from trainer_infra.rules import pods, unknown
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import gpus, nodes
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 from trainer_infra.rules.shape import reserved_env
-from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UnseenValue
 
 

@@ -12,12 +12,9 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.object_meta import SUBDOMAIN_PATTERN
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import lookup
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
 
 _NAME: Final = re.compile(SUBDOMAIN_PATTERN, re.ASCII)
 _CONTAINERS: Final = ("initContainers", "containers")

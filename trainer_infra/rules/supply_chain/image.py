@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules import pods
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.rule import Subject, Value
 
 _HUB: Final = "docker.io"
 _DIGEST: Final = re.compile(r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z")

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 from trainer_infra.rules.supply_chain import image
-from trainer_infra.rules.value import Value
 
 _LATEST: Final = "latest"
 

@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 from trainer_infra.rules.supply_chain import image
-from trainer_infra.rules.value import Value
 
 _WORD: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _HOST: Final = rf"(?:{_WORD}(?:\.{_WORD})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"

@@ -24,10 +24,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.catalog import accelerators
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import gpus, machines, nodes
 from trainer_infra.rules.pods import Pod, PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 from trainer_infra.rules.tuning import model, recipe
 from trainer_infra.rules.tuning.recipe import Recipe
 

@@ -6,13 +6,10 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import nodes
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.tuning import model, recipe
-from trainer_infra.rules.value import Value
 
 
 @dataclass(frozen=True, slots=True)
