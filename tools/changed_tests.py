@@ -36,7 +36,7 @@ ON_CLUSTER: Final = ("e2e", "cluster_tool", "chaos", "soak")
 _IMPORT: Final = re.compile(
     rf"^\s*from ((?:{PACKAGE}|tests)[\w.]*) import (\([^)]*\)|[\w, ]*)", re.MULTILINE
 )
-ALWAYS: Final = ("tests/test_docstrings.py", "tests/test_house.py")
+ALWAYS: Final = ("tests/docs/test_docstrings.py", "tests/test_house.py")
 """They read every source and every page."""
 
 

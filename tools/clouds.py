@@ -1,8 +1,8 @@
 """Try the stacks of clouds against the SDKs of those: `python -m tools.clouds`.
 
-Called by `make soak`. The SDKs are a gigabyte and no dependency of ours, so they go into a folder of the
-cache, where type checker and tests find them: mypy reads each stack against its SDK, and tests/clouds runs
-each under Pulumi's mocks. No cloud is asked for anything.
+The SDKs are a gigabyte and no dependency of ours, so they go into a folder of the cache, where type
+checker and tests find them: mypy reads each stack against its SDK, and tests/clouds runs each under
+Pulumi's mocks. No cloud is asked for anything.
 """
 
 import os

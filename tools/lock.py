@@ -2,9 +2,9 @@
 
 Images have a part of it each, in locks of their own.
 
-Called by `make lock`. uv resolves pyproject.toml with all its extras once for all Pythons and
-machines that `[tool.uv]` there names. Without names everything becomes the newest that the ranges
-admit; with names only these packages do, and what pyproject.toml no longer admits or newly asks for.
+uv resolves pyproject.toml with all its extras once for all Pythons and machines that `[tool.uv]`
+there names. Without names everything becomes the newest that the ranges admit; with names only
+these packages do, and what pyproject.toml no longer admits or newly asks for.
 """
 
 import subprocess

@@ -1,8 +1,8 @@
 """Try the lower ends of the ranges in pyproject.toml: `python -m tools.lowest`.
 
-Called by `make soak`. For each set of extras that a user may install, a copy of the checkout in the
-cache gets a lock of its own, in which what they ask for has the lowest version that they admit, and
-the tools of the tests the newest. All then runs there as it does here: `.venv`, and the Pulumi CLI.
+For each set of extras that a user may install, a copy of the checkout in the cache gets a lock of
+its own, in which what they ask for has the lowest version that they admit, and the tools of the
+tests the newest. All then runs there as it does here: `.venv`, and the Pulumi CLI.
 """
 
 import shutil

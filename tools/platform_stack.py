@@ -1,9 +1,8 @@
 """Run the platform's Pulumi program with everything set: `python -m tools.platform_stack COMMAND`.
 
-Called by `make platform` and `make platform-destroy` with the Python of `.venv`. COMMAND is any command
-of the Pulumi CLI, followed by its options. The cluster is the one that KUBECONFIG names; else one of one
-node is made here, bare, with the controllers' images made from their modules. State is kept in a file
-backend inside the state folder.
+COMMAND is any command of the Pulumi CLI, followed by its options. The cluster is the one that
+KUBECONFIG names; else one of one node is made here, bare, with the controllers' images made from
+their modules. State is kept in a file backend inside the state folder.
 """
 
 import argparse

@@ -1,8 +1,7 @@
 """Run the quickstart's Pulumi program with everything set: `python tools/quickstart.py COMMAND`.
 
-Called by `make quickstart` and `make destroy` with the Python of `.venv`. COMMAND is any command of
-the Pulumi CLI, followed by its options. Each framework has a stack of its own, in a file backend
-inside the state folder; an unchanged program trains nothing again.
+COMMAND is any command of the Pulumi CLI, followed by its options. Each framework has a stack of its
+own, in a file backend inside the state folder; an unchanged program trains nothing again.
 """
 
 import argparse

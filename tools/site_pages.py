@@ -1,4 +1,4 @@
-"""Pages of the documentation's site that are no files of docs/; called by MkDocs (mkdocs.yml).
+"""Pages of the documentation's site that are no files of docs/.
 
 The Markdown files of the root are pages, README.md the first one. Each public name of the package
 has a page of its docstrings. A file or folder of the repository that a page links to is a page that

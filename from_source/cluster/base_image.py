@@ -1,9 +1,9 @@
 """The image that training pods of the tests run in: Debian with Python 3.11, OpenMPI and SSH.
 
-Called by tests/e2e. The published images of the runtimes are gigabytes on registries that a closed
-network cannot reach; this one is made once from Debian's packages, and the frameworks are mounted
-into it (python.py). For MPI it is what the catalog's runtimes expect of an image
-(trainer_infra/catalog/mpi.py): user 1000 with its SSH server's settings, port 2222.
+The published images of the runtimes are gigabytes on registries that a closed network cannot reach;
+this one is made once from Debian's packages, and the frameworks are mounted into it (python.py).
+For MPI it is what the catalog's runtimes expect of an image (trainer_infra/catalog/mpi.py): user
+1000 with its SSH server's settings, port 2222.
 """
 
 import hashlib

@@ -1,7 +1,6 @@
 """Keys and certificates of the cluster: one authority, the API server's, and its own as a client.
 
-Called by kube_apiserver.py; the kubelet trusts the same authority. They are made once in the
-cluster's folder and go with it.
+They are made once in the cluster's folder and go with it.
 """
 
 import datetime as dt

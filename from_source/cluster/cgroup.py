@@ -1,8 +1,6 @@
 """The control group that holds every process of the cluster, and those of its pods.
 
-Called by daemon.py, which puts each component into it before its program starts, by kubelet.py,
-below whose root the pods' groups stand, and by down.py. What the kernel lists there is the
-cluster's, however it was started and whatever its parent is.
+What the kernel lists there is the cluster's, however it was started and whatever its parent is.
 """
 
 import contextlib

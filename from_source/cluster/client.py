@@ -1,7 +1,6 @@
 """A client of the API server for tests and for what is installed at the start.
 
-Called by apiserver.py, crds.py, up.py, jobset.py and tests/apiserver: one kept connection, JSON in
-and out, the server's answer as it is. What talks to a user's cluster is another room's work.
+What talks to a user's cluster is another room's work.
 """
 
 import http.client

@@ -1,7 +1,7 @@
 """The network of pods: each has a link of its own to the node, which routes between them.
 
-Called by containerd.py. Debian's plugins `ptp`, `host-local` and `loopback`; everything is routed,
-so that services also work between pods of the node without a kernel that filters bridges.
+Debian's plugins `ptp`, `host-local` and `loopback`; everything is routed, so that services also
+work between pods of the node without a kernel that filters bridges.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The components of the cluster, by name and in the order in which they start.
 
-Called by up.py. Each is described by its own file; a description is made just before the start,
-because it names what the earlier ones made.
+Each is described by its own file; a description is made just before the start, because it names
+what the earlier ones made.
 """
 
 import signal

@@ -1,6 +1,6 @@
 """containerd, which runs the pods: Debian's, or the one on PATH.
 
-Called by components.py; images.py loads into it. Its folders are the cluster's own, see namespaces.py.
+Its folders are the cluster's own, see namespaces.py.
 """
 
 import socket

@@ -1,7 +1,4 @@
-"""The image of our own controller, as images/controller/Dockerfile makes it, over the base of the tests.
-
-Called by equipment.py and by tests of the platform.
-"""
+"""The image of our own controller, as images/controller/Dockerfile makes it, over the base of the tests."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""CoreDNS v1.13.1: names of services and pods, as a process on the node.
-
-Called by components.py; the kubelet names its address to every pod.
-"""
+"""CoreDNS v1.13.1: names of services and pods, as a process on the node."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """CustomResourceDefinitions that a cluster of ours serves: those of our kinds and others' PodGroups.
 
-Called by apiserver.py. Ours come from the package; JobSet's and the schedulers' come from their
-published Go modules, each file known by its hash and kept in the cache folder.
+Ours come from the package; JobSet's and the schedulers' come from their published Go modules, each
+file known by its hash and kept in the cache folder.
 """
 
 import hashlib

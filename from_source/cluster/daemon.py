@@ -1,8 +1,7 @@
 """One component of the cluster, running on its own: it outlives the command that started it.
 
-Called by up.py with what the component's file describes. Before its program starts, the process
-joins the cluster's control group and writes down who it is: the boot, its id and its start time.
-Nothing else is ever signalled by its id.
+Before its program starts, the process joins the cluster's control group and writes down who it is:
+the boot, its id and its start time. Nothing else is ever signalled by its id.
 """
 
 import contextlib

@@ -1,7 +1,4 @@
-"""A real registry of images and artifacts, which speaks TLS and asks for a password, built of its published module.
-
-Called by tests/in_pod.
-"""
+"""A real registry of images and artifacts, which speaks TLS and asks for a password, built of its published module."""
 
 import json
 from collections.abc import Iterator

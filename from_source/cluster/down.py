@@ -1,8 +1,8 @@
 """`make cluster-down`: nothing of the cluster stays behind.
 
-Also called by up.py, before it makes anew what cannot be repaired. Every process of the cluster is in
-its control group; with the last of them its namespaces end, and with these every mount, link, route
-and rule. What is built once stays in the cache.
+Before it makes anew what cannot be repaired, up.py does it too. Every process of the cluster is
+in its control group; with the last of them its namespaces end, and with these every mount, link,
+route and rule. What is built once stays in the cache.
 """
 
 import shutil

@@ -1,7 +1,7 @@
 """etcd, where the API server keeps its objects: the one on PATH, else Go's v3.6.8.
 
-Called by prepared_store.py (`start`) and components.py (`component`). It listens on a socket file in a folder of
-ours, which no other user may enter, so it needs neither a free port nor a certificate.
+It listens on a socket file in a folder of ours, which no other user may enter, so it needs neither
+a free port nor a certificate.
 """
 
 from pathlib import Path

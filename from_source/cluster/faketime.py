@@ -1,7 +1,7 @@
 """libfaketime of Debian: a wrong clock for one process, by its environment.
 
-Called by tests/chaos. Only the time of day is wrong: the time since boot runs as it does, as on a machine
-whose clock is set.
+Only the time of day is wrong: the time since boot runs as it does, as on a machine whose clock is
+set.
 """
 
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""helm: the one on PATH, else v3.19.0 built from Go modules.
-
-Called by tests/e2e, which render charts with it; equipment.py builds it before they start.
-"""
+"""helm: the one on PATH, else v3.19.0 built from Go modules."""
 
 from typing import Final
 

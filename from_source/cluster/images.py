@@ -1,7 +1,6 @@
 """Container images without a registry: an archive made from files, loaded under a chosen name.
 
-Called by busybox.py, storage.py, base_image.py and the files of controllers, which need images. The
-archive is a tar as `docker save` writes it; the node's containerd keeps what is loaded, and no
+The archive is a tar as `docker save` writes it; the node's containerd keeps what is loaded, and no
 garbage collection removes it.
 """
 

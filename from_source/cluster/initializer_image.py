@@ -1,7 +1,4 @@
-"""The image of the initializers, as images/initializer/Dockerfile makes it, over the base of the tests.
-
-Called by equipment.py.
-"""
+"""The image of the initializers, as images/initializer/Dockerfile makes it, over the base of the tests."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """JobSet v0.12: its controller as a pod, from its own published manifests.
 
-Called by up.py. The manifests are those of the Go module, unchanged; the image they name is made
-from the program that the same module builds.
+The manifests are those of the Go module, unchanged; the image they name is made from the program
+that the same module builds.
 """
 
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""kube-controller-manager v1.34.4: all default controllers, and a short wait for a lost node.
-
-Called by components.py.
-"""
+"""kube-controller-manager v1.34.4: all default controllers, and a short wait for a lost node."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""kube-proxy v1.34.4: services by nftables, in the cluster's network only.
-
-Called by components.py.
-"""
+"""kube-proxy v1.34.4: services by nftables, in the cluster's network only."""
 
 from from_source.cluster import credentials, kubernetes, live
 from from_source.cluster.daemon import Component

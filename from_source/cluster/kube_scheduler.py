@@ -1,7 +1,4 @@
-"""kube-scheduler v1.34.4, with its default profile.
-
-Called by components.py.
-"""
+"""kube-scheduler v1.34.4, with its default profile."""
 
 from from_source.cluster import credentials, kubernetes
 from from_source.cluster.daemon import Component

@@ -1,7 +1,4 @@
-"""kubectl: the one on PATH, else v1.34.4 built from Go modules.
-
-Called by jobset.py and storage.py to install published manifests, and named to the person.
-"""
+"""kubectl: the one on PATH, else v1.34.4 built from Go modules."""
 
 import functools
 import json

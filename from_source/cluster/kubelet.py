@@ -1,7 +1,4 @@
-"""kubelet v1.34.4: the node. Its folders are the cluster's own, see namespaces.py.
-
-Called by components.py.
-"""
+"""kubelet v1.34.4: the node. Its folders are the cluster's own, see namespaces.py."""
 
 import json
 from typing import Any, Final

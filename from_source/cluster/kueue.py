@@ -1,8 +1,7 @@
 """Kueue v0.19: its controller as a pod, from its own published manifests, for labelled namespaces only.
 
-Called by tests/e2e/disruptive: `install` puts it into a cluster that already runs, `remove` takes all
-of it away again; equipment.py builds it before they start. The manifests are those of the Go module but for
-what `manifests` says; its webhooks fail closed, so they see namespaces with `LABEL` alone.
+The manifests are those of the Go module but for what `manifests` says; its webhooks fail closed, so
+they see namespaces with `LABEL` alone.
 """
 
 import hashlib

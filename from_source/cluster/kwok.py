@@ -1,9 +1,8 @@
 """kwok v0.8.0: nodes and pods that only the API server knows, for pools larger than this machine.
 
-Called by tests/soak and tests/chaos: `start` runs its controller beside the cluster's other components, as a process of
-the host, and `make cluster-down` ends it with them. It looks after nodes that say so, and leaves the
-real one to its kubelet. A pod on such a node is ready at once and runs until it is deleted, or until
-its annotation `COMPLETE` says that it is done, or `FAIL` that it has failed.
+It looks after nodes that say so, and leaves the real one to its kubelet. A pod on such a node is
+ready at once and runs until it is deleted, or until its annotation `COMPLETE` says that it is done,
+or `FAIL` that it has failed.
 """
 
 from typing import Any, Final

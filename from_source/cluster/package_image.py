@@ -1,7 +1,7 @@
 """Images of this package, as the Dockerfiles of images/ make them, over the base of the tests.
 
-Called by equipment.py, platform_stack.py and tests with one of controller_image.py or initializer_image.py. What an
-image installs is the lock of its folder and a wheel of this checkout; a change of either makes another image.
+What an image installs is the lock of its folder and a wheel of this checkout; a change of either
+makes another image.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """Debian packages that a cluster needs: those missing are installed.
 
-Called by up.py and faketime.py. A program that is on PATH is taken as it is, wherever it came from.
+A program that is on PATH is taken as it is, wherever it came from.
 """
 
 import os

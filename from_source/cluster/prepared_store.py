@@ -1,8 +1,7 @@
 """What etcd has once an API server knows its CustomResourceDefinitions: made once, and copied for each server.
 
-To teach a server that has just been started costs more than its start. Called by apiserver.py and
-tests/kube; up.py makes a cluster's own. A copy has no namespaces: each server makes those that it needs
-itself, so that no two are taken for one cluster.
+To teach a server that has just been started costs more than its start. A copy has no namespaces:
+each server makes those that it needs itself, so that no two are taken for one cluster.
 """
 
 import hashlib

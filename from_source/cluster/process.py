@@ -1,7 +1,7 @@
 """One program of a cluster, running: its output in a log file, its life bound to ours.
 
-Called by etcd.py and kube_apiserver.py. The kernel ends it when this process dies, however it dies,
-so that a killed test run leaves nothing behind.
+The kernel ends it when this process dies, however it dies, so that a killed test run leaves nothing
+behind.
 """
 
 import ctypes

@@ -1,7 +1,4 @@
-"""A real Prometheus, which scrapes a controller and judges its alerts; built of its published module.
-
-Called by equipment.py and by tests of what the controller shows.
-"""
+"""A real Prometheus, which scrapes a controller and judges its alerts; built of its published module."""
 
 import json
 import urllib.parse

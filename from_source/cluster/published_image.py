@@ -1,7 +1,7 @@
 """An image that stands in for published ones of runtimes, as a closed network has them: pip finds wheels in it.
 
-Called by tests/e2e and equipment.py. It is base_image.py with the packages that examples install, as wheels, and
-under the names of the catalog's images: a program that says nothing of images then trains as it is.
+It is base_image.py with the packages that examples install, as wheels, and under the names of the
+catalog's images: a program that says nothing of images then trains as it is.
 """
 
 import hashlib

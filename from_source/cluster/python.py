@@ -1,8 +1,8 @@
 """Python packages of the frameworks, for pods of the tests: a folder each, mounted from the host.
 
-Called by tests/e2e. They would make images of gigabytes; a folder below the cache, mounted and put
-on PYTHONPATH, serves every pod at once. What is installed is for the Python of
-base_image.py unless a test asks for another. A folder appears whole or not at all.
+They would make images of gigabytes; a folder below the cache, mounted and put on PYTHONPATH, serves
+every pod at once. What is installed is for the Python of base_image.py unless a test asks for
+another. A folder appears whole or not at all.
 """
 
 import hashlib

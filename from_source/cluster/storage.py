@@ -1,6 +1,6 @@
 """The default StorageClass: local-path-provisioner v0.0.30, volumes as folders of the node.
 
-Called by up.py. The manifest is that of the Go module; what differs is said in `manifests`.
+The manifest is that of the Go module; what differs is said in `manifests`.
 """
 
 import json

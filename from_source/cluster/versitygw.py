@@ -1,7 +1,4 @@
-"""A real S3 server over a folder, built of its published module.
-
-Called by tests/in_pod, and by `tools.bench.initializers`.
-"""
+"""A real S3 server over a folder, built of its published module."""
 
 import urllib.request
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a JSON merge patch makes of an object (RFC 7386). Pure. Called by memory.py."""
+"""What a JSON merge patch makes of an object (RFC 7386). Pure."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""What a list or a watch of some objects sees of memory.py's store. Pure.
-
-Called by memory.py.
-"""
+"""What a list or a watch of some objects sees of memory.py's store. Pure."""
 
 import copy
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """The objects of memory.py, with their versions and the history that watches read.
 
-Called by memory.py, in one thread. Nothing here is refused: what may be stored is judged before.
+Nothing here is refused: what may be stored is judged before.
 """
 
 import copy

@@ -1,8 +1,7 @@
 """What an API server would refuse to store, and what it says then. Writes nothing.
 
-Called by memory.py. Names, sizes and immutable fields are judged as the API server does it, our
-kinds and JobSets by their published schemas (api/schema.py, api/transitions.py); other kinds'
-content is taken as it is.
+Names, sizes and immutable fields are judged as the API server does it, our kinds and JobSets by
+their published schemas (api/schema.py, api/transitions.py); other kinds' content is taken as it is.
 """
 
 import json

@@ -1,8 +1,8 @@
 """How lists and maps of a kind are merged: by key, as a set, or as one piece. Pure.
 
-Called by field_set.py and memory.py. For our kinds, JobSets, Jobs and Pods it is what their
-published schemas say (api/schemas); metadata and conditions are the same for every kind; elsewhere
-maps are merged field by field and lists are one piece.
+For our kinds, JobSets, Jobs and Pods it is what their published schemas say (api/schemas); metadata
+and conditions are the same for every kind; elsewhere maps are merged field by field and lists are
+one piece.
 """
 
 from collections.abc import Mapping

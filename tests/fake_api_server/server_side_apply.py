@@ -1,8 +1,8 @@
 """Server-side apply: what an object becomes, and who owns which of its fields. Pure.
 
-Called by memory.py. The rule is Kubernetes' own (documentation of server-side apply): an applied
-field is set and owned; one that is applied no more goes, unless others own it; one that others own
-with another value is a conflict, or theirs no more where it is forced.
+The rule is Kubernetes' own (documentation of server-side apply): an applied field is set and owned;
+one that is applied no more goes, unless others own it; one that others own with another value is a
+conflict, or theirs no more where it is forced.
 """
 
 import base64

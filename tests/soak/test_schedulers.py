@@ -1,7 +1,7 @@
 """Schedulers of gangs on a real cluster: all pods of a run start, or none of them does.
 
-Each is installed by `pulumi up` in a stack of its own, schedules a torchtune-like and an MPI run of engine
-`provider`, and is taken away.
+Each is installed by `pulumi up` in a stack of its own, schedules a torchtune-like and an MPI run of
+engine `provider`, and is taken away.
 """
 
 import json

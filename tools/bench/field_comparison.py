@@ -1,7 +1,4 @@
-"""In which fields the JobSets of two controllers differ, but for what a server adds.
-
-Called by controller.py.
-"""
+"""In which fields the JobSets of two controllers differ, but for what a server adds."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""kubeconform v0.8.0 and kube-score v1.20.0: what checks of files are measured beside; called by `policy`.
+"""kubeconform v0.8.0 and kube-score v1.20.0: what checks of files are measured beside.
 
 Both are built from their Go modules once. kubeconform compares with schemas alone: it gets those of our
 CRDs as files, so that it asks no network, and refuses fields that they do not name. kube-score knows no

@@ -1,4 +1,4 @@
-"""Files that policy is measured on; called by `policy`.
+"""Files that policy is measured on.
 
 `runtime_and_job` is what a check meets in a folder that is in order: a TrainJob with the runtime that it
 runs on; one in ten has mistakes. `job_on_shipped_runtime` has ten findings each, as TrainJobs on a runtime

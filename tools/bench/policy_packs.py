@@ -1,4 +1,4 @@
-"""What a policy pack adds to a preview and an `up` of TrainJobs, on a real API server; called by `policy`.
+"""What a policy pack adds to a preview and an `up` of TrainJobs, on a real API server.
 
 No pack, an empty one and ours, one after the other, because Pulumi itself takes seconds for any. What our
 pack adds to a resource is small beside that, so its process also counts its own processor time, start-up

@@ -1,7 +1,4 @@
-"""A Pulumi project that is measured: its own backend, one stack, the CLI's wall times.
-
-Called by cluster.py, policy.py and policy_packs.py.
-"""
+"""A Pulumi project that is measured: its own backend, one stack, the CLI's wall times."""
 
 import os
 import resource

@@ -1,6 +1,6 @@
 """A part of a runtime that is checked in full when it is built in Python.
 
-pod_failure_policy.py, success_policy.py and failure_policy.py derive from `CheckedModel`: their
+pod_failure_policy.py and failure_policy.py derive from `CheckedModel`: their
 limits are Kubernetes' and JobSet's own admission rules, which no schema holds, so that a mistake
 would show only when a cluster refuses the object.
 """

@@ -1,6 +1,7 @@
 """From nothing to a trained model and back: stacks/platform and stacks/team on a bare cluster of their own.
 
-LeaderWorkerSet and coscheduling, which no image of CI has, are installed by tests/soak/test_full_platform.py.
+LeaderWorkerSet and coscheduling, which no image of CI has, are installed by
+tests/soak/test_full_platform.py.
 """
 
 import json

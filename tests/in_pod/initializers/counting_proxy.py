@@ -1,7 +1,4 @@
-"""A TCP proxy before a server, which counts what the server sends and can hold it back.
-
-Called by `test_resumption` and `test_lock`.
-"""
+"""A TCP proxy before a server, which counts what the server sends and can hold it back."""
 
 import socket
 import threading

@@ -1,7 +1,7 @@
 """A server of the Hub's protocol: the routes that huggingface_hub calls, with real Git and SHA-256 digests.
 
-Called by tests/in_pod/initializers. Answers are those of huggingface.co as `huggingface_hub` reads them: `X-Error-Code`
-says why, a large file is a redirect to another host with its bytes, and a token goes to none but the first.
+Answers are those of huggingface.co as `huggingface_hub` reads them: `X-Error-Code` says why, a
+large file is a redirect to another host with its bytes, and a token goes to none but the first.
 """
 
 import hashlib

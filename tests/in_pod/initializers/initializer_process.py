@@ -1,7 +1,7 @@
 """The real initializer, as a process on this machine with a folder for its volume.
 
-Called by tests/in_pod/initializers. What only has to end starts warm (see `tests.warm_start`); what is
-watched or killed is started as the image starts it.
+What only has to end starts warm (see `tests.warm_start`); what is watched or killed is started as
+the image starts it.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""A web server of the tests, which answers what a function says, and notes what it was asked.
-
-Called by tests/in_pod/initializers.
-"""
+"""A web server of the tests, which answers what a function says, and notes what it was asked."""
 
 import hashlib
 import re

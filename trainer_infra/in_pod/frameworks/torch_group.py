@@ -7,6 +7,7 @@ Needs torch.
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import contextmanager
 
@@ -27,4 +28,7 @@ def process_group() -> Iterator[str]:
     try:
         yield device
     finally:
+        # What divides a model holds the group in a circle of references. Freed only when the interpreter
+        # ends, its threads can abort a process that has trained to the end (pytorch/pytorch#179291).
+        gc.collect()
         torch.distributed.destroy_process_group()
