@@ -4,7 +4,7 @@ Written as an annotation of the object or in the configuration; always with owne
 and always told in the report. Once it has expired, the finding fails again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -131,21 +131,17 @@ def annotated_exemptions(subject: Subject) -> AnnotatedExemptions:
     """The exemptions in an object's annotations."""
     found: list[Exemption] = []
     problems: list[Problem] = []
-    for key, text in _annotations(subject):
+    for key, value in subject.object.at("metadata", "annotations").fields():
+        if not key.startswith(PREFIX) or not isinstance(value.raw, str):
+            continue
         try:
-            found.append(_read(key.removeprefix(PREFIX), text))
+            found.append(_read(key.removeprefix(PREFIX), value.raw))
         except InvalidInput as error:
             problems += [
                 Problem(f"metadata.annotations[{key}]", each.what, each.got, each.fix)
                 for each in error.problems
             ]
     return AnnotatedExemptions(tuple(found), tuple(problems))
-
-
-def _annotations(subject: Subject) -> Iterator[tuple[str, str]]:
-    for key, value in subject.object.at("metadata", "annotations").fields():
-        if key.startswith(PREFIX) and isinstance(value.raw, str):
-            yield key, value.raw
 
 
 def _read(rule: str, text: str) -> Exemption:

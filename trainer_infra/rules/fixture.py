@@ -5,25 +5,27 @@ there beside it), and what makes the first one `bad`: another value at one path,
 the path that the rule must name. `parameters` and `pools` are as in a configuration.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any, Final, Self
 
 import yaml
 from pydantic import model_validator
 
 from trainer_infra.api.base import KubeModel
+from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONDict
+from trainer_infra.rules import patch
+from trainer_infra.rules.finding import REMOVED
 from trainer_infra.rules.pool import Pool
 
-FOLDER: Final = Path(__file__).parent / "fixtures"
+FOLDER: Final = FilePath(__file__).parent / "fixtures"
 """Where the examples of our rules are."""
 
 
 class Bad(KubeModel):
     """What makes the good object a bad one."""
 
-    path: tuple[str | int, ...]
+    path: Path
     """The one field in which the two differ."""
     value: Any = None
     """What stands there in the bad one; None where nothing does."""
@@ -62,25 +64,9 @@ class Cases(KubeModel):
         return self
 
 
-def with_value_at(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
+def with_value_at(value: Any, path: Path, other: Any) -> Any:
     """A copy with another value at a path, or without one where that is None."""
-    if not path:
-        return other
-    key, rest = path[0], path[1:]
-    if isinstance(key, int):
-        items = list(value or ())
-        items[key : key + 1] = (
-            []
-            if other is None and not rest
-            else [with_value_at(items[key] if key < len(items) else None, rest, other)]
-        )
-        return items
-    fields = dict(value) if isinstance(value, Mapping) else {}
-    below = with_value_at(fields.get(key), rest, other)
-    if below is None:
-        fields.pop(key, None)
-        return fields
-    return {**fields, key: below}
+    return patch.with_value(value, path, REMOVED if other is None else other)
 
 
 def shipped_cases(rule: str) -> tuple[Case, ...]:

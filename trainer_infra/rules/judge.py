@@ -15,7 +15,7 @@ from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import AnyRule, Context, Parameters
 from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UnseenValue, Value
+from trainer_infra.rules.value import UnseenValue
 from trainer_infra.rules.world import World
 
 
@@ -112,9 +112,10 @@ def _judged(
 
 def _own(found: Iterable[Finding], subject: Subject, rule: AnyRule) -> Iterator[Finding]:
     """Each once, and not what the same rule says of the runtime itself."""
+    kind = None if subject.runtime is None else subject.runtime["kind"].raw
     told = set()
     for each in found:
-        if each.inherited and subject.runtime_is_judged and _kind(subject.runtime) in rule.kinds:
+        if each.inherited and subject.runtime_is_judged and kind in rule.kinds:
             continue
         # What a runtime lacks in every pod is one finding of the TrainJob that refers to it.
         seen_at = "" if each.inherited else each.seen_at
@@ -122,7 +123,3 @@ def _own(found: Iterable[Finding], subject: Subject, rule: AnyRule) -> Iterator[
         if same not in told:
             told.add(same)
             yield each
-
-
-def _kind(runtime: Value | None) -> object:
-    return None if runtime is None else runtime["kind"].raw

@@ -24,7 +24,7 @@ _POD: Final = 7
 """Length of the path of its PodSpec: and template, spec, template, spec."""
 _CONTAINER: Final = 9
 """Length of the path of a container: and containers, position."""
-_TRAINER: Final = {
+TRAINER_FIELDS: Final = {
     "image": "image",
     "command": "command",
     "args": "args",
@@ -34,7 +34,7 @@ _TRAINER: Final = {
 """Fields of the container `node`, and those of `spec.trainer` that fill them."""
 _COUNTS: Final = (("replicas",), ("template", "spec", "parallelism"))
 """Fields of a replicated job that `spec.trainer.numNodes` fills."""
-_FILLED: Final = {(), ("envFrom",), *((each,) for each in _TRAINER)}
+_FILLED: Final = {(), ("envFrom",), *((each,) for each in TRAINER_FIELDS)}
 """Beginnings of paths in containers that anything of `spec.trainer` or an initializer may fill."""
 _SHARED: Final = (("image",), ("env",), ("resources",))
 """Of these, what `spec.trainer` also fills in MPI's nodes, whose launcher has the trainer's label."""
@@ -147,7 +147,7 @@ def _own(job: JSONObject, jobset: JSONObject, path: Path) -> Iterator[Path]:
 
 
 def _of_trainer(job: JSONObject, container: Any, path: Path) -> Iterator[Path]:
-    field = _TRAINER.get(str(path[0])) if path else None
+    field = TRAINER_FIELDS.get(str(path[0])) if path else None
     if field is None:
         return
     start: Path = ("spec", "trainer", field)

@@ -67,11 +67,15 @@ class Selection(KubeModel):
             (self.ids is None or rule.id in self.ids)
             and (self.severity is None or rule.severity.is_at_least(self.severity))
             and (self.tags is None or bool({*self.tags} & {*rule.tags}))
-            and (self.frameworks is None or any(map(self._is_of, rule.frameworks)))
+            and (
+                self.frameworks is None
+                or any(
+                    f"{own}/".startswith(f"{one}/")
+                    for own in rule.frameworks
+                    for one in self.frameworks
+                )
+            )
         )
-
-    def _is_of(self, framework: str) -> bool:
-        return any(f"{framework}/".startswith(f"{each}/") for each in self.frameworks or ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,24 +18,16 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import older_overrides, partial_rendering, unknown
+from trainer_infra.rules import older_overrides, origin, partial_rendering, unknown
 from trainer_infra.rules.partial_rendering import STAND_IN
 from trainer_infra.rules.patch import with_value
 from trainer_infra.rules.value import UNKNOWN
 
 REFERENCE: Final[Path] = ("spec", "runtimeRef", "name")
 _TRAINER: Final[Path] = ("spec", "trainer")
-_FILLS: Final[Mapping[str, str]] = {
-    "resourcesPerNode": "resources",
-    "env": "env",
-    "command": "command",
-    "args": "args",
-    "image": "image",
-}
+_FILLS: Final = {field: filled for filled, field in origin.TRAINER_FIELDS.items()}
 """Fields of `spec.trainer`, and those of the container `node` that they fill."""
-_FILLS_NODE: Final[Mapping[str, str]] = {
-    key: _FILLS[key] for key in ("resourcesPerNode", "env", "image")
-}
+_FILLS_NODE: Final = {key: _FILLS[key] for key in ("resourcesPerNode", "env", "image")}
 """The same of the nodes of MPI, whose launcher has the label of the trainer."""
 
 

@@ -71,25 +71,9 @@ def _typed(wire: JSONObject) -> Runtime | None:
     return None if isinstance(parsed, TrainJob) else parsed
 
 
-@dataclass(frozen=True, slots=True)
-class TrainJobRendering:
-    """What a TrainJob renders to."""
-
-    objects: tuple[Value, ...] = ()
-    """In apply order."""
-    problems: tuple[Problem, ...] = ()
-    """Why it renders to nothing."""
-    unseen: tuple[Path, ...] = ()
-    """Values that may change it and are not known."""
-    fits_schema: bool = False
-    """As of a `Rendering`."""
-    left_out: tuple[Path, ...] = ()
-    """As of a `Rendering`."""
-
-
-NOTHING: Final = TrainJobRendering()
-"""What every other kind renders to."""
-FITS: Final = TrainJobRendering(fits_schema=True)
+NOTHING: Final = Rendering()
+"""What every kind but a TrainJob renders to."""
+FITS: Final = Rendering(fits_schema=True)
 """The same of a runtime with nothing wrong."""
 
 
@@ -97,7 +81,9 @@ FITS: Final = TrainJobRendering(fits_schema=True)
 class _Kept:
     """What was made of a subject, to be used by the next rule."""
 
-    rendered: TrainJobRendering | None = None
+    made: Rendering | None = None
+    rendered: tuple[Value, ...] = ()
+    """The objects of that."""
     places: dict[Any, tuple[tuple[Any, ...], tuple[Path, ...]]] = field(default_factory=dict)
 
 
@@ -113,14 +99,15 @@ class Subject:
     """Whether that is a subject too: rules say of it what is wrong with it."""
     behaviour: Behaviour = OURS
     """What renders it."""
-    render: Callable[["Subject"], TrainJobRendering] = lambda _: NOTHING
+    render: Callable[["Subject"], Rendering] = lambda _: NOTHING
     """What makes `rendered`, `problems` and `unseen`, once a rule asks for one of them."""
     _kept: _Kept = field(default_factory=_Kept, init=False, repr=False, compare=False)
 
     @property
     def rendered(self) -> tuple[Value, ...]:
         """What a TrainJob renders to, in apply order."""
-        return self._made().objects
+        self._made()
+        return self._kept.rendered
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -147,11 +134,12 @@ class Subject:
         """Whether it was found before that nothing is wrong with it by its schema."""
         return self._made().fits_schema
 
-    def _made(self) -> TrainJobRendering:
+    def _made(self) -> Rendering:
         kept = self._kept
-        if kept.rendered is None:
-            kept.rendered = self.render(self)
-        return kept.rendered
+        if kept.made is None:
+            made = kept.made = self.render(self)
+            kept.rendered = tuple(_object(self, each, made) for each in made.objects)
+        return kept.made
 
     @property
     def kind(self) -> str:
@@ -221,9 +209,8 @@ class Subject:
     def forget(self) -> None:
         """Lets go of what was read to be read again by the next rule."""
         self._kept.places.clear()
-        rendered = self._kept.rendered or NOTHING
         runtime = () if self.runtime is None else (self.runtime,)
-        for each in (self.object, *rendered.objects, *runtime):
+        for each in (self.object, *self._kept.rendered, *runtime):
             each.forget()
 
 
@@ -248,7 +235,8 @@ def subject_of(
 
 def with_rendered(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
     """The subject with objects that it renders to."""
-    return replace(subject, render=partial(_rendered, made=Rendering(tuple(objects))))
+    made = Rendering(tuple(objects))
+    return replace(subject, render=lambda _: made)
 
 
 def subject_of_runtime(runtime: AnyRuntime) -> Subject:
@@ -256,19 +244,14 @@ def subject_of_runtime(runtime: AnyRuntime) -> Subject:
     return replace(subject_of(runtime.wire), render=partial(_judged_schema, runtime))
 
 
-def _judged_schema(runtime: AnyRuntime, _subject: Subject) -> TrainJobRendering:
+def _judged_schema(runtime: AnyRuntime, _subject: Subject) -> Rendering:
     is_known = next(unknown.unknown_paths(runtime.wire), None) is None
     return FITS if is_known and runtime.typed is not None else NOTHING
 
 
-def _render(runtime: AnyRuntime | None, subject: Subject) -> TrainJobRendering:
+def _render(runtime: AnyRuntime | None, subject: Subject) -> Rendering:
     typed = None if runtime is None else runtime.typed
-    return _rendered(subject, rendering.rendering_of(subject.object.raw, typed, subject.behaviour))
-
-
-def _rendered(subject: Subject, made: Rendering) -> TrainJobRendering:
-    objects = tuple(_object(subject, each, made) for each in made.objects)
-    return TrainJobRendering(objects, made.problems, made.unseen, made.fits_schema, made.left_out)
+    return rendering.rendering_of(subject.object.raw, typed, subject.behaviour)
 
 
 def _object(subject: Subject, value: JSONObject, made: Rendering) -> Value:
