@@ -8,9 +8,9 @@ import pytest
 from trainer_infra import names
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
-from trainer_infra.rules.pod_security import privileged
+from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pod_templates import WORKLOADS
-from trainer_infra.rules.supply_chain import image_latest
+from trainer_infra.rules.supply_chain import images
 
 JSON = dict[str, Any]
 
@@ -55,7 +55,9 @@ def test_every_kind_is_here() -> None:
 def test_what_is_wrong_with_its_pod_is_found_once(kind: str, content: JSON) -> None:
     value = {"apiVersion": "a/v1", "kind": kind, "metadata": {"name": "a"}, **content}
     (subject,) = tree.subjects_of([value])
-    rules = [ConfiguredRule.default(each) for each in (privileged.RULE, image_latest.RULE)]
+    rules = [
+        ConfiguredRule.default(each) for each in (security_context.PRIVILEGED, images.IMAGE_LATEST)
+    ]
     for verdict in judge(subject, world.world_of([subject]), rules):
         (finding,) = verdict.findings
         found: Any = value
@@ -68,5 +70,5 @@ def test_what_is_wrong_with_its_pod_is_found_once(kind: str, content: JSON) -> N
 def test_an_object_without_pods_has_nothing_wrong_with_them(content: JSON) -> None:
     value = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, **content}
     (subject,) = tree.subjects_of([value])
-    rules = [ConfiguredRule.default(privileged.RULE)]
+    rules = [ConfiguredRule.default(security_context.PRIVILEGED)]
     assert list(judge(subject, world.world_of([subject]), rules)) == []

@@ -7,11 +7,11 @@ import pytest
 
 from trainer_infra import catalog
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.data import storage_scheme
+from trainer_infra.rules.data import initializers
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict, judge
-from trainer_infra.rules.pod_security import capabilities_added, host_path, run_as_non_root, seccomp
+from trainer_infra.rules.pod_security import capabilities, node_access, security_context
 from trainer_infra.rules.rule import AnyRule
-from trainer_infra.rules.supply_chain import image_digest
+from trainer_infra.rules.supply_chain import images
 from trainer_infra.rules.value import UNKNOWN
 from trainer_infra.trainers import code_mount, package_mounts
 from trainer_infra.trainers.code import Code
@@ -50,7 +50,7 @@ def patched(pod: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_the_image_of_mpis_nodes_is_the_trainers() -> None:
-    found = judged(image_digest.RULE, "deepspeed-distributed", trainer={"image": "own:v1"})
+    found = judged(images.IMAGE_DIGEST, "deepspeed-distributed", trainer={"image": "own:v1"})
     assert found is not None
     assert {(each.path, each.got) for each in found.findings} == {
         (("spec", "trainer", "image"), "own:v1")
@@ -59,14 +59,16 @@ def test_the_image_of_mpis_nodes_is_the_trainers() -> None:
 
 def test_a_field_of_a_patch_that_is_not_known_hides_that_field_alone() -> None:
     pod = {"securityContext": {"runAsUser": 0, "runAsNonRoot": UNKNOWN}}
-    found = judged(run_as_non_root.RULE, "torch-distributed", **patched(pod))
+    found = judged(security_context.RUN_AS_NON_ROOT, "torch-distributed", **patched(pod))
     assert found is not None
     assert [each.path for each in found.findings] == [(*PATCH, "securityContext", "runAsUser")]
     assert found.unseen == ((*PATCH, "securityContext", "runAsNonRoot"),)
 
 
 def test_what_a_patch_that_is_not_known_may_give_a_pod_is_not_missing() -> None:
-    found = judged(seccomp.RULE, "torch-distributed", **patched({"securityContext": UNKNOWN}))
+    found = judged(
+        security_context.SECCOMP, "torch-distributed", **patched({"securityContext": UNKNOWN})
+    )
     assert found is not None
     assert found.findings == ()
     assert found.unseen == ((*PATCH, "securityContext"),)
@@ -75,7 +77,9 @@ def test_what_a_patch_that_is_not_known_may_give_a_pod_is_not_missing() -> None:
 def test_a_patch_that_is_not_known_hides_no_other() -> None:
     container = {"name": "node", "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}
     patches = patched({"containers": [container]})["runtimePatches"]
-    found = judged(capabilities_added.RULE, "torch-distributed", runtimePatches=[*patches, UNKNOWN])
+    found = judged(
+        capabilities.CAPABILITIES_ADDED, "torch-distributed", runtimePatches=[*patches, UNKNOWN]
+    )
     assert found is not None
     where = ("containers", 0, "securityContext", "capabilities", "add", 0)
     assert [each.path for each in found.findings] == [(*PATCH, *where)]
@@ -83,8 +87,8 @@ def test_a_patch_that_is_not_known_hides_no_other() -> None:
 
 def test_variables_that_only_a_patch_that_is_not_known_may_give() -> None:
     patches = [{"manager": "example.com/a", "trainingRuntimeSpec": {"template": UNKNOWN}}]
-    kept = storage_scheme.RULE.parameters(allow=("s3",), outputs=("s3",))
-    chosen = ConfiguredRule(storage_scheme.RULE, storage_scheme.RULE.severity, kept)
+    kept = initializers.STORAGE_SCHEME.parameters(allow=("s3",), outputs=("s3",))
+    chosen = ConfiguredRule(initializers.STORAGE_SCHEME, initializers.STORAGE_SCHEME.severity, kept)
     found = judged(chosen, "plain-distributed", runtimePatches=patches)
     assert found is not None
     assert found.findings == ()
@@ -97,5 +101,5 @@ def test_a_cache_of_packages_in_a_folder_of_the_node_is_one(cache: str, paths: l
     job = {"metadata": {"name": "digits", "namespace": "vision"}, "spec": {}}
     runtime = catalog.get("torch-distributed")
     attached, _ = code_mount.attach_code(job, runtime, code, cache=cache)
-    found = judged(host_path.RULE, "torch-distributed", **attached["spec"])
+    found = judged(node_access.HOST_PATH, "torch-distributed", **attached["spec"])
     assert [each.got for each in (found.findings if found else ())] == paths

@@ -1,6 +1,6 @@
 """What a preview says of the commands that a TrainJob's pods start: see `command_lines`.
 
-A rule says the same of files: rules/shape/training_command.py.
+A rule says the same of files: rules/shape/launch.py.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

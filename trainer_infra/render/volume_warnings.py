@@ -1,6 +1,6 @@
 """What a preview says of the volumes of a TrainJob's pods: a claim that a pod has twice keeps it from starting.
 
-A rule says the same of files: rules/data/claim_volumes.py.
+A rule says the same of files: rules/data/claims.py.
 """
 
 from collections.abc import Iterator

@@ -12,7 +12,7 @@ from trainer_infra.review import environments
 from trainer_infra.review.documents import Document
 from trainer_infra.review.environments import DocumentEnvironment
 from trainer_infra.rules import pack, tree, world
-from trainer_infra.rules.capacity import cost, price
+from trainer_infra.rules.capacity import cost
 from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.subject import Subject
 
@@ -55,11 +55,11 @@ def cost_notes(
     return found
 
 
-def _prices(settled: ResolvedConfiguration) -> price.Price:
+def _prices(settled: ResolvedConfiguration) -> cost.Price:
     for each in pack.pack_rules(settled.pack):
-        if isinstance(each.parameters, price.Price):
+        if isinstance(each.parameters, cost.Price):
             return each.parameters
-    return price.Price()
+    return cost.Price()
 
 
 def _subjects(

@@ -1,7 +1,8 @@
-"""Policy rules: one file each, in the order in which they are applied and listed.
+"""Policy rules, in the order in which they are applied and listed.
 
-How to add one: its file in a group's folder, its line in the group's `RULES`, its examples in
-`fixtures/`. `judge` applies them; docs/rules.md is made of them.
+Each stands in the file of its family, below its check: `IMAGE_DIGEST` is the rule `image-digest`; a file of one
+rule calls it `RULE`. How to add one: there, in its group's `RULES`, and its examples in `fixtures/`. `judge`
+applies them; docs/rules.md is made of them.
 """
 
 from typing import Final

@@ -3,7 +3,7 @@
 Made by `Value.finding`; `judge` says which rule it is of, `review` and `deploy` tell people.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 from typing import Final
 
@@ -60,3 +60,17 @@ class Finding(api.FieldFinding):
     """The place in what it renders to, `JobSet tj: spec.…`; empty when it was seen where it is."""
     inherited: bool = False
     """Whether the runtime of a TrainJob says it, and the path is that of the reference to it."""
+
+
+def where_to_fix(
+    finding: Finding, where: str = "in the runtime or in spec.runtimePatches"
+) -> Finding:
+    """The finding; one about the runtime says where it can be made right.
+
+    Args:
+        finding: Of a place that may be the runtime's.
+        where: Where it can be made right then.
+    """
+    if not finding.inherited:
+        return finding
+    return replace(finding, fix=f"{finding.fix}, {where}")

@@ -49,11 +49,7 @@ class Pod:
         return self.step == names.TRAINER
 
     def name(self) -> str:
-        """The replicated job's name.
-
-        Raises:
-            UnseenValue: It is not known.
-        """
+        """The replicated job's name."""
         return self.job["name"].text()
 
 

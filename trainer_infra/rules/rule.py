@@ -1,8 +1,8 @@
 """A policy rule: one thing that is to be so, and how to see that it is not.
 
-Each file of `shape`, `admission`, `supply_chain`, `pod_security`, `capacity`, `scheduling`, `data`
-and `tuning` that has a `RULE` makes one; `trainer_infra.rules.RULES` has them all in order. A rule is pure, never raises on
-any object, and never shows a secret. What a rule speaks of is imported from here.
+The files of `shape`, `admission`, `supply_chain`, `pod_security`, `capacity`, `scheduling`, `data` and `tuning`
+make them; `trainer_infra.rules.RULES` has them all in order. A rule is pure, never raises on any object, and
+never shows a secret. What a rule speaks of is imported from here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -79,7 +79,7 @@ class Rule(Generic[Place, P]):
     places: Callable[[Subject], Iterable[Place]]
     """The places of an object that are judged one by one: one of `pods`, or `whole`."""
     check: Callable[[Place, Context[P]], Iterable[Finding]]
-    """What is wrong with one place. Raises Unseen where a value that it needs is not known."""
+    """What is wrong with one place."""
     parameters: type[P] = field(default=Parameters)  # type: ignore[assignment]  # P where none are named
     """Their model; its defaults are what holds without a configuration."""
     frameworks: tuple[str, ...] = ()

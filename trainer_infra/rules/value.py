@@ -1,9 +1,9 @@
-"""A place in an object: what stands there, and its path. Reading it never raises but for Unseen.
+"""A place in an object: what stands there, and its path. Reading it raises nothing but UnseenValue.
 
 Every rule reads objects through it: objects of kinds without a schema may have anything anywhere,
 and during a preview some values are not known yet. A list or mapping that is not known is noted and
-read as empty, so that the rest is judged; a scalar that is not known ends the judgement of its
-place alone.
+read as empty, so that the rest is judged. A scalar that is not known raises UnseenValue, here and in
+whatever reads one; `judge` catches it, and the judgement of that place alone ends.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -142,48 +142,28 @@ class Value:
         return Value(ABSENT if raw is None else raw, self.root, (*self.path, *keys))
 
     def is_there(self) -> bool:
-        """Whether there is a value, also an empty one.
-
-        Raises:
-            UnseenValue: It is not known.
-        """
+        """Whether there is a value, also an empty one."""
         return self._known() is not ABSENT
 
     def text(self) -> str:
-        """A string; empty where there is none.
-
-        Raises:
-            UnseenValue: It is not known.
-        """
+        """A string; empty where there is none."""
         raw = self._known()
         return raw if isinstance(raw, str) else ""
 
     def flag(self) -> bool | None:
-        """A boolean; None where there is none.
-
-        Raises:
-            UnseenValue: It is not known.
-        """
+        """A boolean; None where there is none."""
         raw = self._known()
         return raw if isinstance(raw, bool) else None
 
     def number(self) -> int | None:
-        """A whole number; None where there is none. Pulumi hands numbers over as floats.
-
-        Raises:
-            UnseenValue: It is not known.
-        """
+        """A whole number; None where there is none. Pulumi hands numbers over as floats."""
         raw = self._known()
         if isinstance(raw, float) and raw.is_integer():
             return int(raw)
         return raw if isinstance(raw, int) and not isinstance(raw, bool) else None
 
     def quantity(self) -> Decimal | None:
-        """A Kubernetes quantity in units; None where there is none that can be read.
-
-        Raises:
-            UnseenValue: It is not known.
-        """
+        """A Kubernetes quantity in units; None where there is none that can be read."""
         raw = self._known()
         if isinstance(raw, bool) or not isinstance(raw, int | float | str):
             return None

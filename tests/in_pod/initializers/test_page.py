@@ -16,7 +16,7 @@ from trainer_infra.in_pod.initializers.progress_line import PERIOD
 from trainer_infra.in_pod.initializers.settings import TARGETS, read_settings
 from trainer_infra.in_pod.initializers.sources.pvc import CLAIMS
 from trainer_infra.in_pod.initializers.storage_uri import SCHEMES, parse_uri
-from trainer_infra.rules.data.token_reference import TokenReference
+from trainer_infra.rules.data.initializers import TokenReference
 
 PAGE = page.ROOT / "docs" / "data-and-models.md"
 TEXT = PAGE.read_text()

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.capacity import gpu_fits_machine
+from trainer_infra.rules.capacity import requests
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pool import Pool, Taint
-from trainer_infra.rules.scheduling import taints_tolerated
+from trainer_infra.rules.scheduling import declared_pools
 
 TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 SMALL = Pool(
@@ -25,7 +25,9 @@ def found(pod: dict[str, Any], *pools: Pool) -> list[Any]:
     node = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
     value = {"kind": "JobSet", "spec": {"replicatedJobs": [node]}}
     (subject,) = tree.subjects_of([value])
-    rules = map(ConfiguredRule.default, (gpu_fits_machine.RULE, taints_tolerated.RULE))
+    rules = map(
+        ConfiguredRule.default, (requests.GPU_FITS_MACHINE, declared_pools.TAINTS_TOLERATED)
+    )
     return [
         each.path[6:]
         for judged in judge(subject, world.world_of([subject], pools), rules)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.capacity import processes_per_gpu
+from trainer_infra.rules.capacity import training_nodes
 from trainer_infra.rules.judge import ConfiguredRule, judge
 
 ASKS = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": 4}}}
@@ -36,7 +36,9 @@ def found(policy: dict[str, Any], trainer: dict[str, Any]) -> list[Any]:
     subject, _ = tree.subjects_of([value, runtime])
     assert subject.problems == ()
     judged = judge(
-        subject, world.world_of([subject]), [ConfiguredRule.default(processes_per_gpu.RULE)]
+        subject,
+        world.world_of([subject]),
+        [ConfiguredRule.default(training_nodes.PROCESSES_PER_GPU)],
     )
     return [each.path for one in judged for each in one.findings]
 

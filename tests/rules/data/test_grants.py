@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.data import grants
-from trainer_infra.rules.data.grants import Grant
+from trainer_infra.rules.data import cache_permissions
+from trainer_infra.rules.data.cache_permissions import Grant
 from trainer_infra.rules.value import UNKNOWN, UnseenValue
 
 GET = Grant("get", "services", "")
@@ -22,7 +22,7 @@ def missing(binding: dict[str, Any], *rules: dict[str, Any]) -> tuple[Grant, ...
         **binding,
     }
     around = world.world_of(tree.subjects_of([role, given]), is_whole=True)
-    return grants.missing_grants("fetcher", "vision", (GET, CREATE), around)
+    return cache_permissions.missing_grants("fetcher", "vision", (GET, CREATE), around)
 
 
 def to(kind: str, name: str, namespace: str = "vision") -> dict[str, Any]:
@@ -61,7 +61,10 @@ def test_what_is_missing(
 
 def test_without_any_binding_nobody_looked() -> None:
     assert (
-        grants.missing_grants("fetcher", "vision", (GET,), world.world_of((), is_whole=True)) == ()
+        cache_permissions.missing_grants(
+            "fetcher", "vision", (GET,), world.world_of((), is_whole=True)
+        )
+        == ()
     )
 
 

@@ -9,15 +9,10 @@ from trainer_infra.rules import pod_security, supply_chain, tree, world
 from trainer_infra.rules.finding import Change, Severity
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict, judge
 from trainer_infra.rules.pod_security import (
-    capabilities_dropped,
-    default_service_account,
-    host_path,
-    privilege_escalation,
-    privileged,
-    run_as_non_root,
-    seccomp,
-    seccomp_unconfined,
-    service_account_token,
+    capabilities,
+    node_access,
+    security_context,
+    service_accounts,
 )
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.value import UNKNOWN
@@ -69,29 +64,32 @@ def paths(rule: AnyRule, *objects: dict[str, Any], **parameters: Any) -> list[tu
 def test_a_container_says_otherwise_than_its_pod_who_it_runs_as(
     pod: Any, container: Any, found: list[Any]
 ) -> None:
-    assert paths(run_as_non_root.RULE, jobset({"securityContext": pod}, container)) == found
+    assert (
+        paths(security_context.RUN_AS_NON_ROOT, jobset({"securityContext": pod}, container))
+        == found
+    )
 
 
 def test_a_pod_that_lacks_a_field_is_where_to_fix_for_all_its_containers() -> None:
-    assert paths(run_as_non_root.RULE, jobset({}, {}, {})) == [
+    assert paths(security_context.RUN_AS_NON_ROOT, jobset({}, {}, {})) == [
         (*POD, "securityContext", "runAsNonRoot")
     ]
 
 
 def test_no_seccomp_profile_is_overlooked_because_another_holds() -> None:
     free, kept = ({"seccompProfile": {"type": each}} for each in ("Unconfined", "Localhost"))
-    assert paths(seccomp_unconfined.RULE, jobset({"securityContext": free}, kept, kept)) == [
-        (*POD, "securityContext", "seccompProfile", "type")
-    ]
-    assert paths(seccomp_unconfined.RULE, jobset({}, kept, free)) == [
+    assert paths(
+        security_context.SECCOMP_UNCONFINED, jobset({"securityContext": free}, kept, kept)
+    ) == [(*POD, "securityContext", "seccompProfile", "type")]
+    assert paths(security_context.SECCOMP_UNCONFINED, jobset({}, kept, free)) == [
         (*POD, "containers", 1, "securityContext", "seccompProfile", "type")
     ]
-    assert paths(seccomp_unconfined.RULE, jobset({}, kept)) == []
-    assert paths(seccomp.RULE, jobset({}, kept, free)) == []
+    assert paths(security_context.SECCOMP_UNCONFINED, jobset({}, kept)) == []
+    assert paths(security_context.SECCOMP, jobset({}, kept, free)) == []
 
 
 def test_a_context_that_is_not_known_ends_the_judgement_of_its_container_alone() -> None:
-    [one] = judged(privileged.RULE, jobset({}, UNKNOWN, {"privileged": True}))
+    [one] = judged(security_context.PRIVILEGED, jobset({}, UNKNOWN, {"privileged": True}))
     where = (*POD, "containers", 1, "securityContext", "privileged")
     assert [(each.path, each.patch) for each in one.findings] == [(where, (Change(where, False),))]
     assert one.unseen == ((*CONTAINER, "privileged"),)
@@ -99,7 +97,7 @@ def test_a_context_that_is_not_known_ends_the_judgement_of_its_container_alone()
 
 def test_drops_that_are_not_known_may_be_all() -> None:
     [one] = judged(
-        capabilities_dropped.RULE,
+        capabilities.CAPABILITIES_DROPPED,
         jobset({}, {"capabilities": {"drop": [UNKNOWN], "add": ["CAP_CHOWN"]}}),
     )
     assert [each.path for each in one.findings] == [(*CONTAINER, "capabilities", "add", 0)]
@@ -110,7 +108,7 @@ def test_drops_that_are_not_known_may_be_all() -> None:
     "context", [{"privileged": True}, {"capabilities": {"add": ["CAP_SYS_ADMIN"]}}]
 )
 def test_no_patch_makes_what_the_api_server_refuses(context: Any) -> None:
-    [one] = judged(privilege_escalation.RULE, jobset({}, context))
+    [one] = judged(security_context.PRIVILEGE_ESCALATION, jobset({}, context))
     assert [each.patch for each in one.findings] == [()]
 
 
@@ -130,10 +128,14 @@ def test_a_folder_is_allowed_with_what_is_in_it(
     path: str, allow: tuple[str, ...], is_found: bool
 ) -> None:
     volume = {"name": "a", "hostPath": {"path": path}}
-    assert bool(paths(host_path.RULE, jobset({"volumes": [volume]}), allow=allow)) is is_found
+    assert (
+        bool(paths(node_access.HOST_PATH, jobset({"volumes": [volume]}), allow=allow)) is is_found
+    )
 
 
-@pytest.mark.parametrize("rule", [default_service_account.RULE, service_account_token.RULE])
+@pytest.mark.parametrize(
+    "rule", [service_accounts.DEFAULT_SERVICE_ACCOUNT, service_accounts.SERVICE_ACCOUNT_TOKEN]
+)
 @pytest.mark.parametrize(
     ("pod", "of_account", "is_found"),
     [
@@ -157,9 +159,9 @@ def test_an_account_says_whether_its_token_is_mounted_where_the_pod_does_not(
 
 def test_the_data_cache_keeps_its_token() -> None:
     runtime = catalog.get("torch-distributed-with-cache").to_wire()
-    jobs = [path[4] for path in paths(service_account_token.RULE, runtime)]
+    jobs = [path[4] for path in paths(service_accounts.SERVICE_ACCOUNT_TOKEN, runtime)]
     assert jobs == [1]
-    assert len(paths(service_account_token.RULE, runtime, needed_by=())) == 2
+    assert len(paths(service_accounts.SERVICE_ACCOUNT_TOKEN, runtime, needed_by=())) == 2
 
 
 @pytest.mark.parametrize("shipped", catalog.RUNTIMES, ids=lambda each: each.name)

@@ -5,7 +5,7 @@ from typing import Any
 from trainer_infra.rules import subject, world
 from trainer_infra.rules.finding import Change
 from trainer_infra.rules.judge import ConfiguredRule, judge
-from trainer_infra.rules.scheduling.covered_resources_order import RULE
+from trainer_infra.rules.scheduling.resource_groups import COVERED_RESOURCES_ORDER as RULE
 from trainer_infra.rules.value import UNKNOWN
 
 PATH = ("spec", "resourceGroups", 0, "flavors", 0, "resources")

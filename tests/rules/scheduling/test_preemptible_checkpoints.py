@@ -4,7 +4,7 @@ import pytest
 
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
-from trainer_infra.rules.scheduling.preemptible_checkpoints import RULE
+from trainer_infra.rules.scheduling.declared_pools import PREEMPTIBLE_CHECKPOINTS as RULE
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
-from trainer_infra.rules.scheduling.queue_chain import RULE
+from trainer_infra.rules.scheduling.named_objects import QUEUE_CHAIN as RULE
 from trainer_infra.rules.value import UNKNOWN
 
 PATH = ("metadata", "labels", "kueue.x-k8s.io/queue-name")

@@ -7,7 +7,7 @@ from trainer_infra import names
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.rule import AnyRule
-from trainer_infra.rules.shape import coordinator, jobset_policies
+from trainer_infra.rules.shape import jobset_policies, replicated_jobs
 
 JSON = dict[str, Any]
 ACTION = ("spec", "failurePolicy", "rules", 0, "action")
@@ -57,7 +57,7 @@ def test_restarting_in_place_has_a_gate_of_its_own() -> None:
 def test_only_of_a_jobset_the_pod_of_its_coordinator_is_judged() -> None:
     chosen = {"replicatedJob": "node", "podIndex": 3}
     completions = ("spec", "replicatedJobs", 0, "template", "spec", "completions")
-    assert paths(coordinator.RULE, of_jobset(coordinator=chosen)) == [completions]
-    assert paths(coordinator.RULE, of_runtime(coordinator=chosen)) == []
-    (path,) = paths(coordinator.RULE, of_runtime(coordinator={"replicatedJob": "nodes"}))
+    assert paths(replicated_jobs.COORDINATOR, of_jobset(coordinator=chosen)) == [completions]
+    assert paths(replicated_jobs.COORDINATOR, of_runtime(coordinator=chosen)) == []
+    (path,) = paths(replicated_jobs.COORDINATOR, of_runtime(coordinator={"replicatedJob": "nodes"}))
     assert path[-1] == "replicatedJob"

@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra.rules import subject, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
-from trainer_infra.rules.shape.required_jobs import RULE
+from trainer_infra.rules.shape.runtimes import REQUIRED_JOBS as RULE
 
 LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 JOBS = ("spec", "template", "spec", "replicatedJobs")

@@ -7,7 +7,7 @@ import pytest
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule, judge
-from trainer_infra.rules.shape.runtime_exists import RULE
+from trainer_infra.rules.shape.runtime_reference import RUNTIME_EXISTS as RULE
 
 API = "trainer.kubeflow.org/v1alpha1"
 

@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra import names
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.capacity import restarts_bounded
+from trainer_infra.rules.capacity import job_end
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.shape import schema
@@ -49,4 +49,4 @@ def test_a_failure_rule_of_a_wrong_name_is_a_fault() -> None:
 
 @pytest.mark.parametrize(("strategy", "count"), [("Recreate", 1), ("InPlaceRestart", 0)])
 def test_where_pods_restart_in_place_jobset_bounds_them(strategy: str, count: int) -> None:
-    assert len(of_jobset(restarts_bounded.RULE, restartStrategy=strategy)) == count
+    assert len(of_jobset(job_end.RESTARTS_BOUNDED, restartStrategy=strategy)) == count

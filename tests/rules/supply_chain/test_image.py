@@ -7,12 +7,7 @@ import pytest
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.rule import AnyRule
-from trainer_infra.rules.supply_chain import (
-    image_digest,
-    image_latest,
-    image_name,
-    image_registry,
-)
+from trainer_infra.rules.supply_chain import images
 
 SHA256 = "sha256:" + "0123456789abcdef" * 4
 
@@ -54,8 +49,8 @@ def is_found(rule: AnyRule, image: str, **parameters: Any) -> bool:
     ],
 )
 def test_a_tag_may_float_and_a_digest_does_not(image: str, floats: bool, is_pinned: bool) -> None:
-    assert is_found(image_latest.RULE, image) is floats
-    assert is_found(image_digest.RULE, image) is not is_pinned
+    assert is_found(images.IMAGE_LATEST, image) is floats
+    assert is_found(images.IMAGE_DIGEST, image) is not is_pinned
 
 
 @pytest.mark.parametrize(
@@ -71,13 +66,13 @@ def test_a_tag_may_float_and_a_digest_does_not(image: str, floats: bool, is_pinn
     ],
 )
 def test_a_registry_is_allowed_with_what_is_in_it(image: str, allow: str, is_refused: bool) -> None:
-    assert is_found(image_registry.RULE, image, allow=(allow,)) is is_refused
+    assert is_found(images.IMAGE_REGISTRY, image, allow=(allow,)) is is_refused
 
 
 def test_an_image_that_the_runtime_names_twice_is_where_to_fix() -> None:
     runtime = ("spec", "runtimeRef", "name")
-    assert paths(image_digest.RULE, train_job("deepspeed-distributed")) == [runtime]
-    assert paths(image_digest.RULE, train_job("torchtune-llama3.2-1b")) == [runtime] * 3
+    assert paths(images.IMAGE_DIGEST, train_job("deepspeed-distributed")) == [runtime]
+    assert paths(images.IMAGE_DIGEST, train_job("torchtune-llama3.2-1b")) == [runtime] * 3
 
 
 @pytest.mark.parametrize(
@@ -105,4 +100,4 @@ def test_an_image_that_the_runtime_names_twice_is_where_to_fix() -> None:
 )
 def test_a_kubelet_reads_a_name_or_does_not(image: str, is_read: bool) -> None:
     """Answers of distribution/reference v0.6.0: of 81,030 names, 50 at the limit of length differ."""
-    assert is_found(image_name.RULE, image) is not is_read
+    assert is_found(images.IMAGE_NAME, image) is not is_read

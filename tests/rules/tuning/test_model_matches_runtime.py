@@ -6,7 +6,7 @@ from trainer_infra import catalog
 from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
-from trainer_infra.rules.tuning import model, model_matches_runtime
+from trainer_infra.rules.tuning import torchtune
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ from trainer_infra.rules.tuning import model, model_matches_runtime
     ],
 )
 def test_the_model_that_a_text_names(text: str, shape: str) -> None:
-    assert str(model.model_shape(text)) == shape
+    assert str(torchtune.model_shape(text)) == shape
 
 
 @pytest.mark.parametrize("shipped", catalog.RUNTIMES, ids=lambda each: each.name)
 def test_the_catalog_fetches_what_it_trains(shipped: ShippedRuntime) -> None:
     (subject,) = tree.subjects_of([shipped.runtime().to_wire()])
-    rules = [ConfiguredRule.default(model_matches_runtime.RULE)]
+    rules = [ConfiguredRule.default(torchtune.MODEL_MATCHES_RUNTIME)]
     assert list(judge(subject, world.world_of([subject]), rules)) == []

@@ -14,21 +14,24 @@ rules lists and mappings that are not known are noted, and cost nothing.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
 from typing import Final
 
+from pydantic import Field
+
 from trainer_infra import names
 from trainer_infra.api import failure_policy
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.catalog import accelerators
-from trainer_infra.rules import pods
-from trainer_infra.rules.placement import amounts, gpus, machines, nodes, patches
+from trainer_infra.rules import pods, rule
+from trainer_infra.rules.placement import amounts, machines, nodes, patches
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Finding, Subject, Value, World
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import UnseenValue
+from trainer_infra.rules.world import World
 
 Prices = Mapping[str, Decimal]
 """Price of one hour of one accelerator by its name, or of one unit by the name of a resource.
@@ -36,7 +39,6 @@ Prices = Mapping[str, Decimal]
 The unit of `memory` is a GiB, that of `cpu` a core. Resources without a price cost nothing, but
 accelerators must have one.
 """
-
 ENDLESS: Final = "nothing ends it: it has no activeDeadlineSeconds"
 KINDS: Final = (names.TRAIN_JOB, names.JOBSET)
 """Kinds that cost something."""
@@ -77,11 +79,7 @@ def cost_of(subject: Subject, world: World, prices: Prices) -> Cost:
 
 
 def gpu_hours(subject: Subject) -> Decimal | None:
-    """GPUs times hours of what it asks for at most; None where nothing ends it.
-
-    Raises:
-        UnseenValue: A value that it depends on is not known.
-    """
+    """GPUs times hours of what it asks for at most; None where nothing ends it."""
     patches.be_known(subject)
     total = Decimal(0)
     for pod in pods.pods_of(subject):
@@ -94,11 +92,7 @@ def gpu_hours(subject: Subject) -> Decimal | None:
 
 
 def price(subject: Subject, world: World, prices: Prices) -> tuple[Decimal | None, str]:
-    """What it costs at most, in the currency of the prices; None, and why, where that is not known.
-
-    Raises:
-        UnseenValue: A value that it depends on is not known.
-    """
+    """What it costs at most, in the currency of the prices; None, and why, where that is not known."""
     parts = [_part(subject, each, world, prices) for each in pods.pods_of(subject)]
     reasons = dict.fromkeys(reason for each in parts for reason in each.why)
     if reasons or not parts:
@@ -147,7 +141,7 @@ def _part(subject: Subject, pod: Pod, world: World, prices: Prices) -> _Part:
         price = _price(name, called, prices)
         if price is not None:
             rate += price * amount / (amounts.ONE * _UNITS.get(name, 1))
-        elif gpus.is_accelerator(name):
+        elif amounts.is_accelerator(name):
             why.append(f"there is no price for {' or '.join(called) or name}")
     if hours is None and (devices or rate):
         why.append(ENDLESS)
@@ -161,7 +155,7 @@ def _asked(subject: Subject, pod: Pod) -> amounts.Amounts:
 
 def _devices(asked: Mapping[str, int]) -> int:
     """Accelerators, in billionths."""
-    return sum(each for name, each in asked.items() if gpus.is_accelerator(name))
+    return sum(each for name, each in asked.items() if amounts.is_accelerator(name))
 
 
 def _not_known(path: Path) -> Cost:
@@ -193,9 +187,89 @@ def _of_job(subject: Subject, pod: Pod) -> int | None:
 
 def _price(resource: str, called: Sequence[str], prices: Prices) -> Decimal | None:
     """The price of a unit of a resource: of an accelerator that of the dearest it may be."""
-    if gpus.is_accelerator(resource):
+    if amounts.is_accelerator(resource):
         found = [prices.get(each) for each in called]
         known = [each for each in found if each is not None]
         if known and len(known) == len(found):
             return max(known)
     return prices.get(resource)
+
+
+class GpuHours(Parameters):
+    """How much a TrainJob may take."""
+
+    budget: float | None = None
+    """The most GPU-hours of one TrainJob; None for any number."""
+
+
+def _check_gpu_hours(place: Value, context: Context[GpuHours]) -> Iterator[Finding]:
+    budget = budget_limit(context.parameters.budget)
+    if budget is None:
+        return
+    hours = gpu_hours(context.subject)
+    deadline = place.at("spec", "activeDeadlineSeconds")
+    if hours is None:
+        yield no_bound(deadline, "GPU-hours have")
+    elif hours > budget:
+        fix = "shorten it, or use fewer nodes or GPUs"
+        what = f"makes up to {hours:.1f} GPU-hours, more than the budget of {budget:.1f}"
+        yield deadline.finding(what, deadline.number(), fix)
+
+
+GPU_HOURS: Final = Rule(
+    id="gpu-hours",
+    title="A TrainJob takes no more GPU-hours than it may",
+    severity=Severity.MEDIUM,
+    kinds=frozenset((names.TRAIN_JOB,)),
+    tags=("capacity", "gpu", "cost"),
+    why="A job that hangs, or was made too large by a slip, uses up what others were promised.",
+    fix="Shorten `spec.activeDeadlineSeconds`, or use fewer nodes or GPUs.",
+    places=rule.whole,
+    check=_check_gpu_hours,
+    parameters=GpuHours,
+)
+
+
+class Price(Parameters):
+    """What is paid, and how much a TrainJob may cost."""
+
+    prices: dict[str, float] = Field(default_factory=dict)
+    """Price of one hour by accelerator (`nvidia-h100-80gb`, as pools or node labels name it) or by
+    resource (`nvidia.com/gpu`, `cpu` per core, `memory` per GiB)."""
+    budget: float | None = None
+    """The most that one TrainJob may cost; None for any amount."""
+    currency: str = "USD"
+    """What prices and budget are in; it is only shown."""
+
+
+def _check_price(place: Value, context: Context[Price]) -> Iterator[Finding]:
+    parameters = context.parameters
+    budget = budget_limit(parameters.budget)
+    if budget is None or not parameters.prices:
+        return
+    found, why = price(context.subject, context.world, price_table(parameters.prices))
+    deadline = place.at("spec", "activeDeadlineSeconds")
+    if why == ENDLESS:
+        yield no_bound(deadline, "the price has")
+    elif found is not None and found > budget:
+        fix = "shorten it, or use fewer or cheaper machines"
+        what = (
+            f"makes a price of up to {found:.2f} {parameters.currency}, more than the "
+            f"budget of {budget:.2f}"
+        )
+        yield deadline.finding(what, deadline.number(), fix)
+
+
+PRICE: Final = Rule(
+    id="price",
+    title="A TrainJob costs no more than it may",
+    severity=Severity.MEDIUM,
+    kinds=frozenset((names.TRAIN_JOB,)),
+    tags=("capacity", "gpu", "cost"),
+    why="A slip in the number of nodes or in the deadline is found on the bill.",
+    fix="Shorten `spec.activeDeadlineSeconds`, or use fewer or cheaper machines.",
+    places=rule.whole,
+    check=_check_price,
+    looks_around=True,
+    parameters=Price,
+)

@@ -2,22 +2,15 @@
 
 from typing import Final
 
-from trainer_infra.rules.data import (
-    cache_permissions,
-    claim_volumes,
-    persistent_output,
-    shared_claim,
-    storage_scheme,
-    token_reference,
-)
+from trainer_infra.rules.data import cache_permissions, claims, initializers, output
 from trainer_infra.rules.rule import AnyRule
 
 RULES: Final[tuple[AnyRule, ...]] = (
-    storage_scheme.RULE,
-    token_reference.RULE,
-    persistent_output.RULE,
-    shared_claim.RULE,
-    claim_volumes.RULE,
+    initializers.STORAGE_SCHEME,
+    initializers.TOKEN_REFERENCE,
+    output.PERSISTENT_OUTPUT,
+    claims.SHARED_CLAIM,
+    claims.CLAIM_VOLUMES,
     cache_permissions.RULE,
 )
 """In the order in which they are applied and listed."""

@@ -1,19 +1,107 @@
-"""cache-permissions: the initializer of a data cache may make the cache.
+"""The initializer of a data cache may make the cache: what Roles allow its account (rbac.authorization.k8s.io/v1).
 
 It makes a service account, a LeaderWorkerSet and a service, which its own service account must be
 allowed to (reference behaviour 7.2; `catalog/data_cache.py`). Whether it is, is said only where the
 world is whole and has service accounts, or bindings, at all: otherwise they were not read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.catalog import data_cache
-from trainer_infra.rules.data import grants, initializers
-from trainer_infra.rules.data.grants import Grant
+from trainer_infra.rules.data import initializers
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.world import World
+
+ACCOUNT: Final = "ServiceAccount"
+_GROUP: Final = "Group"
+_EVERYBODY: Final = "system:authenticated"
+_BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+Member = tuple[str, str, str]
+"""Kind, name and namespace of whom a binding is for; that of a group is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A verb on a resource."""
+
+    verb: str
+    """For example `create`."""
+    resource: str
+    """Its plural, `services`."""
+    group: str
+    """Its API group; empty for the core."""
+
+
+def missing_grants(
+    account: str, namespace: str, wanted: Collection[Grant], world: World
+) -> tuple[Grant, ...]:
+    """Those that no binding gives the account; none where there are no bindings at all."""
+    if not any(world.of_kind(kind) for kind in _BINDINGS):
+        return ()
+    rules = [
+        each for role in _roles(account, namespace, world) for each in lookup.items(role["rules"])
+    ]
+    return tuple(each for each in wanted if not any(_gives(rule, each) for rule in rules))
+
+
+def find_object(kind: str, name: str, namespace: str, world: World) -> Subject | None:
+    """The object of that name; None where there is none."""
+    for where in lookup.places_near(namespace):
+        for called in (name, ""):
+            for each in map(_known, world.named(kind, called, where)):
+                if each.name == name and namespace in ("", each.namespace):
+                    return each
+    return None
+
+
+def _roles(account: str, namespace: str, world: World) -> Iterator[Value]:
+    """The roles that are bound to it, or to a group that every account is in."""
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", _EVERYBODY)
+    members = [(ACCOUNT, account, where) for where in (namespace, "")]
+    members += [(_GROUP, each, "") for each in groups]
+    for kind, where in zip(_BINDINGS, (namespace, ""), strict=True):
+        bound = world.once(_bound, kind, where)
+        for binding in (each for member in members for each in bound.get(member, ())):
+            reference = binding.object["roleRef"]
+            of_kind, name = reference["kind"].text(), reference["name"].text()
+            role = find_object(of_kind, name, namespace if of_kind == "Role" else "", world)
+            if role is not None:
+                yield role.object
+
+
+def _bound(world: World, kind: str, namespace: str) -> Mapping[Member, Sequence[Subject]]:
+    """The bindings of a kind by whom they are for; of one namespace where that is given."""
+    found: dict[Member, list[Subject]] = {}
+    for where in lookup.places_near(namespace):
+        for binding in map(_known, world.of_kind(kind, where)):
+            if binding.name and namespace in ("", binding.namespace):
+                for each in lookup.items(binding.object["subjects"]):
+                    who, name = each["kind"].text(), each["name"].text()
+                    space = "" if who == _GROUP else each["namespace"].text()
+                    found.setdefault((who, name, space), []).append(binding)
+    return found
+
+
+def _known(subject: Subject) -> Subject:
+    """The object, where it is known how it is called."""
+    for each in ("namespace", "name"):
+        subject.object["metadata"][each].is_there()
+    return subject
+
+
+def _gives(rule: Value, wanted: Grant) -> bool:
+    parts = (("apiGroups", wanted.group), ("resources", wanted.resource), ("verbs", wanted.verb))
+    if rule["resourceNames"].is_there() and wanted.verb == "create":
+        return False
+    return all(
+        {"*", part} & {each.text() for each in lookup.items(rule[key])} for key, part in parts
+    )
+
 
 _NEEDS: Final = (
     Grant("get", "trainjobs", names.GROUP),
@@ -26,7 +114,7 @@ _NEEDS: Final = (
 _CACHE: Final = "cache"
 
 
-def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
+def _check_permissions(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     if not _makes_cache(place):
         return
     account = place.pod.spec["serviceAccountName"]
@@ -41,13 +129,13 @@ def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Findin
 def _of_account(account: str, context: Context[Parameters]) -> Iterator[Finding]:
     namespace = context.subject.object.at("metadata", "namespace")
     where, world = namespace.text(), context.world
-    if not where or not world.of_kind(grants.ACCOUNT):
+    if not where or not world.of_kind(ACCOUNT):
         return
-    if grants.find_object(grants.ACCOUNT, account, where, world) is None:
+    if find_object(ACCOUNT, account, where, world) is None:
         what = f"has no service account {account}, which the initializer of the cache runs as"
         yield namespace.finding(what, where, f"add it to {where}, with its RoleBinding")
         return
-    lacking = grants.missing_grants(account, where, _NEEDS, world)
+    lacking = missing_grants(account, where, _NEEDS, world)
     if lacking:
         first = lacking[0]
         what = f"has no role that lets {account} {first.verb} {first.resource} there"
@@ -58,15 +146,15 @@ def _of_account(account: str, context: Context[Parameters]) -> Iterator[Finding]
 def _makes_cache(container: PodContainer) -> bool:
     if container.pod.step != names.DATASET_INITIALIZER:
         return False
-    uri = initializers.uri(container)
+    uri = initializers.source_uri(container)
     if uri is not None:
-        return initializers.scheme(uri.text()) == _CACHE
+        return initializers.uri_scheme(uri.text()) == _CACHE
     return any(name == "CACHE_IMAGE" for name, _ in initializers.variables(container))
 
 
 def _place(account: Value, container: PodContainer, context: Context[Parameters]) -> Value:
     """The account; the URI where the TrainJob asks a runtime without one for a cache."""
-    uri = initializers.uri(container)
+    uri = initializers.source_uri(container)
     if account.is_inherited() and uri is not None and not uri.is_inherited():
         return context.subject.object.at("spec", "initializer", "dataset", "storageUri")
     return account
@@ -84,6 +172,6 @@ RULE: Final = Rule(
     ),
     fix="Run it as a service account that is bound to the role of the data cache.",
     places=initializers.containers,
-    check=_check,
+    check=_check_permissions,
     looks_around=True,
 )

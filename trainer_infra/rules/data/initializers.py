@@ -1,11 +1,19 @@
-"""The containers that fetch a dataset or a model before training, and where they fetch from."""
+"""Initializers: where they fetch a dataset or a model from before training, and with which tokens."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from trainer_infra import names
+from trainer_infra.catalog.initializers import ROLES, has_our_program
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.storage_uri import parse_uri
 from trainer_infra.rules import pods
+from trainer_infra.rules.data import output
+from trainer_infra.rules.data.output import OutputJob
 from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.supply_chain import images
 
 
 def containers(subject: Subject) -> Iterator[PodContainer]:
@@ -22,13 +30,162 @@ def variables(container: PodContainer) -> Iterator[tuple[str, Value]]:
             yield each["name"].text(), each["value"]
 
 
-def uri(container: PodContainer) -> Value | None:
+def source_uri(container: PodContainer) -> Value | None:
     """Where its source is written; None where it is not."""
     found = [value for name, value in variables(container) if name == names.STORAGE_URI]
     return found[-1] if found else None
 
 
-def scheme(uri: str) -> str:
+def uri_scheme(uri: str) -> str:
     """The scheme of a URI; empty where it has none."""
     found, separator, _ = uri.partition("://")
     return found.lower() if separator else ""
+
+
+_KNOWN: Final = {
+    names.DATASET_INITIALIZER: ("hf", "s3", "cache"),
+    names.MODEL_INITIALIZER: ("hf", "s3"),
+}
+"""What the reference's initializers fetch from (Kubeflow Trainer v2.3.0, pkg/initializers)."""
+
+
+class StorageScheme(Parameters):
+    """What may be used."""
+
+    allow: tuple[str, ...] | None = None
+    """Schemes of initializers' URIs; None for what the reference's initializers know."""
+    outputs: tuple[str, ...] | None = None
+    """Schemes of URIs that results are written to; None for any."""
+
+
+def _places(subject: Subject) -> Iterator[PodContainer | OutputJob]:
+    yield from subject.once(containers)
+    yield from subject.once(output.jobs)
+
+
+def _check_schemes(
+    place: PodContainer | OutputJob, context: Context[StorageScheme]
+) -> Iterator[Finding]:
+    given = context.parameters
+    if isinstance(place, PodContainer):
+        uri, allow = source_uri(place), _allowed(place, given)
+        if uri is not None and allow is not None and uri.text():
+            yield from _of_uri(
+                uri, uri.text(), allow, "is not a URI that the initializer can fetch"
+            )
+        elif (
+            uri is not None
+            and uri.text()
+            and has_our_program(place.value["image"].text(), place.value["args"].texts())
+        ):
+            yield from _of_ours(uri, ROLES[str(place.pod.step)])
+        return
+    if given.outputs is None:
+        return
+    container = place.container.value
+    for each in output.outputs(container, output.VARIABLES, output.OPTIONS):
+        if uri_scheme(each.folder):
+            what = "is a store that results must not be written to"
+            yield from _of_uri(each.value, each.folder, given.outputs, what)
+
+
+def _of_ours(uri: Value, kind: str) -> Iterator[Finding]:
+    """What our own initializer says of a URI in its pod."""
+    try:
+        parse_uri(uri.text(), kind)
+    except DownloadFailure as failure:
+        yield uri.finding(failure.cause, f"{uri_scheme(uri.text())}://…", failure.remedy)
+
+
+def _allowed(container: PodContainer, given: StorageScheme) -> Sequence[str] | None:
+    if given.allow is not None:
+        return given.allow
+    step = container.pod.step
+    return _KNOWN[step] if images.image_name(container.value["image"].text()) == step else None
+
+
+def _of_uri(value: Value, uri: str, allow: Sequence[str], what: str) -> Iterator[Finding]:
+    """Shows the scheme alone: some people write keys into URIs."""
+    scheme = uri_scheme(uri)
+    if scheme not in allow:
+        known = " or ".join(f"{each}://" for each in allow)
+        got = f"{scheme}://…" if scheme else "a path without a scheme"
+        yield value.finding(what, got, f"use {known or 'none: no store is allowed'}")
+
+
+STORAGE_SCHEME: Final = Rule(
+    id="storage-scheme",
+    title="Data and results are in stores that can be used here",
+    severity=Severity.MEDIUM,
+    kinds=names.WITH_PODS,
+    tags=("data", "initializers"),
+    why="An initializer fails on a URI that it cannot read, and nothing trains.",
+    fix="Correct the URI, copy the data to a store of `allow`, or use an initializer that knows the scheme.",
+    places=_places,
+    check=_check_schemes,
+    parameters=StorageScheme,
+)
+"""By default initializers are held to what the reference's own can fetch (`hf`, `s3`, and `cache` for
+datasets), where it is these that run, and ours to what ours read; initializers of one's own are held to
+what is set.
+"""
+
+
+class TokenReference(Parameters):
+    """What is a secret."""
+
+    env: tuple[str, ...] = (
+        "ACCESS_TOKEN",
+        "SECRET_ACCESS_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "HF_TOKEN",
+        "HUGGING_FACE_HUB_TOKEN",
+        "HTTP_PASSWORD",
+        "REGISTRY_PASSWORD",
+        "AZURE_STORAGE_ACCOUNT_KEY",
+        "AZURE_STORAGE_SAS_KEY",
+    )
+    """Variables that hold a token, a password or a key."""
+
+
+_USER: Final = re.compile(r"://[^/?#@]*:[^/?#@]+@")
+"""A password in a URI."""
+
+
+def _check_tokens(place: PodContainer, context: Context[TokenReference]) -> Iterator[Finding]:
+    for name, value in variables(place):
+        if value.is_noted():
+            continue
+        text = value.text()
+        # A reference to another variable says nothing in plain text.
+        if name in context.parameters.env and text and not text.startswith("$("):
+            what = f"says {name} in plain text, for all who can read the object"
+            yield value.finding(what, names.SECRET_SHOWN, _fix(place, name))
+        elif name == names.STORAGE_URI and _USER.search(value.text()):
+            what = "has a password in it, for all who can read the object"
+            fix = f"write the URI without it; {_fix(place, 'the variable')}"
+            yield value.finding(what, names.SECRET_SHOWN, fix)
+
+
+def _fix(container: PodContainer, name: str) -> str:
+    part = "dataset" if container.pod.step == names.DATASET_INITIALIZER else "model"
+    return f"put {name} into a Secret, and name that in spec.initializer.{part}.secretRef"
+
+
+TOKEN_REFERENCE: Final = Rule(
+    id="token-reference",
+    title="Initializers take tokens from Secrets",
+    severity=Severity.HIGH,
+    kinds=names.WITH_PODS,
+    tags=("data", "secrets", "initializers"),
+    frameworks=("cis-kubernetes/5.4.1",),
+    why=(
+        "What stands in a TrainJob or runtime is in git, in snapshots and in every listing of the "
+        "objects: a token there is not secret any more."
+    ),
+    fix="Put the token into a Secret and name that in secretRef; then replace the token itself.",
+    places=containers,
+    check=_check_tokens,
+    parameters=TokenReference,
+)

@@ -13,9 +13,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import lookup
+from trainer_infra.rules.placement import lookup, patches
 from trainer_infra.rules.pods import INITIALIZERS, PodContainer
-from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import ABSENT
 
 VARIABLES: Final = (
@@ -95,7 +95,8 @@ def jobs(subject: Subject) -> Iterator[OutputJob]:
     """The containers that train."""
     for spec in pods.jobsets(subject):
         for each in pods.containers(subject):
-            if _trains(each):
+            is_other = each.is_init or each.pod.step in INITIALIZERS
+            if not is_other and each.value["name"].raw == names.NODE:
                 yield OutputJob(each, spec["volumeClaimPolicies"])
 
 
@@ -111,11 +112,7 @@ def outputs(container: Value, variables: Sequence[str], options: Sequence[str]) 
 
 
 def fate(folder: str, job: OutputJob) -> Fate:
-    """What becomes of a folder of the container.
-
-    Raises:
-        UnseenValue: What is mounted there is not known.
-    """
+    """What becomes of a folder of the container."""
     if "://" in folder:
         return Fate.LOST if folder.startswith("file://") else Fate.KEPT
     if "$" in folder:
@@ -123,47 +120,31 @@ def fate(folder: str, job: OutputJob) -> Fate:
     path = PurePosixPath(job.container.value["workingDir"].text(), folder)
     if not path.is_absolute() and _mounts(job):
         return Fate.OPEN
-    mounts = [each for each in _mounts(job) if _is_in(path, each["mountPath"].text())]
+    named = (each for each in _mounts(job) if each["mountPath"].text())
+    mounts = [each for each in named if path.is_relative_to(each["mountPath"].text())]
     if not mounts:
         return Fate.LOST
     return _fate_of(max(mounts, key=lambda each: len(each["mountPath"].text())), job)
 
 
 def keeps(job: OutputJob) -> bool:
-    """Whether the container can write anything that outlives its pod and the pod's machine.
-
-    Raises:
-        UnseenValue: It is not known.
-    """
+    """Whether the container can write anything that outlives its pod and the pod's machine."""
     mounts = (each for each in _mounts(job) if each["readOnly"].flag() is not True)
     return any(_fate_of(each, job) in SAFE for each in mounts)
-
-
-def _trains(container: PodContainer) -> bool:
-    is_other = container.is_init or container.pod.step in INITIALIZERS
-    return not is_other and container.value["name"].raw == names.NODE
 
 
 def _mounts(job: OutputJob) -> tuple[Value, ...]:
     return tuple(lookup.items(job.container.value["volumeMounts"]))
 
 
-def _is_in(path: PurePosixPath, mount: str) -> bool:
-    return bool(mount) and path.is_relative_to(mount)
-
-
 def _fate_of(mount: Value, job: OutputJob) -> Fate:
     name = mount["name"].text()
-    for each in lookup.items(job.container.pod.spec["volumes"]):
-        if each["name"].text() == name:
-            return _fate_of_volume(each)
+    volume = lookup.item_named(job.container.pod.spec["volumes"], name)
+    if volume is not None:
+        if any(volume[kind].raw is not ABSENT for kind in _VOLUMES):
+            return Fate.KEPT
+        return Fate.LOST if volume["hostPath"].raw is ABSENT else Fate.MACHINE
     return Fate.KEPT if name in _claimed(job.claims) else Fate.OPEN
-
-
-def _fate_of_volume(volume: Value) -> Fate:
-    if any(volume[each].raw is not ABSENT for each in _VOLUMES):
-        return Fate.KEPT
-    return Fate.LOST if volume["hostPath"].raw is ABSENT else Fate.MACHINE
 
 
 def _claimed(claims: Value) -> Iterator[str]:
@@ -187,3 +168,39 @@ def _of_arguments(arguments: Value, options: Sequence[str]) -> Iterator[Output]:
             if is_option and value and (dashed or len(words) == 1):
                 yield Output(each, value.strip(_QUOTES))
             awaited = is_option and dashed and not equals
+
+
+class PersistentOutput(Parameters):
+    """What names a folder of results."""
+
+    env: tuple[str, ...] = VARIABLES
+    """Variables."""
+    options: tuple[str, ...] = OPTIONS
+    """Arguments, without dashes in front and with `_` between words."""
+
+
+def _check_output(place: OutputJob, context: Context[PersistentOutput]) -> Iterator[Finding]:
+    patches.be_known(context.subject)
+    given = context.parameters
+    for each in outputs(place.container.value, given.env, given.options):
+        if fate(each.folder, place) is Fate.LOST:
+            what = "is lost with the pod: no volume that outlives it is mounted there"
+            fix = "mount a persistentVolumeClaim there, or write to a folder that is on one"
+            yield each.value.finding(what, each.folder, fix)
+
+
+PERSISTENT_OUTPUT: Final = Rule(
+    id="persistent-output",
+    title="Results are written where they outlive the pod",
+    severity=Severity.MEDIUM,
+    kinds=names.WITH_PODS,
+    tags=("data", "volumes", "checkpoints"),
+    why=(
+        "The disk of a container and an emptyDir go with the pod: the result is gone when training "
+        "ends, and after a restart it begins again."
+    ),
+    fix="Write to a mounted persistentVolumeClaim or to an object store.",
+    places=jobs,
+    check=_check_output,
+    parameters=PersistentOutput,
+)

@@ -8,10 +8,12 @@ and the scheduler see a pod.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from trainer_infra.api import quantity
 from trainer_infra.api.quantity import Notation, Quantity
+from trainer_infra.catalog.device_resources import WHOLE, device_use
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pod_requests
 from trainer_infra.rules.pods import Pod
@@ -22,7 +24,6 @@ Amounts = dict[str, int]
 """Billionths by resource name."""
 ONE: Final = 10**9
 """One unit: a core, a byte, a device."""
-
 _CONTAINERS: Final = ("containers", "initContainers")
 _PARTS: Final = ("requests", "limits")
 _BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
@@ -70,11 +71,7 @@ def amount_asked(holder: Value, resource: str) -> Value:
 
 
 def read_amount(value: Value) -> int | None:
-    """The amount that is written; None where there is none that can be read.
-
-    Raises:
-        UnseenValue: It is not known.
-    """
+    """The amount that is written; None where there is none that can be read."""
     amount = value.quantity()
     return None if amount is None else int(amount * ONE)
 
@@ -114,3 +111,45 @@ def _written(value: Value) -> dict[str, Any]:
         elif each.quantity() is not None:
             found[name] = each.raw
     return found
+
+
+_WHOLE: Final = (
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
+    *("google.com/tpu", "habana.ai/gaudi"),
+)
+_GPU_PARTS: Final = ("limits", "requests")
+
+
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """The GPUs of a container."""
+
+    place: Value
+    """Where it asks for them."""
+    count: Decimal
+    """How many."""
+
+
+def is_of_device_plugin(resource: str) -> bool:
+    """Whether a resource is whole accelerators as the vendors' device plugins name them."""
+    return resource in _WHOLE
+
+
+def is_accelerator(resource: str) -> bool:
+    """Whether a resource is accelerators of any kind, or slices that count as one."""
+    return device_use(resource) in WHOLE
+
+
+def gpus_of(container: Value) -> Gpus | None:
+    """The GPUs that a container asks for; None where it asks for none."""
+    parts = (container.at("resources", part) for part in _GPU_PARTS)
+    resources = dict.fromkeys(
+        name for part in parts for name, _ in part.fields() if is_accelerator(name)
+    )
+    found = []
+    for each in resources:
+        place = amount_asked(container, each)
+        count = place.quantity()
+        if count is not None and count > 0:
+            found.append(Gpus(place, count))
+    return Gpus(found[0].place, sum((each.count for each in found), Decimal(0))) if found else None

@@ -44,27 +44,31 @@ def items(value: Value) -> Iterator[Value]:
     yield from value.items()
 
 
+def item_named(listed: Value, name: str) -> Value | None:
+    """The item of that name in a list that a proof needs whole; None where there is none."""
+    return next((each for each in items(listed) if each["name"].text() == name), None)
+
+
+def mounted_volumes(pod_spec: Value) -> Iterator[str]:
+    """Names of the volumes that the containers of a pod mount."""
+    for key in ("initContainers", "containers"):
+        for container in items(pod_spec[key]):
+            yield from (mount["name"].text() for mount in items(container["volumeMounts"]))
+
+
 def places_near(namespace: str) -> tuple[str | None, ...]:
     """Where objects are that may be in a namespace, also those that do not say where they are."""
     return (namespace, NOWHERE) if namespace else (None,)
 
 
 def all_of(world: World, kind: str, namespace: str = NOWHERE) -> Iterator[Subject]:
-    """The objects of a kind; of those with a namespace the ones that may be in that one.
-
-    Raises:
-        UnseenValue: The API group of one is not known.
-    """
+    """The objects of a kind; of those with a namespace the ones that may be in that one."""
     for where in places_near(namespace):
         yield from (each for each in world.of_kind(kind, where) if _is_of_its_group(each, kind))
 
 
 def find_object(world: World, kind: str, name: str, namespace: str = NOWHERE) -> Subject | None:
-    """The object of that name, in the namespace where both say one.
-
-    Raises:
-        UnseenValue: The API group of one of that name is not known.
-    """
+    """The object of that name, in the namespace where both say one."""
     for where in (namespace, NOWHERE) if namespace else (NOWHERE, None):
         for each in world.named(kind, name, where):
             if _is_of_its_group(each, kind):
@@ -73,11 +77,7 @@ def find_object(world: World, kind: str, name: str, namespace: str = NOWHERE) ->
 
 
 def fix_of_missing(world: World, kind: str, name: str, namespace: str = NOWHERE) -> str | None:
-    """What to do where there is no such object; None where it may well be somewhere.
-
-    Raises:
-        UnseenValue: The API group of one of that kind is not known.
-    """
+    """What to do where there is no such object; None where it may well be somewhere."""
     if find_object(world, kind, name, namespace) is not None:
         return None
     others = world.once(_names, kind, namespace)

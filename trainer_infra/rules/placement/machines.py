@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from trainer_infra import names
 from trainer_infra.catalog import accelerators as known
-from trainer_infra.rules.placement import amounts, gpus, patches, queue_objects, selectors, taints
+from trainer_infra.rules.placement import amounts, node_constraints, patches, queue_objects
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Subject, Value, World
@@ -21,7 +21,7 @@ def amount(pool: Pool, resource: str, among: Sequence[Pool]) -> int | None:
     if resource in pool.capacity:
         return max(0, int(pool.amount(resource) * amounts.ONE))
     is_device = "/" in resource and any(resource in each.capacity for each in among)
-    return 0 if is_device or gpus.is_accelerator(resource) else None
+    return 0 if is_device or amounts.is_accelerator(resource) else None
 
 
 def lacking_resources(
@@ -39,13 +39,9 @@ def per_machine(pool: Pool, asked: Mapping[str, int], among: Sequence[Pool]) -> 
 
 
 def tolerations(pod: Pod, subject: Subject, world: World) -> tuple[Value, ...] | None:
-    """A pod's, with those that Kueue adds from any flavor; None where they are not all known.
-
-    Raises:
-        UnseenValue: One of them is not known.
-    """
+    """A pod's, with those that Kueue adds from any flavor; None where they are not all known."""
     patches.be_known(subject)
-    own = taints.tolerations(pod.spec)
+    own = node_constraints.tolerations_of(pod.spec)
     if queue_objects.queue_name(subject) is None:
         return own
     flavors = queue_objects.flavors(subject, world)
@@ -58,21 +54,19 @@ def tolerations(pod: Pod, subject: Subject, world: World) -> tuple[Value, ...] |
 def usable_pools(
     pod: Pod, asked: Collection[str], subject: Subject, world: World
 ) -> tuple[Pool, ...]:
-    """The pools that the pod selects and whose taints it tolerates.
-
-    Raises:
-        UnseenValue: It is not known.
-    """
-    pools = selectors.selected_pools(pod, world.pools)
+    """The pools that the pod selects and whose taints it tolerates."""
+    pools = node_constraints.selected_pools(pod, world.pools)
     tolerated = tolerations(pod, subject, world) if pools else None
     if tolerated is None:
         return pools
-    return tuple(each for each in pools if taints.keeps_away(each, asked, tolerated) is None)
+    return tuple(
+        each for each in pools if node_constraints.keeps_away(each, asked, tolerated) is None
+    )
 
 
 def with_accelerators(pools: Sequence[Pool], asked: Mapping[str, int]) -> tuple[Pool, ...]:
     """The pools that have some of each kind of accelerator that is asked for."""
-    wanted = [each for each in asked if gpus.is_accelerator(each)]
+    wanted = [each for each in asked if amounts.is_accelerator(each)]
     return tuple(pool for pool in pools if all(amount(pool, each, pools) for each in wanted))
 
 
@@ -80,9 +74,6 @@ def accelerators(pod: Pod, subject: Subject, world: World) -> tuple[str, ...]:
     """What a pod's accelerators may be called; none where that is not known.
 
     The pools that it may run on say it where all do; else a label of its nodeSelector.
-
-    Raises:
-        UnseenValue: Part of what says it is not known.
     """
     asked = amounts.amounts_of(pod, subject)
     found = with_accelerators(usable_pools(pod, asked, subject, world), asked)

@@ -12,7 +12,7 @@ from trainer_infra import names
 from trainer_infra.render import gang
 from trainer_infra.render.plugins import mpi
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import gpus, lookup
+from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.pods import Pod, PodContainer
 from trainer_infra.rules.rule import Subject, Value
 from trainer_infra.rules.value import ABSENT
@@ -37,15 +37,13 @@ def training_pods(subject: Subject) -> Iterator[Pod]:
 
 def _is_launcher(pod: Pod, subject: Subject) -> bool:
     """Whether a JobSet's pod only starts what trains: nothing says so but what it has."""
-    return subject.kind == names.JOBSET and _has_hostfile(pod) and not _asks_for_gpus(pod)
+    if subject.kind != names.JOBSET or not _has_hostfile(pod):
+        return False
+    return not any(map(amounts.gpus_of, pod.spec["containers"].items()))
 
 
 def _has_hostfile(pod: Pod) -> bool:
     return any(each["name"].raw == mpi.HOSTFILE_VOLUME for each in pod.spec["volumes"].items())
-
-
-def _asks_for_gpus(pod: Pod) -> bool:
-    return any(gpus.gpus_of(each) is not None for each in pod.spec["containers"].items())
 
 
 def training_containers(subject: Subject) -> Iterator[PodContainer]:
@@ -60,9 +58,6 @@ def pods_together(subject: Subject) -> tuple[Pod, ...]:
     """The pods that run at the same time in the end, by the rule of `render/gang`.
 
     A job that another one waits for to complete runs before the others, with all that it waits for.
-
-    Raises:
-        UnseenValue: What waits for what is not known.
     """
     every = tuple(pods.pods_of(subject))
     if not subject.is_whole:
@@ -74,11 +69,7 @@ def pods_together(subject: Subject) -> tuple[Pod, ...]:
 
 
 def count(pod: Pod) -> int:
-    """How many pods of this kind run at once: no more of a Job than it has to complete.
-
-    Raises:
-        UnseenValue: It is not known.
-    """
+    """How many pods of this kind run at once: no more of a Job than it has to complete."""
     replicas, parallelism = pod.job["replicas"].number(), pod.job_spec["parallelism"].number()
     completions = pod.job_spec["completions"].number()
     of_job = 1 if parallelism is None else parallelism
@@ -87,22 +78,14 @@ def count(pod: Pod) -> int:
 
 
 def count_place(pod: Pod, subject: Subject) -> Value:
-    """Where the user writes how many pods there are.
-
-    Raises:
-        UnseenValue: It is not known.
-    """
+    """Where the user writes how many pods there are."""
     if subject.kind == names.TRAIN_JOB and pod.step not in pods.INITIALIZERS:
         return subject.object.at("spec", "trainer", "numNodes")
     return _written_count(pod)
 
 
 def total(subject: Subject) -> int:
-    """How many nodes train; of a runtime, where its TrainJobs do not say another number.
-
-    Raises:
-        UnseenValue: It is not known.
-    """
+    """How many nodes train; of a runtime, where its TrainJobs do not say another number."""
     if subject.kind in names.RUNTIMES:
         number = subject.ml_policy["numNodes"].number()
         return 1 if number is None else _clamped(number)
@@ -110,11 +93,7 @@ def total(subject: Subject) -> int:
 
 
 def total_value(subject: Subject) -> Value:
-    """Where that number is written: of several kinds of pods that of which there are most.
-
-    Raises:
-        UnseenValue: It is not known.
-    """
+    """Where that number is written: of several kinds of pods that of which there are most."""
     found = () if subject.kind in names.RUNTIMES else tuple(training_pods(subject))
     most = max(found, key=count, default=None)
     return subject.ml_policy["numNodes"] if most is None else _written_count(most)

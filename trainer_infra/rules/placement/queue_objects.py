@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.placement import lookup, selectors, taints
+from trainer_infra.rules.placement import lookup, node_constraints
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Taint
 from trainer_infra.rules.rule import Subject, Value, World
@@ -38,41 +38,29 @@ class Flavor:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """Labels of its machines.
-
-        Raises:
-            UnseenValue: They are not known.
-        """
+        """Labels of its machines."""
         written = self.spec["nodeLabels"]
         written.is_there()
         return {key: each.text() for key, each in written.fields()}
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints of its machines.
-
-        Raises:
-            UnseenValue: They are not known.
-        """
+        """Taints of its machines."""
         return tuple(taint(each) for each in lookup.items(self.spec["nodeTaints"]))
 
     @cached_property
     def tolerations(self) -> tuple[Value, ...]:
-        """What it gives the pods that it takes.
-
-        Raises:
-            UnseenValue: They are not known.
-        """
-        return taints.tolerations(self.spec)
+        """What it gives the pods that it takes."""
+        return node_constraints.tolerations_of(self.spec)
 
     def selected(self, pod: Pod) -> bool:
         """Whether its labels are those that a pod asks for; Kueue ignores other labels."""
-        return selectors.matches(pod.spec, self.labels, self.labels)
+        return node_constraints.allows_labels(pod.spec, self.labels, self.labels)
 
     def keeps_away(self, pod: Pod) -> Taint | None:
         """The taint that neither the pod nor the flavor itself tolerates."""
-        own = taints.tolerations(pod.spec)
-        return taints.untolerated_taint(self.taints, (*own, *self.tolerations))
+        own = node_constraints.tolerations_of(pod.spec)
+        return node_constraints.untolerated_taint(self.taints, (*own, *self.tolerations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +74,7 @@ class Group:
 
 
 def taint(value: Value) -> Taint:
-    """A taint as it is written.
-
-    Raises:
-        UnseenValue: It is not known.
-    """
+    """A taint as it is written."""
     key, text, effect = (value[each].text() for each in ("key", "value", "effect"))
     return Taint(key=key, value=text, effect=effect)
 
@@ -101,11 +85,7 @@ def is_of_kueue(subject: Subject) -> bool:
 
 
 def queue_name(subject: Subject) -> Value | None:
-    """Where a job names its LocalQueue; None where Kueue has no part in it.
-
-    Raises:
-        UnseenValue: It is not known whether it does.
-    """
+    """Where a job names its LocalQueue; None where Kueue has no part in it."""
     label = _label(subject.object)
     if label.is_there():
         return label
@@ -117,11 +97,7 @@ def queue_name(subject: Subject) -> Value | None:
 
 
 def cluster_queue(subject: Subject, world: World) -> Subject | None:
-    """The ClusterQueue that a job waits for; None where it is not known.
-
-    Raises:
-        UnseenValue: Its name is not known.
-    """
+    """The ClusterQueue that a job waits for; None where it is not known."""
     name = queue_name(subject)
     if name is None:
         return None
@@ -133,20 +109,12 @@ def cluster_queue(subject: Subject, world: World) -> Subject | None:
 
 
 def groups(queue: Subject, world: World) -> tuple[Group, ...]:
-    """The resource groups of a ClusterQueue or Cohort.
-
-    Raises:
-        UnseenValue: Something of them is not known.
-    """
+    """The resource groups of a ClusterQueue or Cohort."""
     return world.once(_groups, queue.object)
 
 
 def flavors(subject: Subject, world: World) -> tuple[Flavor, ...] | None:
-    """All flavors that a job may get; None where they are not all known.
-
-    Raises:
-        UnseenValue: Something of them is not known.
-    """
+    """All flavors that a job may get; None where they are not all known."""
     queue = cluster_queue(subject, world)
     if queue is None:
         return None
@@ -154,24 +122,8 @@ def flavors(subject: Subject, world: World) -> tuple[Flavor, ...] | None:
     return found if all(each.subject is not None for each in found) else None
 
 
-def quota(quotas: Value, resource: str) -> Value | None:
-    """The quotas of one resource in a flavor; None where there are none.
-
-    Raises:
-        UnseenValue: Something of them is not known.
-    """
-    for each in lookup.items(quotas["resources"]):
-        if each["name"].text() == resource:
-            return each
-    return None
-
-
 def usable_flavors(group: Group, pod: Pod) -> Sequence[Flavor]:
-    """The flavors of a group that a pod may get.
-
-    Raises:
-        UnseenValue: It is not known.
-    """
+    """The flavors of a group that a pod may get."""
     return tuple(each for each in group.flavors if each.selected(pod) and not each.keeps_away(pod))
 
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject
+from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pod_security import secret_forms, secret_names
-from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
-from trainer_infra.rules.pod_templates import WORKLOADS
+from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 

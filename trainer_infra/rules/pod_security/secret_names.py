@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from trainer_infra.rules.pod_security import secret_placeholders
-
 _SECRET: Final = re.compile(
     r"[a-z]*(?:token|password|passwd|passphrase|secret|apikey|accesskey|secretkey)"
     r"|pass|pwd|credentials?|authorization"
@@ -36,7 +34,6 @@ _NO_SECRET: Final = re.compile(
 """Last words that say it is only something about a secret."""
 _PUBLIC: Final = re.compile(r"public|checksum|digest|hash|md|sha")
 """Words that say that anybody may know it."""
-
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.ASCII)
 _SPLIT: Final = re.compile(r"[-_./:,;+=|#\s]+")
 _PIECE: Final = re.compile(r"[A-Z][a-z]+|[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+", re.ASCII)
@@ -46,7 +43,6 @@ _ELSEWHERE: Final = re.compile(
     r"|.*(?:://|\$[({]|\{\{|\.[A-Za-z][A-Za-z0-9]{0,7}\Z)"
 )
 """A path, a URL, something that is put in later, a digest: no secret by itself."""
-
 _SHORTEST: Final = 8
 """Characters of the shortest part that can be told from a word."""
 _SHORTEST_CHOSEN: Final = 6
@@ -63,7 +59,6 @@ _DISTINCT: Final = 6
 _HEX: Final = re.compile(r"[0-9a-f]{32,}", re.ASCII | re.IGNORECASE)
 _NUMBERED: Final = 2
 """Pieces of a word with a number."""
-
 _BARE: Final = r"[^\s\"'`;&|()\[\]{}<>,$\\]"
 """A character of a value without quotes that no shell and no program reads otherwise."""
 _END: Final = r"(?=[\s;&|\"']|\Z)"
@@ -126,7 +121,7 @@ def looks_chosen(name: str, value: str) -> bool:
         and "/" not in text
         and not _ELSEWHERE.match(text)
         and not _NOT_CHOSEN.fullmatch(text)
-        and not secret_placeholders.is_placeholder(text)
+        and not is_placeholder(text)
     )
 
 
@@ -143,3 +138,51 @@ def _is_random(part: str) -> bool:
     pieces = len(_PIECE.findall(part))
     wordy = _WORDY_LONG if len(part) >= _LONG else _WORDY
     return _HEX.fullmatch(part) is not None or (pieces > _NUMBERED and len(part) / pieces < wordy)
+
+
+_VARIABLE: Final = r"[A-Za-z_][\w.-]{0,80}"
+_REFERENCE: Final = re.compile(
+    rf"\$\{{[^{{}}]+\}}|\$\([^()]+\)|\$[A-Z_][A-Z0-9_]*|\{{\{{[^{{}}]+\}}\}}|\{{{_VARIABLE}\}}"
+    rf"|<[^<>\n]+>|\[[A-Za-z][A-Za-z _.-]*\]|%\({_VARIABLE}\)s|%[A-Z_][A-Z0-9_]*%|@[A-Z_][A-Z0-9_]*@"
+    r"|ENC\[[^\]\n]*\]?|(?:vault|op|ref\+[a-z]+|secretref\+[a-z]+|gcpsm|awssm)://?\S+|vault:\S+"
+    r"|arn:aws[\w-]*:(?:secretsmanager|ssm):\S+"
+)
+"""What tools put a value in the place of: shells, envsubst, Helm, Ansible, Argo CD's and other plugins, SOPS,
+and addresses of stores of secrets."""
+_INSIDE: Final = re.compile(rf"\$\{{[^{{}}]+\}}|\$\({_VARIABLE}\)|\{{\{{[^{{}}]+\}}\}}")
+"""Such a reference as a part of a text."""
+_CROSSED_OUT: Final = re.compile(r"(.)\1*|(?:[A-Za-z]{1,6}[-_])?[xX*.•…_-]+", re.DOTALL)
+"""One character again and again, `hf_xxxxxxxx`."""
+_MARK: Final = (
+    r"change|changeme|changeit|replace|replaceme|yours?|insert|enter|fill|todo|fixme|tbd|placeholder"
+    r"|example|sample|redacted|dummy|fake|here|override|provide|supply"
+)
+_MARKS: Final = re.compile(_MARK)
+"""Words of which each placeholder has one."""
+_PLACEHOLDER_WORDS: Final = re.compile(
+    rf"{_MARK}|a|access|account|actual|add|admin|an|api|app|auth|aws|azure|base64|be|before|by|client|cluster"
+    r"|code|config|credentials?|database|db|deploy|deployment|encoded|encrypted|env|environment|face|for"
+    r"|from|gcp|generated|git|github|gitlab|google|hf|hub|hugging|huggingface|in|its?|key|later|me|minio"
+    r"|mlflow|must|my|name|of|openai|or|own|pass|passphrase|passwd|password|please|postgres|prod|production"
+    r"|put|real|redis|registry|root|s3|secrets?|service|set|should|some|something|ssh|staging|string|strong"
+    r"|team|test|text|that|the|this|to|token|user|username|value|vault|via|wandb|with|yaml"
+)
+"""All that it may have."""
+_WORD_ENDS: Final = re.compile(r"[\s_.,:;!?'\"-]+|(?<=[a-z])(?=[A-Z])")
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether the whole of it stands in the place of a secret until you or a tool fills it in: `changeme`, `${TOKEN}`.
+
+    `change-Kirschbaum-2031!` is a password, and so is `$ecret-Winter`.
+    """
+    own = text.strip()
+    if not own or _REFERENCE.fullmatch(own) or _CROSSED_OUT.fullmatch(own):
+        return True
+    words = [each.lower() for each in _WORD_ENDS.split(own) if each]
+    return any(map(_MARKS.fullmatch, words)) and all(map(_PLACEHOLDER_WORDS.fullmatch, words))
+
+
+def without_references(text: str) -> str:
+    """The text without what tools put in: `https://team:${TOKEN}@host` has no secret by itself."""
+    return _INSIDE.sub("", text)

@@ -1,10 +1,12 @@
-"""The securityContext of a container, and that of its pod, which holds where it says nothing."""
+"""The securityContext of a container, and that of its pod, which holds where it says nothing: a rule for each field."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from trainer_infra.rules import pods
-from trainer_infra.rules.pods import PodContainer
-from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.finding import REMOVED, where_to_fix
+from trainer_infra.rules.pods import WORKLOADS, PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 
 def security_contexts(subject: Subject) -> Iterator[Value]:
@@ -18,16 +20,278 @@ def own_value(container: PodContainer, *path: str) -> Value:
     return container.value.at("securityContext", *path)
 
 
-def of_pod(container: PodContainer, *path: str) -> Value:
-    """What its pod says for all containers."""
-    return container.pod.spec.at("securityContext", *path)
-
-
 def effective_value(container: PodContainer, *path: str) -> Value:
-    """What holds for the container; where it is set nowhere, the pod's place for it.
-
-    Raises:
-        UnseenValue: It is not known what the container says.
-    """
+    """What holds for the container; where it is set nowhere, the pod's place for it."""
     said = own_value(container, *path)
-    return said if said.is_there() else of_pod(container, *path)
+    return said if said.is_there() else container.pod.spec.at("securityContext", *path)
+
+
+def _check_privileged(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
+    privileged = own_value(place, "privileged")
+    if privileged.flag() is True:
+        fix = "set it to false; GPUs and RDMA devices come as resources, such as nvidia.com/gpu"
+        patch = privileged.set_to(value=False)
+        yield privileged.finding("hands the node over to the container", True, fix, patch)
+
+
+PRIVILEGED: Final = Rule(
+    id="privileged",
+    title="Containers are not privileged",
+    severity=Severity.CRITICAL,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.2", "owasp-k8s/K01"),
+    why=(
+        "A privileged container is root on its node: it reads the secrets of every pod there, and "
+        "can go on from there to the whole cluster."
+    ),
+    fix="Set `privileged` to false, and ask for devices as resources.",
+    places=pods.containers,
+    check=_check_privileged,
+    remediates=True,
+)
+
+
+def _check_escalation(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
+    allowed = own_value(place, "allowPrivilegeEscalation")
+    if allowed.flag() is False:
+        return
+    what = "does not keep programs from gaining rights"
+    fix = "set securityContext.allowPrivilegeEscalation of the container to false"
+    # The API server refuses privileged, and this capability spelled like this, beside a false one.
+    added = own_value(place, "capabilities", "add").texts()
+    needs_it = own_value(place, "privileged").raw is True or "CAP_SYS_ADMIN" in added
+    patch = () if needs_it else allowed.set_to(value=False)
+    yield where_to_fix(allowed.finding(what, allowed.flag(), fix, patch))
+
+
+PRIVILEGE_ESCALATION: Final = Rule(
+    id="privilege-escalation",
+    title="Containers forbid privilege escalation",
+    severity=Severity.MEDIUM,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.2.6", "owasp-k8s/K01"),
+    why=(
+        "A program with the setuid bit makes its user root; training code, and what it installs, "
+        "needs none. Without the field it is allowed."
+    ),
+    fix="Set `allowPrivilegeEscalation` of the container to false.",
+    places=pods.containers,
+    check=_check_escalation,
+    remediates=True,
+)
+
+
+def _check_proc_mount(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
+    mount = own_value(place, "procMount")
+    if mount.text() not in ("", "Default"):
+        patch = mount.set_to("Default")
+        yield mount.finding("shows the container all of /proc", mount.text(), "leave it out", patch)
+
+
+PROC_MOUNT: Final = Rule(
+    id="proc-mount",
+    title="Containers see their own part of /proc",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
+    why=(
+        "Through an unmasked /proc a container reads and changes settings of its node's kernel. A "
+        "namespace of the level baseline admits no such pod."
+    ),
+    fix="Leave out `procMount`.",
+    places=pods.containers,
+    check=_check_proc_mount,
+    remediates=True,
+)
+
+
+_PROFILES: Final = ("RuntimeDefault", "Localhost")
+"""Types of profiles, of AppArmor and of seccomp, that both levels of the Pod Security Standards allow."""
+_ANNOTATION: Final = "container.apparmor.security.beta.kubernetes.io/"
+"""Before the name of a container: where the profile stood until Kubernetes 1.30, and still may."""
+
+
+def _places_of_app_armor(subject: Subject) -> Iterator[Value]:
+    for context in security_contexts(subject):
+        yield context.at("appArmorProfile", "type")
+    for pod in pods.pods_of(subject):
+        for key, profile in pod.template.at("metadata", "annotations").fields():
+            if key.startswith(_ANNOTATION):
+                yield profile
+
+
+def _check_app_armor(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    if str(place.path[-1]).startswith(_ANNOTATION):
+        usual = "runtime/default"
+        is_kept = place.text() in ("", usual) or place.text().startswith("localhost/")
+    else:
+        usual, is_kept = _PROFILES[0], not place.is_there() or place.text() in _PROFILES
+    if not is_kept:
+        what = "takes off the node's AppArmor profile"
+        yield place.finding(what, place.text(), f"set it to {usual}", place.set_to(usual))
+
+
+APP_ARMOR: Final = Rule(
+    id="app-armor",
+    title="No AppArmor profile is switched off",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
+    why=(
+        "The profile keeps a container from mounting, tracing and writing where only its node may. "
+        "A namespace of the level baseline admits no pod without it."
+    ),
+    fix="Leave it out, or set `appArmorProfile.type` to `RuntimeDefault`.",
+    places=_places_of_app_armor,
+    check=_check_app_armor,
+    remediates=True,
+)
+
+
+_SELINUX_FIELDS: Final = ("type", "user", "role")
+_SELINUX_TYPES: Final = ("container_t", "container_init_t", "container_kvm_t", "container_engine_t")
+"""Of the level baseline of Kubernetes 1.31 and later; the last one is not in an earlier one's."""
+
+
+def _places_of_selinux(subject: Subject) -> Iterator[Value]:
+    for context in security_contexts(subject):
+        yield from (context.at("seLinuxOptions", each) for each in _SELINUX_FIELDS)
+
+
+def _check_selinux(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    said, field = place.text(), str(place.path[-1])
+    if said and not (field == "type" and said in _SELINUX_TYPES):
+        others = f", or use {' or '.join(_SELINUX_TYPES)}" if field == "type" else ""
+        what = f"is another SELinux {field} than that of containers"
+        yield place.finding(what, said, f"leave it out{others}", place.set_to(REMOVED))
+
+
+SELINUX_OPTIONS: Final = Rule(
+    id="selinux-options",
+    title="Containers keep the SELinux label of containers",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
+    why=(
+        "With a type such as `spc_t`, or a user or role of its own, SELinux no longer keeps the "
+        "container from its node. A namespace of the level baseline admits no such pod."
+    ),
+    fix="Leave out `type`, `user` and `role`; `level` may be set.",
+    places=_places_of_selinux,
+    check=_check_selinux,
+    remediates=True,
+)
+
+
+def _check_unconfined(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    profile = place.at("seccompProfile", "type")
+    if profile.is_there() and profile.text() not in _PROFILES:
+        fix = "set it to RuntimeDefault"
+        patch = profile.set_to("RuntimeDefault")
+        yield profile.finding("allows every system call", profile.text() or None, fix, patch)
+
+
+SECCOMP_UNCONFINED: Final = Rule(
+    id="seccomp-unconfined",
+    title="No seccomp profile is switched off",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
+    why=(
+        "An unconfined container can use system calls that no training needs and most ways out of "
+        "a container do. A namespace of the level baseline admits no such pod."
+    ),
+    fix="Set `seccompProfile.type` to `RuntimeDefault`, or name a profile of the node with `Localhost`.",
+    places=security_contexts,
+    check=_check_unconfined,
+    remediates=True,
+)
+
+
+def _check_user(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
+    user = effective_value(place, "runAsUser")
+    if user.number() == 0:
+        yield where_to_fix(user.finding("is root", 0, "name another user, such as 1000"))
+    non_root = effective_value(place, "runAsNonRoot")
+    if non_root.flag() is not True:
+        what = "allows root" if non_root.is_there() else "does not forbid root"
+        fix = (
+            "set securityContext.runAsNonRoot to true, and runAsUser where the image's own user "
+            "is root or a name"
+        )
+        yield where_to_fix(non_root.finding(what, non_root.flag(), fix))
+
+
+RUN_AS_NON_ROOT: Final = Rule(
+    id="run-as-non-root",
+    title="Containers do not run as root",
+    severity=Severity.MEDIUM,
+    kinds=WORKLOADS,
+    tags=("pod-security", "mpi"),
+    frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.2.7", "owasp-k8s/K01"),
+    why=(
+        "Root in a container is root on the node as soon as it finds a way out, and owns what it "
+        "writes into shared volumes. MPI over SSH needs no root: the catalog's runtimes run sshd "
+        "as user 1000."
+    ),
+    fix="Set `runAsNonRoot` to true for the pod or the container, and a `runAsUser` other than 0.",
+    places=pods.containers,
+    check=_check_user,
+)
+
+
+def _check_seccomp(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
+    profile = effective_value(place, "seccompProfile", "type")
+    if not profile.is_there():
+        fix = "set securityContext.seccompProfile.type to RuntimeDefault"
+        yield where_to_fix(profile.finding("names no seccomp profile", None, fix))
+
+
+SECCOMP: Final = Rule(
+    id="seccomp",
+    title="Containers have a seccomp profile",
+    severity=Severity.MEDIUM,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
+    why=(
+        "Most ways out of a container use a system call that no training needs. Kubernetes allows "
+        "them all where nothing is said."
+    ),
+    fix="Set `seccompProfile.type` of the pod or the container to `RuntimeDefault`.",
+    places=pods.containers,
+    check=_check_seccomp,
+)
+
+
+def _check_read_only(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
+    read_only = own_value(place, "readOnlyRootFilesystem")
+    if read_only.flag() is not True:
+        fix = (
+            "set securityContext.readOnlyRootFilesystem of the container to true, and mount "
+            "emptyDirs where it writes, such as /tmp"
+        )
+        what = "lets programs change the image's files"
+        yield where_to_fix(read_only.finding(what, read_only.flag(), fix))
+
+
+READ_ONLY_ROOT: Final = Rule(
+    id="read-only-root",
+    title="Containers cannot change their image's files",
+    severity=Severity.LOW,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    why=(
+        "What a run writes beside its volumes fills the node's disk and is lost at a restart; and "
+        "an attacker can put programs there."
+    ),
+    fix="Set `readOnlyRootFilesystem` to true, and mount an emptyDir where the program writes.",
+    places=pods.containers,
+    check=_check_read_only,
+)

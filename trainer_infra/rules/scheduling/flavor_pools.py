@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from trainer_infra import names
-from trainer_infra.rules.placement import amounts, gpus, lookup, machines, queue_objects, taints
+from trainer_infra.rules.placement import amounts, lookup, machines, node_constraints, queue_objects
 from trainer_infra.rules.placement.queue_objects import Flavor
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -75,7 +75,7 @@ def _of_taints(flavor: Flavor, pools: Sequence[Pool]) -> Iterator[Finding]:
             (
                 taint
                 for taint in pool.taints
-                if taints.untolerated_taint((taint,), flavor.tolerations)
+                if node_constraints.untolerated_taint((taint,), flavor.tolerations)
                 and (taint.key, taint.effect) not in written
             ),
             None,
@@ -115,7 +115,7 @@ def _pools(flavor: Flavor, among: Sequence[Pool]) -> tuple[Pool, ...]:
 def _there(resource: str, pools: Sequence[Pool], context: Context[FlavorPools]) -> int | None:
     """What all machines of the pools have, in billionths; None where that is not judged."""
     every = context.world.pools
-    is_machines = gpus.is_of_device_plugin(resource) or any(
+    is_machines = amounts.is_of_device_plugin(resource) or any(
         resource in one.capacity for one in every
     )
     if resource in context.parameters.ignore or not is_machines:

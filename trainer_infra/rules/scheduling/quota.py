@@ -54,9 +54,6 @@ def most(
         resource: The resource.
         world: Where the other members of its cohort are.
         enough: Where its own quota is this much that is the answer, and the cohort is not read.
-
-    Raises:
-        UnseenValue: Something of it is not known.
     """
     own = world.once(_node, queue.object, flavor, resource)
     if (enough is not None and own.nominal >= enough) or not queue_objects.cohort(queue).text():
@@ -104,17 +101,12 @@ def _node(_world: World, member: Value, flavor: str, resource: str) -> QuotaNode
     for group in lookup.items(member.at("spec", "resourceGroups")):
         for quotas in lookup.items(group["flavors"]):
             if quotas["name"].text() == flavor:
-                found = queue_objects.quota(quotas, resource)
+                found = lookup.item_named(quotas["resources"], resource)
                 if found is not None:
-                    return _read(found)
+                    limits = (found[each] for each in ("borrowingLimit", "lendingLimit"))
+                    nominal = amounts.read_amount(found["nominalQuota"]) or 0
+                    return QuotaNode(nominal, *map(amounts.read_amount, limits))
     return QuotaNode()
-
-
-def _read(quota: Value) -> QuotaNode:
-    nominal = amounts.read_amount(quota["nominalQuota"])
-    limits = (amounts.read_amount(quota[each]) for each in ("borrowingLimit", "lendingLimit"))
-    borrowing, lending = limits
-    return QuotaNode(nominal or 0, borrowing, lending)
 
 
 def _key(subject: Subject) -> Key:

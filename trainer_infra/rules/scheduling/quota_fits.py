@@ -1,4 +1,4 @@
-"""quota-fits: what a job asks for can fit into the quota of its ClusterQueue at all.
+"""What a job asks for can fit into the quota of its queue at all.
 
 Kueue counts all pods of a job, initializers too, and admits them together. Each replicated job gets
 one flavor for all resources of a resource group. The most that a flavor can ever give is in `quota`.
@@ -6,19 +6,72 @@ Volcano compares what a PodGroup needs at least with its queue's capability.
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import amounts, nodes, patches, queue_objects
+from trainer_infra.rules.placement import amounts, lookup, nodes, patches, queue_objects
 from trainer_infra.rules.placement.queue_objects import Group
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
-from trainer_infra.rules.scheduling import quota, volcano
-from trainer_infra.rules.scheduling.shortage import Shortage
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.scheduling import quota
+from trainer_infra.rules.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """More is asked for than there can be."""
+
+    resource: str
+    """Of which resource."""
+    asked: int
+    """By all pods that were counted, in billionths."""
+    room: int
+    """The most that there can be, in billionths."""
+    limit: str
+    """What limits it, a clause."""
+
+
+BUILT_IN: Final = ("default", "root")
+"""Queues that Volcano makes itself."""
+
+
+def queue_name(subject: Subject) -> Value | None:
+    """Where a job names its queue; None where it names none."""
+    own = (subject.object,) if subject.kind == names.JOBSET else ()
+    jobsets: tuple[Value, ...] = (*own, *subject.rendered_of(names.JOBSET))
+    for each in jobsets:
+        name = each.at("metadata", "annotations", names.VOLCANO_QUEUE_ANNOTATION)
+        if name.is_there():
+            return name
+    return None
+
+
+def shortage(subject: Subject, world: World) -> Shortage | None:
+    """What the PodGroup that a TrainJob renders to needs beyond its queue's capability."""
+    name = queue_name(subject)
+    queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())
+    if queue is None:
+        return None
+    found = (_beyond(each, queue) for each in subject.rendered_of(names.POD_GROUP))
+    return next((each for each in found if each is not None), None)
+
+
+def _beyond(pod_group: Value, queue: Subject) -> Shortage | None:
+    """The first resource of which there is too little; what a queue does not cap has no limit."""
+    for resource, each in pod_group.at("spec", "minResources").fields():
+        asked = amounts.read_amount(each)
+        room = amounts.read_amount(queue.object.at("spec", "capability", resource))
+        if asked is not None and room is not None and asked > room:
+            limit = (
+                f"Volcano's queue {queue.name} is capped at {amounts.amount_text(resource, room)}"
+            )
+            return Shortage(resource, asked, room, limit)
+    return None
+
 
 _PODS: Final = "pods"
-
 Pods = tuple[Pod, ...]
 """A replicated job by itself, all of a job's together, or none for its PodGroup."""
 
@@ -43,7 +96,7 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
     if place:
         yield from _of_kueue(place, context)
         return
-    short = volcano.shortage(context.subject, context.world)
+    short = shortage(context.subject, context.world)
     members = () if short is None else nodes.pods_together(context.subject)
     if short is not None and members:
         yield _finding(members, short, context.subject)

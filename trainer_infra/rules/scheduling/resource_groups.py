@@ -1,26 +1,137 @@
-"""resource-groups: a queue names each resource and each flavor once, and not more than Kueue takes.
+"""Resource groups of ClusterQueues and Cohorts, as Kueue's webhook takes them."""
 
-Kueue's webhook, in ClusterQueues and Cohorts. A flavor that stands twice in one group is in the CRD,
-and `schema` says it.
-"""
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.rules.finding import Change
 from trainer_infra.rules.placement import lookup, queue_objects
-from trainer_infra.rules.rule import Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """A flavor's resources, and what they are to be like."""
+
+    covered: Value
+    """The group's coveredResources."""
+    resources: Value
+    """The flavor's resources."""
+
+
+def _places_of_order(subject: Subject) -> Iterator[Quotas]:
+    for group in subject.object.at("spec", "resourceGroups").items():
+        for flavor in group["flavors"].items():
+            yield Quotas(group["coveredResources"], flavor["resources"])
+
+
+def _check_order(place: Quotas, _context: Context[Parameters]) -> Iterator[Finding]:
+    covered = [each.text() for each in lookup.items(place.covered)]
+    listed = [each["name"].text() for each in lookup.items(place.resources)]
+    # An empty list, and a name that is there twice, are findings of their own.
+    is_whole = covered and listed and len({*covered}) + len({*listed}) == len(covered + listed)
+    if is_whole and covered != listed:
+        same = sorted(covered) == sorted(listed) and len({*covered, ""}) == len(covered) + 1
+        what = (
+            "are not in the order of coveredResources"
+            if same
+            else "are others than coveredResources"
+        )
+        patch = _sorted(place.resources, covered, listed) if same else ()
+        yield place.resources.finding(what, listed, f"list {', '.join(covered)}", patch)
+
+
+def _sorted(resources: Value, covered: Sequence[str], listed: Sequence[str]) -> tuple[Change, ...]:
+    by_name = dict(zip(listed, resources.raw, strict=True))
+    found = [by_name[each] for each in covered]
+    # A patch would carry about a quota that is not known yet.
+    has_unknown = any(value is UNKNOWN for each in found for value in dict(each).values())
+    return () if has_unknown else resources.set_to(found)
+
+
+COVERED_RESOURCES_ORDER: Final = Rule(
+    id="covered-resources-order",
+    title="Flavors list their resources as coveredResources does",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.CLUSTER_QUEUE, names.COHORT)),
+    tags=("scheduling", "kueue"),
+    why="Kueue refuses a ClusterQueue whose flavors list other resources, or in another order.",
+    fix="List the flavor's resources in the order of coveredResources.",
+    places=_places_of_order,
+    check=_check_order,
+    remediates=True,
+)
+"""Kueue's webhook compares the two position by position, in ClusterQueues and Cohorts."""
+
+
+_LIMITS: Final = ("borrowingLimit", "lendingLimit")
+
+
+def _places_of_limits(subject: Subject) -> Iterator[Value]:
+    if queue_objects.is_of_kueue(subject):
+        for group in subject.object.at("spec", "resourceGroups").items():
+            for flavor in group["flavors"].items():
+                yield from flavor["resources"].items()
+
+
+def _check_limits(resource: Value, context: Context[Parameters]) -> Iterator[Finding]:
+    for each in ("nominalQuota", *_LIMITS):
+        amount = resource[each].quantity()
+        if amount is not None and amount < 0:
+            yield resource[each].finding("is less than 0", resource[each].raw, "write 0 or more")
+            return
+    yield from _without_cohort(resource, context.subject)
+    yield from _more_than_there_is(resource, context.subject)
+
+
+def _without_cohort(resource: Value, subject: Subject) -> Iterator[Finding]:
+    is_cohort = subject.kind == names.COHORT
+    limits = [resource[each] for each in (_LIMITS if is_cohort else _LIMITS[1:])]
+    if any(each.is_there() for each in limits) and not queue_objects.cohort(subject).text():
+        above = "parent" if is_cohort else "cohort"
+        fix = f"name a {above}, or remove it"
+        for each in limits:
+            if each.is_there():
+                yield each.finding(f"is set, and there is no {above} to share with", each.raw, fix)
+
+
+def _more_than_there_is(resource: Value, subject: Subject) -> Iterator[Finding]:
+    """A Cohort may lend more than its own: it lends what is below it too."""
+    if subject.kind == names.COHORT:
+        return
+    lending, own = resource["lendingLimit"].quantity(), resource["nominalQuota"].quantity()
+    if lending is not None and own is not None and lending > own:
+        what = f"is more than the {resource['nominalQuota'].raw} of nominalQuota"
+        yield resource["lendingLimit"].finding(what, resource["lendingLimit"].raw, "lower it")
+
+
+QUEUE_LIMITS: Final = Rule(
+    id="queue-limits",
+    title="Quotas and limits of queues are such that Kueue can share them",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.CLUSTER_QUEUE, names.COHORT)),
+    tags=("scheduling", "kueue"),
+    why="Kueue refuses the ClusterQueue or the Cohort.",
+    fix="Write quotas from 0 on, limits only below a cohort, and lend no more than there is.",
+    places=_places_of_limits,
+    check=_check_limits,
+)
+"""Kueue's webhook, in ClusterQueues and Cohorts. That a ClusterQueue without a cohort has no
+borrowingLimit is in its CRD, and `schema` says it.
+"""
+
 
 _MOST: Final = 256
 """Flavors, and covered resources, of one ClusterQueue."""
 _MOST_QUOTAS: Final = 512
 """Quotas of one group: a flavor has one for each resource."""
-
 Part = Callable[[], Iterator[Finding]]
 
 
-def _places(subject: Subject) -> Iterator[Part]:
+def _places_of_groups(subject: Subject) -> Iterator[Part]:
     if not queue_objects.is_of_kueue(subject):
         return
     spec = subject.object["spec"]
@@ -71,7 +182,7 @@ def _is_flavor(name: Value, groups: Value) -> Iterator[Finding]:
         yield name.finding("is no flavor of this queue", name.text(), fix)
 
 
-RULE: Final[Rule[Part, Parameters]] = Rule(
+RESOURCE_GROUPS: Final[Rule[Part, Parameters]] = Rule(
     id="resource-groups",
     title="Queues name each resource and each flavor once",
     severity=Severity.HIGH,
@@ -79,6 +190,9 @@ RULE: Final[Rule[Part, Parameters]] = Rule(
     tags=("scheduling", "kueue"),
     why="Kueue refuses the ClusterQueue or the Cohort: it would not know which quota is meant.",
     fix="Name each resource and each flavor in one resource group.",
-    places=_places,
+    places=_places_of_groups,
     check=lambda part, _context: part(),
 )
+"""Kueue's webhook, in ClusterQueues and Cohorts. A flavor that stands twice in one group is in the CRD,
+and `schema` says it.
+"""

@@ -11,6 +11,11 @@ from trainer_infra.rules.value import Value
 IN_RUNTIME: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
 CONTAINERS: Final = {names.TRAINER: names.NODE} | {each: each for each in pods.INITIALIZERS}
 """The container that a job must have, by its ancestor label."""
+REFUSED_BY_JOBSET: Final = (
+    "JobSet refuses the JobSet; a TrainJob was admitted before that and waits for ever, with "
+    "an event as the only sign."
+)
+"""Why the rules of JobSet's webhook matter."""
 
 
 def step_label(job: Value) -> Value:
@@ -23,21 +28,7 @@ def pod_spec(job: Value) -> Value:
     return job.at("template", "spec", "template", "spec")
 
 
-def item_named(items: Value, name: str) -> Value | None:
-    """The item of that name in a list; None where there is none.
-
-    Raises:
-        UnseenValue: The list or the name of an item is not known.
-    """
-    found = items.items() if items.is_there() else ()
-    return next((each for each in found if each["name"].text() == name), None)
-
-
 def name_one(items: Value) -> str:
-    """Advice where a name is none of the jobs'.
-
-    Raises:
-        UnseenValue: The name of one is not known.
-    """
+    """Advice where a name is none of the jobs'."""
     known = [each["name"].text() for each in items.items()]
     return f"name {' or '.join(known[:3])}" if known else "add the job"

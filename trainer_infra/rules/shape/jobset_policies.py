@@ -11,6 +11,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api import failure_policy
 from trainer_infra.rules import pods
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
 
@@ -46,7 +47,7 @@ def _places(subject: Subject) -> Iterator[Part]:
 
 def _is_job(target: Value, found: Value, _context: Context[JobSetPolicies]) -> Iterator[Finding]:
     is_known = all(each["name"].text() for each in found.items())
-    if target.text() and is_known and jobs.item_named(found, target.text()) is None:
+    if target.text() and is_known and lookup.item_named(found, target.text()) is None:
         yield target.finding("is the name of no job", target.text(), jobs.name_one(found))
 
 

@@ -3,12 +3,12 @@
 from typing import Final
 
 from trainer_infra.rules.rule import AnyRule
-from trainer_infra.rules.supply_chain import image_digest, image_latest, image_name, image_registry
+from trainer_infra.rules.supply_chain import images
 
 RULES: Final[tuple[AnyRule, ...]] = (
-    image_name.RULE,
-    image_digest.RULE,
-    image_registry.RULE,
-    image_latest.RULE,
+    images.IMAGE_NAME,
+    images.IMAGE_DIGEST,
+    images.IMAGE_REGISTRY,
+    images.IMAGE_LATEST,
 )
 """In the order in which they are applied and listed."""

@@ -3,7 +3,11 @@
 from typing import Final
 
 from trainer_infra.rules.rule import AnyRule
-from trainer_infra.rules.tuning import gpu_memory, lora_nodes, model_matches_runtime
+from trainer_infra.rules.tuning import gpu_memory, torchtune
 
-RULES: Final[tuple[AnyRule, ...]] = (lora_nodes.RULE, model_matches_runtime.RULE, gpu_memory.RULE)
+RULES: Final[tuple[AnyRule, ...]] = (
+    torchtune.LORA_NODES,
+    torchtune.MODEL_MATCHES_RUNTIME,
+    gpu_memory.RULE,
+)
 """In the order in which they are applied and listed."""

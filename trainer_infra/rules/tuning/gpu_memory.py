@@ -24,11 +24,11 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.catalog import accelerators
-from trainer_infra.rules.placement import gpus, machines, nodes
+from trainer_infra.rules.placement import amounts, machines, nodes
 from trainer_infra.rules.pods import Pod, PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
-from trainer_infra.rules.tuning import model, recipe
-from trainer_infra.rules.tuning.recipe import Recipe
+from trainer_infra.rules.tuning import torchtune
+from trainer_infra.rules.tuning.torchtune import Recipe
 
 _GIB: Final = 2**30
 _OFFLOAD: Final = "fsdp_cpu_offload"
@@ -39,8 +39,8 @@ _STATES: Final = 2
 
 
 def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
-    found = recipe.recipe_of(place.value)
-    own = None if found is None else gpus.gpus_of(place.value)
+    found = torchtune.recipe_of(place.value)
+    own = None if found is None else amounts.gpus_of(place.value)
     needed = None if found is None else _needed(found)
     if own is None or found is None or needed is None:
         return
@@ -58,21 +58,18 @@ def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Findin
 
 def _needed(found: Recipe) -> Decimal | None:
     """GiB that all GPUs together hold at least; None where that is not known."""
-    parameters = model.model_parameters(found.config)
+    parameters = torchtune.model_parameters(found.config)
     by_default = "true" if found.config in _OFFLOADED else ""
     if parameters is None or (found.setting(_OFFLOAD) or by_default) == "true":
         return None
     size = Decimal(4 if found.setting("dtype") == "fp32" else 2)
     if found.is_lora:
         return parameters * (Decimal("0.5") if found.is_quantized else size) / _GIB
-    kept = 0 if found.is_single_device else _kept(found)
-    return parameters * size * (1 + kept) / _GIB
-
-
-def _kept(found: Recipe) -> int:
-    """How many numbers beside each weight are kept."""
-    gradients = 0 if found.setting("optimizer_in_bwd") == "true" else 1
-    return gradients + (0 if found.overrides("optimizer") else _STATES)
+    kept = 1
+    if not found.is_single_device:
+        kept += 0 if found.setting("optimizer_in_bwd") == "true" else 1
+        kept += 0 if found.overrides("optimizer") else _STATES
+    return parameters * size * kept / _GIB
 
 
 def _memory(pod: Pod, context: Context[Parameters]) -> int | None:

@@ -1,0 +1,230 @@
+"""What containers ask for: that they say it, in amounts that there can be, and no more than there is."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules import pods, rule
+from trainer_infra.rules.finding import Change
+from trainer_infra.rules.placement import amounts, machines, node_constraints, nodes
+from trainer_infra.rules.pods import WORKLOADS, Pod, PodContainer
+from trainer_infra.rules.pool import Pool
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+
+_RESOURCES: Final = ("cpu", "memory")
+_PARTS: Final = ("requests", "limits")
+
+
+def _check_cpu_memory(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
+    written = nodes.resources(place, context.subject)
+    # The container, or the pod as a whole, has a request or a limit.
+    places = [one.at("resources", part) for one in (place.value, place.pod.spec) for part in _PARTS]
+    missing = [each for each in _RESOURCES if not any(one[each].is_there() for one in places)]
+    fix = f"write how much {' and '.join(missing)} a node needs"
+    if len(missing) == 1:
+        yield written.at("limits", *missing).finding("is not set", None, fix)
+    elif missing:
+        yield written["limits"].finding(f"sets neither {' nor '.join(missing)}", None, fix)
+
+
+CPU_MEMORY_SET: Final = Rule(
+    id="cpu-memory-set",
+    title="Containers that train say how much cpu and memory they need",
+    severity=Severity.MEDIUM,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("capacity", "resources"),
+    why=(
+        "A node is placed where it does not fit: it is slowed down, or ended for want of memory, "
+        "and everything beside it too. Queues and quotas do not count it."
+    ),
+    fix="Write `cpu` and `memory` in `spec.trainer.resourcesPerNode.limits`.",
+    places=nodes.training_containers,
+    check=_check_cpu_memory,
+)
+
+
+_NATIVE: Final = "kubernetes.io"
+
+
+def _check_devices(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
+    requests, limits = (place.value.at("resources", part) for part in ("requests", "limits"))
+    for name, request in requests.fields():
+        if _is_extended(name):
+            yield from _is_whole_number(request) or _of_request(request, limits[name], name)
+    for name, limit in limits.fields():
+        if _is_extended(name):
+            yield from _is_whole_number(limit)
+
+
+def _is_extended(resource: str) -> bool:
+    domain, slash, _ = resource.partition("/")
+    return bool(slash) and domain != _NATIVE and not domain.endswith(f".{_NATIVE}")
+
+
+def _is_whole_number(amount: Value) -> tuple[Finding, ...]:
+    found = amount.quantity()
+    if found is None or found == found.to_integral_value():
+        return ()
+    return (amount.finding("must be a whole number", amount.raw, "ask for whole devices"),)
+
+
+def _of_request(request: Value, limit: Value, name: str) -> Iterator[Finding]:
+    wanted, most = request.quantity(), limit.quantity()
+    if wanted is None:
+        return
+    if not limit.is_there():
+        written = request.set_to(request.raw)
+        patch = tuple(Change((*each.path[:-2], "limits", name), each.value) for each in written)
+        fix = f"write {name} in limits alone"
+        yield request.finding("has no limit of the same amount", request.raw, fix, patch)
+    elif most is not None and wanted != most:
+        fix = f"write {name} in limits alone, which is {limit.raw} there"
+        yield request.finding("must equal its limit", request.raw, fix)
+
+
+GPU_LIMITS: Final = Rule(
+    id="gpu-limits",
+    title="Requests for GPUs and other devices equal their limits, in whole numbers",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("capacity", "gpu"),
+    why="Kubernetes refuses the pods, and the job waits for ever.",
+    fix="Write devices in `limits` alone: the request follows.",
+    places=pods.containers,
+    check=_check_devices,
+    remediates=True,
+)
+"""Source: Kubernetes' validation of ResourceRequirements (ValidateResourceRequirements): a resource
+with a domain that is not Kubernetes' own is whole, and cannot be promised to two.
+"""
+
+
+def _check_machine(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
+    pools = context.world.pools
+    selected = node_constraints.selected_pools(place, pools)
+    if pools and not selected:
+        label = node_constraints.excluding_label(place, pools)
+        fix = f"use a label of one of the pools {', '.join(each.name for each in pools)}"
+        got = label.raw if isinstance(label.raw, str) else None
+        yield label.finding("selects no machine of any declared pool", got, fix)
+    asked = amounts.amounts_of(place, context.subject) if selected else {}
+    lacks = [(pool, machines.lacking_resources(pool, asked, pools)) for pool in selected]
+    found = _near_pools(place, asked, lacks, context) if lacks else ()
+    pool, lacking = min(found, key=lambda each: len(each[1]), default=(None, ()))
+    if pool is not None:
+        yield from (_too_much(place, pool, resource, asked[resource]) for resource in lacking)
+
+
+def _near_pools(
+    pod: Pod,
+    asked: amounts.Amounts,
+    lacks: Sequence[tuple[Pool, Sequence[str]]],
+    context: Context[Parameters],
+) -> Sequence[tuple[Pool, Sequence[str]]]:
+    """Of the selected pools those that let the pod in and have accelerators for it.
+
+    Where there are none, but it would fit, its tolerations are wrong, which is another rule's.
+    """
+    usable = machines.usable_pools(pod, asked, context.subject, context.world)
+    near = {id(each) for each in machines.with_accelerators(usable, asked)}
+    if near or any(not lacking for _, lacking in lacks):
+        return [each for each in lacks if id(each[0]) in near]
+    return lacks
+
+
+def _too_much(place: Pod, pool: Pool, resource: str, amount: int) -> Finding:
+    where, most = amounts.place(place, resource), pool.capacity.get(resource, 0)
+    fix = f"ask for at most {most} of {resource} on one node"
+    what = (
+        f"makes a pod of {amounts.amount_text(resource, amount)} {resource}, which fits into no machine "
+        f"that it may run on: one of pool {pool.name} has {most}"
+    )
+    return where.finding(what, where.raw, fix)
+
+
+GPU_FITS_MACHINE: Final = Rule(
+    id="gpu-fits-machine",
+    title="Each pod fits into a machine that it may run on",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("capacity", "gpu"),
+    why="The pod waits for ever, and with it the rest of the job, which may hold GPUs meanwhile.",
+    fix="Ask for no more on one node than a machine has; use more nodes instead.",
+    places=pods.pods_of,
+    check=_check_machine,
+    looks_around=True,
+)
+
+
+_PREFIX: Final = "requests."
+_SCOPES: Final = ("scopes", "scopeSelector")
+
+
+class GpuQuota(Parameters):
+    """How much a job may ask for."""
+
+    namespaces: dict[str, dict[str, str | int]] | None = None
+    """By namespace, the most of each resource, `nvidia.com/gpu: 16`; None for ResourceQuotas alone."""
+
+
+def _check_quota(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
+    subject = context.subject
+    quotas: amounts.Amounts = {}
+    for resource, most in _quotas(context) if subject.namespace else ():
+        quotas[resource] = min(most, quotas.get(resource, most))
+    if not quotas:
+        return
+    asked = [(pod, amounts.amounts_of(pod, subject)) for pod in nodes.pods_together(subject)]
+    total = amounts.sum_of_pods((nodes.count(pod), each) for pod, each in asked)
+    for resource, whole in total.items():
+        most = quotas.get(resource, whole)
+        if whole > most:
+            pod, own = max(asked, key=lambda each: each[1].get(resource, 0))
+            single = own[resource]
+            if single > most:
+                where = amounts.place(pod, resource)
+                fix = f"ask for at most {amounts.amount_text(resource, most)} of {resource}"
+            else:
+                where = nodes.count_place(pod, subject)
+                own_text = amounts.amount_text(resource, single)
+                fix = f"use at most {most // single} nodes of {own_text} {resource}"
+            what = (
+                f"makes {amounts.amount_text(resource, whole)} {resource} in all, more than the quota "
+                f"of {amounts.amount_text(resource, most)} of namespace {subject.namespace}"
+            )
+            yield where.finding(what, where.raw, fix)
+
+
+def _quotas(context: Context[GpuQuota]) -> Iterator[tuple[str, int]]:
+    """Resources and amounts: those of the parameter, and those of the objects."""
+    configured = (context.parameters.namespaces or {}).get(context.subject.namespace, {})
+    for resource, written in configured.items():
+        most = amounts.configured_amount(written)
+        if most is not None:
+            yield resource, most
+    for quota in context.world.of_kind(names.RESOURCE_QUOTA, context.subject.namespace):
+        spec = quota.object["spec"]
+        if any(spec[each].is_there() for each in _SCOPES):
+            continue
+        for name, amount in spec["hard"].fields():
+            most = amounts.read_amount(amount)
+            if name.startswith(_PREFIX) and "/" in name and most is not None:
+                yield name.removeprefix(_PREFIX), most
+
+
+GPU_QUOTA: Final = Rule(
+    id="gpu-quota",
+    title="All pods of a job together fit into the quota of its namespace",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("capacity", "gpu", "quota"),
+    why="Some of the pods are refused, and the others hold their GPUs and wait for them for ever.",
+    fix="Use fewer nodes or GPUs, or have the quota raised.",
+    places=rule.whole,
+    check=_check_quota,
+    looks_around=True,
+    parameters=GpuQuota,
+)
+"""The quota is that of each ResourceQuota without scopes, of which the extended resources count here
+(`requests.nvidia.com/gpu`), and that of the parameter.
+"""

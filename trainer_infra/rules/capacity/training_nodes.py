@@ -1,0 +1,147 @@
+"""Nodes that train: how many there are, and what each needs of its GPUs."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules import rule
+from trainer_infra.rules.placement import amounts, nodes
+from trainer_infra.rules.pods import PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+
+
+class NodesLimit(Parameters):
+    """How many nodes a job may have."""
+
+    nodes: int | None = None
+    """The most pods that train; None for any number."""
+
+
+def _check_number(_place: Value, context: Context[NodesLimit]) -> Iterator[Finding]:
+    most = context.parameters.nodes
+    if most is None:
+        return
+    total = nodes.total(context.subject)
+    if total > most:
+        where = nodes.total_value(context.subject)
+        what = f"makes more nodes than the {most} that are allowed"
+        yield where.finding(what, total, f"write {most} or less")
+
+
+NODES_LIMIT: Final = Rule(
+    id="nodes-limit",
+    title="A job trains on no more nodes than are allowed",
+    severity=Severity.MEDIUM,
+    kinds=names.WITH_PODS,
+    tags=("capacity", "nodes", "cost"),
+    why="One job takes machines that others were promised.",
+    fix="Use fewer nodes, or ask the person who set the limit.",
+    places=rule.whole,
+    check=_check_number,
+    parameters=NodesLimit,
+)
+
+
+_NUMBER: Final = "numProcPerNode"
+_READ_IT: Final = ("torch", "mpi", "flux")
+
+
+def _check_processes(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
+    found = amounts.gpus_of(place.value)
+    written = None if found is None else _written(context.subject)
+    number = None if written is None else written.number()
+    if found is None or written is None or number is None or number == found.count:
+        return
+    if written.is_inherited() and not found.place.is_inherited():
+        written = context.subject.object.at("spec", "trainer", _NUMBER)
+    is_more = number > found.count
+    what = "starts more processes than a node has GPUs" if is_more else "leaves GPUs of a node idle"
+    fix = f"write {found.count:f}, one for each GPU"
+    yield written.finding(what, number, fix)
+
+
+def _written(subject: Subject) -> Value | None:
+    """Where the number is written; None where it is not, or is not read."""
+    read = [each for each in _READ_IT if subject.ml_policy[each].is_there()]
+    own = subject.object.at("spec", "trainer", _NUMBER)
+    if not read or (subject.kind == names.TRAIN_JOB and own.is_there()):
+        return own if read else None
+    policy = subject.ml_policy.at(read[0], _NUMBER)
+    means_each_gpu = read[0] == "mpi" and policy.number() == 1
+    return None if means_each_gpu else policy
+
+
+PROCESSES_PER_GPU: Final = Rule(
+    id="processes-per-gpu",
+    title="Nodes start one process for each GPU",
+    severity=Severity.MEDIUM,
+    kinds=names.RUNTIMES | {names.TRAIN_JOB},
+    tags=("capacity", "gpu", "processes"),
+    why=(
+        "With more processes two share a GPU and often run out of its memory; with fewer, GPUs "
+        "that are paid for do nothing."
+    ),
+    fix="Leave `numProcPerNode` out for torch and MPI, or write the number of GPUs of a node.",
+    places=nodes.training_containers,
+    check=_check_processes,
+)
+"""It is `spec.trainer.numProcPerNode`, else that of `mlPolicy.mpi` or `mlPolicy.flux`. A 1 of
+`mlPolicy.mpi` means one for each GPU. JAX, XGBoost and plain runtimes do not read it.
+"""
+
+
+_NEEDS_IT: Final = ("torch", "mpi")
+
+
+def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
+    policy, found = context.subject.ml_policy, amounts.gpus_of(place.value)
+    needs_it = any(policy[each].is_there() for each in _NEEDS_IT)
+    if found is None or found.count <= 1 or not needs_it or place.pod.spec["hostIPC"].flag():
+        return
+    mount = _mount(place)
+    if mount is None:
+        asks = context.subject.kind == names.TRAIN_JOB and not found.place.is_inherited()
+        missing = context.subject.object.at("spec", "runtimePatches")
+        where = missing if asks else place.value["volumeMounts"]
+        what = f"mounts nothing at {names.SHARED_MEMORY}: the GPUs of a node share 64 MiB then"
+        fix = f"mount an emptyDir of medium Memory there in the container {names.NODE!r}"
+        yield where.finding(what, None, fix)
+        return
+    yield from _of_volume(place, mount["name"].text())
+
+
+def _mount(place: PodContainer) -> Value | None:
+    mounts = place.value["volumeMounts"]
+    for each in mounts.items() if mounts.is_there() else ():
+        if each["mountPath"].text().rstrip("/") == names.SHARED_MEMORY:
+            return each
+    return None
+
+
+def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
+    for volume in place.pod.spec["volumes"].items():
+        medium = volume.at("emptyDir", "medium")
+        is_it = volume["name"].text() == name and volume["emptyDir"].is_there()
+        if is_it and medium.text() != "Memory":
+            what = f"must be Memory for what is mounted at {names.SHARED_MEMORY}"
+            yield medium.finding(what, medium.text() or None, "write Memory")
+
+
+SHARED_MEMORY: Final = Rule(
+    id="shared-memory",
+    title="Nodes of several GPUs have shared memory",
+    severity=Severity.MEDIUM,
+    kinds=names.RUNTIMES | {names.TRAIN_JOB},
+    tags=("capacity", "gpu", "memory"),
+    why=(
+        "NCCL and data loaders share memory between the processes of a node. With 64 MiB they "
+        "fail with a bus error or `No space left on device`."
+    ),
+    fix="Mount an emptyDir with `medium: Memory` at `/dev/shm` into the container `node`.",
+    places=nodes.training_containers,
+    check=_check_shared_memory,
+)
+"""The default is that of the container runtimes. NCCL shares buffers between the processes of a node
+there (NCCL's documentation, "Shared memory"), PyTorch's data loaders their batches. An emptyDir of
+medium Memory at /dev/shm is bounded by the container's memory limit alone.
+"""

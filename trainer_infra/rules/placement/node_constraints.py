@@ -1,0 +1,116 @@
+"""What machines a pod asks for by their labels.
+
+Pools declare the labels that matter to their owner, not all that machines have: a label that no pool
+declares excludes none. So what finds no machine here finds none there.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+from trainer_infra.rules.placement import lookup
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.pool import Pool, Taint
+from trainer_infra.rules.rule import Value
+
+_REQUIRED: Final = (
+    "affinity",
+    "nodeAffinity",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "nodeSelectorTerms",
+)
+
+
+def selected_pools(pod: Pod, among: Sequence[Pool]) -> tuple[Pool, ...]:
+    """The pools whose labels the pod asks for."""
+    known = {label for pool in among for label in pool.labels}
+    return tuple(each for each in among if allows_labels(pod.spec, each.labels, known))
+
+
+def excluding_label(pod: Pod, among: Sequence[Pool]) -> Value:
+    """Of a pod that selects no pool the label of its node selector that excludes the last ones.
+
+    Where none does, its node affinity.
+    """
+    known, left = {label for pool in among for label in pool.labels}, among
+    for key, each in pod.spec["nodeSelector"].fields():
+        if key in known:
+            left = [pool for pool in left if pool.labels.get(key) == each.text()]
+        if not left:
+            return each
+    return pod.spec.at(*_REQUIRED)
+
+
+def allows_labels(spec: Value, labels: Mapping[str, str], known: Collection[str]) -> bool:
+    """Whether a pod's node selector and required node affinity allow machines of these labels.
+
+    Args:
+        spec: The PodSpec.
+        labels: Of the machines.
+        known: The labels that are judged; others are taken for right.
+    """
+    for key, each in spec["nodeSelector"].fields():
+        if key in known and labels.get(key) != each.text():
+            return False
+    terms = tuple(spec.at(*_REQUIRED).items())
+    return not terms or any(
+        all(
+            _expression(each, labels)
+            for each in term["matchExpressions"].items()
+            if each["key"].text() in known
+        )
+        for term in terms
+    )
+
+
+def _expression(value: Value, labels: Mapping[str, str]) -> bool:
+    found = labels.get(value["key"].text())
+    match value["operator"].text():
+        case "In":
+            return found in {each.text() for each in lookup.items(value["values"])}
+        case "NotIn":
+            return found not in {each.text() for each in lookup.items(value["values"])}
+        case "Exists":
+            return found is not None
+        case "DoesNotExist":
+            return found is None
+        case _:
+            return True
+
+
+_HARD: Final = ("NoSchedule", "NoExecute")
+_GKE: Final = "cloud.google.com/gke-"
+
+
+def tolerations_of(spec: Value) -> tuple[Value, ...]:
+    """The tolerations of a pod or a flavor."""
+    return tuple(lookup.items(spec["tolerations"]))
+
+
+def untolerated_taint(taints: Iterable[Taint], tolerations: Sequence[Value]) -> Taint | None:
+    """The first taint that keeps a pod away."""
+    for taint in taints:
+        if taint.effect in _HARD and not any(_tolerates(each, taint) for each in tolerations):
+            return taint
+    return None
+
+
+def keeps_away(pool: Pool, asked: Collection[str], tolerations: Sequence[Value]) -> Taint | None:
+    """The taint of a pool that keeps a pod away.
+
+    GKE adds tolerations for the extended resources that a pod asks for (the admission plugin
+    ExtendedResourceToleration); the labels that all its machines have say what it is.
+    """
+    on_gke = any(each.startswith(_GKE) for each in pool.labels)
+    taints = (each for each in pool.taints if not (on_gke and each.key in asked))
+    return untolerated_taint(taints, tolerations)
+
+
+def _tolerates(toleration: Value, taint: Taint) -> bool:
+    key, effect = toleration["key"].text(), toleration["effect"].text()
+    exists = toleration["operator"].text() == "Exists"
+    if effect not in ("", taint.effect) or key not in ("", taint.key):
+        return False
+    if exists or not key:
+        return exists
+    equal = toleration["operator"].text() in ("", "Equal")
+    return not equal or toleration["value"].text() == taint.value

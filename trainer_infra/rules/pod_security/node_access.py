@@ -1,0 +1,293 @@
+"""What a pod has of its node: namespaces, folders, ports, processes, and what its kubelet does for it."""
+
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from trainer_infra.rules import pods
+from trainer_infra.rules.finding import where_to_fix
+from trainer_infra.rules.pod_security import security_context
+from trainer_infra.rules.pods import WORKLOADS
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+
+_SHARED: Final = {
+    "hostNetwork": "network",
+    "hostPID": "processes",
+    "hostIPC": "shared memory",
+}
+"""What of its node a pod shares, by the field that says so."""
+
+
+class HostNamespaces(Parameters):
+    """What pods may share with their node."""
+
+    allow: tuple[Literal["hostNetwork", "hostPID", "hostIPC"], ...] = ()
+    """Fields that may be true; `hostNetwork` where RDMA needs it."""
+
+
+def _places_of_namespaces(subject: Subject) -> Iterator[Value]:
+    for pod in pods.pods_of(subject):
+        yield from (pod.spec[each] for each in _SHARED)
+
+
+def _check_namespaces(place: Value, context: Context[HostNamespaces]) -> Iterator[Finding]:
+    field = str(place.path[-1])
+    if place.flag() is True and field not in context.parameters.allow:
+        what = f"shares the node's {_SHARED[field]} with the pod"
+        fix = "set it to false; where RDMA needs hostNetwork, put that in `allow`"
+        yield place.finding(what, True, fix, place.set_to(value=False))
+
+
+HOST_NAMESPACES: Final = Rule(
+    id="host-namespaces",
+    title="Pods share no namespace with their node",
+    severity=Severity.CRITICAL,
+    kinds=WORKLOADS,
+    tags=("pod-security", "rdma"),
+    frameworks=(
+        "pod-security-standards/baseline",
+        "cis-kubernetes/5.2.3",
+        "cis-kubernetes/5.2.4",
+        "cis-kubernetes/5.2.5",
+        "owasp-k8s/K01",
+    ),
+    why=(
+        "In its node's namespaces a pod sees other pods' processes, memory and traffic, and "
+        "reaches services that trust the node, such as the cloud's credentials."
+    ),
+    fix="Set `hostNetwork`, `hostPID` and `hostIPC` to false.",
+    places=_places_of_namespaces,
+    check=_check_namespaces,
+    parameters=HostNamespaces,
+    remediates=True,
+)
+
+
+class HostPath(Parameters):
+    """What folders of a node may be mounted."""
+
+    allow: tuple[str, ...] = ()
+    """Folders that may be mounted, with all that is in them: `/mnt/nvme`."""
+
+
+def _places_of_path(subject: Subject) -> Iterator[Value]:
+    for pod in pods.pods_of(subject):
+        for volume in pod.spec["volumes"].items():
+            yield volume.at("hostPath", "path")
+
+
+def _check_path(place: Value, context: Context[HostPath]) -> Iterator[Finding]:
+    allow = context.parameters.allow
+    if place.text() and not any(_is_in(place.text(), each) for each in allow):
+        other = f"a folder in {' or '.join(allow)}, or " if allow else ""
+        fix = f"use {other}a PersistentVolumeClaim, or an emptyDir for what need not last"
+        yield place.finding("is a folder of the node", place.text(), fix)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    parts, allowed = _parts(path), _parts(folder)
+    return ".." not in parts and parts[: len(allowed)] == allowed
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(each for each in path.split("/") if each not in ("", "."))
+
+
+HOST_PATH: Final = Rule(
+    id="host-path",
+    title="Pods mount no folder of their node",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("pod-security", "volumes"),
+    frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.12", "owasp-k8s/K01"),
+    why=(
+        "Through a folder of the node a pod reads what others keep there, or takes the node over; "
+        "and what it writes is gone when it restarts on another one."
+    ),
+    fix="Use a PersistentVolumeClaim or an emptyDir, or put the folder in `allow`.",
+    places=_places_of_path,
+    check=_check_path,
+    parameters=HostPath,
+)
+
+
+def _places_of_ports(subject: Subject) -> Iterator[Value]:
+    for container in pods.containers(subject):
+        yield from (each["hostPort"] for each in container.value["ports"].items())
+
+
+def _check_ports(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    if port := place.number():
+        fix = "remove it; nodes of a job reach one another by their names"
+        yield place.finding("takes a port of the node", port, fix)
+
+
+HOST_PORTS: Final = Rule(
+    id="host-ports",
+    title="Containers take no port of their node",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("pod-security", "network"),
+    frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.13", "owasp-k8s/K01"),
+    why=(
+        "Two pods with one port never run on one node, and no NetworkPolicy guards it. A namespace of "
+        "the level baseline admits no such pod."
+    ),
+    fix="Remove `hostPort`.",
+    places=_places_of_ports,
+    check=_check_ports,
+)
+
+
+def _check_process(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    process = place.at("windowsOptions", "hostProcess")
+    if process.flag() is True:
+        patch = process.set_to(value=False)
+        yield process.finding("runs as a process of the node", True, "set it to false", patch)
+
+
+HOST_PROCESS: Final = Rule(
+    id="host-process",
+    title="Containers are no processes of a Windows node",
+    severity=Severity.CRITICAL,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.11", "owasp-k8s/K01"),
+    why="A HostProcess container has the node's files, network and rights, as a privileged one on Linux.",
+    fix="Set `windowsOptions.hostProcess` to false.",
+    places=security_context.security_contexts,
+    check=_check_process,
+    remediates=True,
+)
+
+
+_HANDLERS: Final = (
+    ("livenessProbe",),
+    ("readinessProbe",),
+    ("startupProbe",),
+    ("lifecycle", "postStart"),
+    ("lifecycle", "preStop"),
+)
+
+
+def _places_of_probes(subject: Subject) -> Iterator[Value]:
+    for container in pods.containers(subject):
+        for handler in _HANDLERS:
+            for way in ("httpGet", "tcpSocket"):
+                yield container.value.at(*handler, way, "host")
+
+
+def _check_probes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    if place.text():
+        what = "makes the kubelet connect to another host"
+        fix = "remove it: the kubelet asks the pod itself"
+        yield place.finding(what, place.text(), fix)
+
+
+PROBE_HOSTS: Final = Rule(
+    id="probe-hosts",
+    title="Probes ask no other host",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("pod-security", "network"),
+    frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
+    why=(
+        "The kubelet asks from the node's own network, where it reaches what no pod may. From "
+        "Kubernetes 1.34 on a namespace of the level baseline admits no such pod."
+    ),
+    fix="Remove `host` from probes and lifecycle handlers.",
+    places=_places_of_probes,
+    check=_check_probes,
+)
+
+
+_SAFE: Final = frozenset(
+    (
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.ip_local_reserved_ports",
+        "net.ipv4.ip_unprivileged_port_start",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.tcp_fin_timeout",
+        "net.ipv4.tcp_keepalive_intvl",
+        "net.ipv4.tcp_keepalive_probes",
+        "net.ipv4.tcp_keepalive_time",
+        "net.ipv4.tcp_rmem",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.tcp_wmem",
+    )
+)
+"""Of the level baseline of Kubernetes 1.32 and later."""
+
+
+class Sysctls(Parameters):
+    """What kernel parameters may be set."""
+
+    allow: tuple[str, ...] = ()
+    """Names besides the safe ones; the kubelet must allow them, too."""
+
+
+def _places_of_sysctls(subject: Subject) -> Iterator[Value]:
+    for pod in pods.pods_of(subject):
+        for each in pod.spec.at("securityContext", "sysctls").items():
+            yield each["name"]
+
+
+def _check_sysctls(place: Value, context: Context[Sysctls]) -> Iterator[Finding]:
+    if place.is_there() and place.text() not in _SAFE.union(context.parameters.allow):
+        fix = "remove it, or put it in `allow` where the kubelets allow it"
+        yield place.finding("is a kernel parameter that other pods feel", place.text(), fix)
+
+
+SYSCTLS: Final = Rule(
+    id="sysctls",
+    title="Pods set only safe kernel parameters",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
+    why=(
+        "Other parameters change the node for every pod on it. A kubelet starts no pod with one that "
+        "it was not told to allow, and a namespace of the level baseline admits none."
+    ),
+    fix="Remove the parameter, or have the node's administrator set it.",
+    places=_places_of_sysctls,
+    check=_check_sysctls,
+    parameters=Sysctls,
+)
+
+
+_VOLUME_TYPES: Final = frozenset((
+    "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
+    "projected", "secret",
+))  # fmt: skip
+_HOST_PATH_FIELD: Final = "hostPath"
+"""That of host-path."""
+
+
+def _places_of_volumes(subject: Subject) -> Iterator[Value]:
+    for pod in pods.pods_of(subject):
+        yield from pod.spec["volumes"].items()
+
+
+def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    for kind, source in place.fields():
+        if kind not in {"name", _HOST_PATH_FIELD, *_VOLUME_TYPES} and source.is_there():
+            fix = "mount it through a PersistentVolumeClaim"
+            yield where_to_fix(source.finding(f"is a volume of kind {kind}", None, fix))
+
+
+VOLUME_TYPES: Final = Rule(
+    id="volume-types",
+    title="Pods mount only bounded kinds of volumes",
+    severity=Severity.MEDIUM,
+    kinds=WORKLOADS,
+    tags=("pod-security", "volumes"),
+    frameworks=("pod-security-standards/restricted", "owasp-k8s/K01"),
+    why=(
+        "A volume that names its server itself, such as nfs, mounts whatever its author likes, past "
+        "every quota and storage class."
+    ),
+    fix="Use a PersistentVolumeClaim of a storage class that has the same data.",
+    places=_places_of_volumes,
+    check=_check_volumes,
+)

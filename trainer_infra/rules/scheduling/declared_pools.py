@@ -1,0 +1,252 @@
+"""Declared machines: whether pods find place on them, are let in, and outlive them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules import pods
+from trainer_infra.rules.data import output
+from trainer_infra.rules.data.output import OutputJob
+from trainer_infra.rules.placement import (
+    amounts,
+    machines,
+    node_constraints,
+    nodes,
+    patches,
+    queue_objects,
+)
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.pool import Pool, Taint
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
+
+
+@dataclass(frozen=True, slots=True)
+class GangMember:
+    """The pods of one replicated job, and the machines that they may use."""
+
+    pod: Pod
+    """One of them."""
+    count: int
+    """How many there are."""
+    asked: Mapping[str, int]
+    """What one asks for, in billionths."""
+    rooms: Sequence[tuple[Pool, int | None]]
+    """The pools, and how many pods one machine takes; None where nothing limits it."""
+
+    @property
+    def room(self) -> int | None:
+        """How many find place; None where nothing limits it, or none fits any machine."""
+        found = [(pool.nodes, each) for pool, each in self.rooms]
+        if not found or any(each is None for _, each in found):
+            return None
+        return sum(count * (each or 0) for count, each in found)
+
+    @property
+    def pools(self) -> Sequence[Pool]:
+        """The pools."""
+        return [pool for pool, _ in self.rooms]
+
+
+def _check_gang(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
+    if not context.world.pools:
+        return
+    subject = context.subject
+    members = [_member(pod, context) for pod in nodes.pods_together(subject)]
+    short = [each for each in members if each.room is not None and each.room < each.count]
+    for each in short:
+        pools = ", ".join(pool.name for pool in each.pools)
+        what = f"makes more pods than the {each.room} that find place at a time in pool {pools}"
+        fix = f"use at most {each.room} pods, or add machines"
+        yield nodes.count_place(each.pod, subject).finding(what, each.count, fix)
+    if not short:
+        yield from _of_all(members, context)
+
+
+def _member(pod: Pod, context: Context[Parameters]) -> GangMember:
+    world, asked = context.world, amounts.amounts_of(pod, context.subject)
+    every = world.pools
+    usable = machines.usable_pools(pod, asked, context.subject, world)
+    rooms = [(pool, machines.per_machine(pool, asked, every)) for pool in usable]
+    return GangMember(pod, nodes.count(pod), asked, [each for each in rooms if each[1] != 0])
+
+
+def _of_all(members: Sequence[GangMember], context: Context[Parameters]) -> Iterator[Finding]:
+    """Resources of which all together ask for more than there is."""
+    if not all(each.rooms for each in members):
+        return
+    every = context.world.pools
+    declared = dict.fromkeys(resource for pool in every for resource in pool.capacity)
+    for resource in declared:
+        users = [each for each in members if each.asked.get(resource)]
+        pools = {id(pool): pool for each in users for pool in each.pools}.values()
+        asked = sum(each.asked[resource] * each.count for each in users)
+        each_has = [(pool.nodes, machines.amount(pool, resource, every)) for pool in pools]
+        there = sum(count * (each or 0) for count, each in each_has)
+        if users and asked > there and all(each is not None for _, each in each_has):
+            most = max(users, key=lambda each: each.asked[resource] * each.count)
+            what = (
+                f"makes {amounts.amount_text(resource, asked)} {resource} of all pods at a time, and the pools "
+                f"that they may use have {amounts.amount_text(resource, max(0, there))}"
+            )
+            place = nodes.count_place(most.pod, context.subject)
+            yield place.finding(what, most.count, "use fewer, or add machines")
+            return
+
+
+GANG_FITS: Final = Rule(
+    id="gang-fits",
+    title="Pods that run together find place together",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("scheduling", "gpu"),
+    why=(
+        "Training starts only when all its nodes run: with too few machines a gang is never placed, "
+        "and without a gang scheduler some nodes hold their GPUs and wait for the others."
+    ),
+    fix="Use fewer nodes, ask for less, or add machines to the pool.",
+    places=whole,
+    check=_check_gang,
+    looks_around=True,
+)
+"""Two things are proved, of the least that is asked for: each replicated job has room on the pools
+that it may use, whole pods on each machine; and all of them together do not ask for more of a
+resource than those pools have. A pod that fits no machine at all is left to `gpu-fits-machine`.
+"""
+
+
+def _check_taints(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
+    found = {**_of_flavors(place, context), **_of_pools(place, context)}
+    if found:
+        where = patches.place(place.spec["tolerations"], context.subject)
+        those = ", ".join(f"{name} has {_text(each)}" for name, each in found.items())
+        what = f"lack a toleration without which no machine that fits takes the pods: {those}"
+        first = next(iter(found.values()))
+        how = f"value: {first.value}" if first.value else "operator: Exists"
+        fix = f"add the toleration {{key: {first.key}, {how}, effect: {first.effect}}}"
+        yield where.finding(what, fix=fix)
+
+
+def _of_pools(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
+    """The taint of each pool that fits; nothing where one with the accelerators lets the pod in."""
+    every = context.world.pools
+    selected = node_constraints.selected_pools(pod, every)
+    asked = amounts.amounts_of(pod, context.subject) if selected else {}
+    fitting = [each for each in selected if not machines.lacking_resources(each, asked, every)]
+    tolerated = machines.tolerations(pod, context.subject, context.world) if fitting else None
+    if tolerated is None:
+        return {}
+    near = machines.with_accelerators(selected, asked)
+    if any(node_constraints.keeps_away(each, asked, tolerated) is None for each in near):
+        return {}
+    return _if_all(
+        {
+            f"pool {each.name}": node_constraints.keeps_away(each, asked, tolerated)
+            for each in fitting
+        }
+    )
+
+
+def _of_flavors(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
+    """The same of the flavors of each resource group that the pod has part in."""
+    patches.be_known(context.subject)
+    queue = queue_objects.cluster_queue(context.subject, context.world)
+    if queue is None:
+        return {}
+    result: dict[str, Taint] = {}
+    asked = {*amounts.amounts_of(pod, context.subject), "pods"}
+    for group in queue_objects.groups(queue, context.world):
+        if asked.isdisjoint(group.covered):
+            continue
+        fitting = [each for each in group.flavors if each.selected(pod)]
+        result |= _if_all({f"flavor {each.name}": each.keeps_away(pod) for each in fitting})
+    return result
+
+
+def _if_all(found: Mapping[str, Taint | None]) -> Mapping[str, Taint]:
+    known = {name: each for name, each in found.items() if each is not None}
+    return known if len(known) == len(found) else {}
+
+
+def _text(taint: Taint) -> str:
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}"
+
+
+TAINTS_TOLERATED: Final = Rule(
+    id="taints-tolerated",
+    title="Pods tolerate the taints of machines that fit them",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("scheduling", "gpu", "kueue"),
+    why="Machines with a taint that a pod does not tolerate do not take it: it stays pending.",
+    fix="Add the toleration to the pods, for a TrainJob in the runtime or in spec.runtimePatches.",
+    places=pods.pods_of,
+    check=_check_taints,
+    looks_around=True,
+)
+"""Judged against declared pools, and against the flavors of the queue that a job waits in: Kueue
+compares a flavor's nodeTaints with the tolerations of the pod and of the flavor itself, and gives
+the latter to the pods that it admits.
+"""
+
+
+_SPOT: Final[Mapping[str, str]] = {
+    "cloud.google.com/gke-spot": "true",
+    "cloud.google.com/gke-preemptible": "true",
+    "eks.amazonaws.com/capacityType": "SPOT",
+    "karpenter.sh/capacity-type": "spot",
+    "kubernetes.azure.com/scalesetpriority": "spot",
+}
+"""Labels of machines that can be taken away."""
+
+
+def _check_checkpoints(place: OutputJob, context: Context[Parameters]) -> Iterator[Finding]:
+    patches.be_known(context.subject)
+    reason = _reason(place.container.pod, context)
+    if not reason or output.keeps(place):
+        return
+    found = output.outputs(place.container.value, output.VARIABLES, output.OPTIONS)
+    if any(output.fate(each.folder, place) in output.SAFE for each in found):
+        return
+    where = patches.place(place.container.value["volumeMounts"], context.subject)
+    what = f"has nothing that outlives the pod, so checkpoints are lost when {reason} goes away"
+    yield where.finding(what, fix="mount a persistentVolumeClaim and write checkpoints to it")
+
+
+def _reason(pod: Pod, context: Context[Parameters]) -> str:
+    """The machine that can be taken away; empty where it may be another one."""
+    if _is_spot(pod.spec["nodeSelector"]):
+        return "the spot machine of its node selector"
+    flavors = queue_objects.flavors(context.subject, context.world)
+    chosen = [each for each in flavors or () if each.selected(pod)]
+    if chosen and all(_is_spot(each.spec["nodeLabels"]) for each in chosen):
+        return f"a machine of flavor {chosen[0].name}"
+    asked = amounts.amounts_of(pod, context.subject) if context.world.pools else {}
+    pools = machines.usable_pools(pod, asked, context.subject, context.world)
+    if pools and all(each.preemptible for each in pools):
+        return f"a machine of pool {pools[0].name}"
+    return ""
+
+
+def _is_spot(labels: Value) -> bool:
+    return any(_SPOT.get(key) == each.text() for key, each in labels.fields() if key in _SPOT)
+
+
+PREEMPTIBLE_CHECKPOINTS: Final = Rule(
+    id="preemptible-checkpoints",
+    title="Jobs on preemptible machines keep checkpoints",
+    severity=Severity.MEDIUM,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("scheduling", "cost", "checkpoints"),
+    why="Each time a machine is taken away training starts anew, and all hours until then are lost.",
+    fix="Mount a volume that outlives the pod and write checkpoints to it, or use other machines.",
+    places=output.jobs,
+    check=_check_checkpoints,
+    looks_around=True,
+)
+"""A job is on preemptible machines where its node selector says so in the words of a cloud or of
+Karpenter, where all flavors of its queue do, or where all pools that it may use are declared so. It
+can keep checkpoints where a container that trains has a volume that outlives the pod, or names an
+object store for its results.
+"""

@@ -1,0 +1,111 @@
+"""The queue that a job waits in: one, by labels that Kueue takes."""
+
+import re
+from collections.abc import Container, Iterator, Mapping
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.api.object_meta import SUBDOMAIN_PATTERN
+from trainer_infra.rules import pods, rule
+from trainer_infra.rules.placement import queue_objects
+from trainer_infra.rules.pod_templates import WORKLOADS
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+
+
+class OneQueueing(Parameters):
+    """What may be used together."""
+
+    allow: tuple[str, ...] = ()
+    """Schedulers that Kueue may be combined with after all: volcano, kai-scheduler, yunikorn."""
+
+
+def _check_one_queue(_place: Value, context: Context[OneQueueing]) -> Iterator[Finding]:
+    queue = queue_objects.queue_name(context.subject)
+    if queue is None or not queue.text():
+        return
+    titles, policies = {}, {}
+    for plugin in context.subject.behaviour.plugins:
+        scheduler = plugin.scheduler
+        if scheduler and scheduler.has_queues:
+            titles[scheduler.scheduler_name] = plugin.name
+            policies[scheduler.pod_group_policy] = scheduler.scheduler_name
+    others = dict.fromkeys(_schedulers(context.subject, titles, policies))
+    beside = [titles[each] for each in others if each not in context.parameters.allow]
+    if beside:
+        what = f"puts the job into a queue of Kueue, and {' and '.join(beside)} has its own"
+        yield queue.finding(what, queue.text(), "remove the label, or the other scheduler")
+
+
+def _schedulers(
+    subject: Subject, titles: Container[str], policies: Mapping[str, str]
+) -> Iterator[str]:
+    """The schedulerName of those that the job's pods are left to, by policy or by name."""
+    policy = None if subject.runtime is None else subject.runtime.at("spec", "podGroupPolicy")
+    for field, name in policies.items():
+        if field and policy is not None and policy[field].is_there():
+            yield name
+    for pod in pods.pods_of(subject):
+        scheduler = pod.spec["schedulerName"]
+        if not scheduler.is_noted() and scheduler.text() in titles:
+            yield scheduler.text()
+
+
+ONE_QUEUEING: Final = Rule(
+    id="one-queueing",
+    title="A job waits in one queue",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("scheduling", "kueue", "volcano"),
+    why=(
+        "Two queues that know nothing of one another admit different jobs: each of these holds its "
+        "quota in one of them and waits for the other."
+    ),
+    fix="Remove the label of Kueue's queue, or the other scheduler's name and PodGroup policy.",
+    places=rule.whole,
+    check=_check_one_queue,
+    parameters=OneQueueing,
+)
+"""Coscheduling has no queue of its own and only places the gang that Kueue has admitted: both together
+are fine. Schedulers with queues of their own (`phases.Scheduler.has_queues`) are not.
+"""
+
+
+_NAME: Final = re.compile(SUBDOMAIN_PATTERN, re.ASCII)
+_SECONDS: Final = re.compile(r"\+?0*[1-9][0-9]*", re.ASCII)
+_NAMES: Final = (names.KUEUE_QUEUE_LABEL, f"{names.KUEUE_GROUP}/prebuilt-workload-name")
+_LONGEST_TIME: Final = f"{names.KUEUE_GROUP}/max-exec-time-seconds"
+_ELASTIC: Final = f"{names.KUEUE_GROUP}/elastic-job"
+_OF_ONE_SIZE: Final = (names.JOBSET, names.TRAIN_JOB)
+
+
+def _check_labels(place: Value, context: Context[Parameters]) -> Iterator[Finding]:
+    labels = place.at("metadata", "labels")
+    for key in _NAMES:
+        label = labels[key]
+        if label.is_there() and not _NAME.fullmatch(label.text()):
+            fix = "write lower-case letters, digits, - and ., or remove the label"
+            yield label.finding("is no name of an object of Kueue", label.text(), fix)
+    longest = labels[_LONGEST_TIME]
+    if longest.is_there() and not _SECONDS.fullmatch(longest.text()):
+        what = "is not a number of seconds from 1 on"
+        yield longest.finding(what, longest.text(), 'write for example "3600"')
+    elastic = place.at("metadata", "annotations", _ELASTIC)
+    if context.subject.kind in _OF_ONE_SIZE and elastic.text() == "true":
+        what = f"is for Jobs and Ray's kinds, not for a {context.subject.kind}"
+        yield elastic.finding(what, elastic.text(), "remove it")
+
+
+QUEUE_LABELS: Final = Rule(
+    id="queue-labels",
+    title="Labels for Kueue are such as Kueue takes",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS - names.RUNTIMES,
+    tags=("scheduling", "kueue"),
+    why="Kueue refuses the job.",
+    fix="Name a LocalQueue as it is called, and write times in seconds.",
+    places=rule.whole,
+    check=_check_labels,
+)
+"""Kueue's webhook of every kind of job: the queue and the prebuilt Workload are names of objects, the
+longest time is a number of seconds, and JobSets and TrainJobs cannot change their size.
+"""

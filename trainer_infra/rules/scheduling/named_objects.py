@@ -1,0 +1,192 @@
+"""Objects that jobs and queues name: they exist, and let jobs in."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from trainer_infra import names
+from trainer_infra.rules import pods, rule
+from trainer_infra.rules.placement import lookup, queue_objects
+from trainer_infra.rules.pod_templates import WORKLOADS
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.scheduling import quota_fits
+from trainer_infra.rules.world import NOWHERE, World
+
+
+@dataclass(frozen=True, slots=True)
+class NamedObject:
+    """A place that names another object."""
+
+    value: Value
+    """The name."""
+    kind: str
+    """What it is the name of."""
+
+
+_NAMED: Final = {
+    names.LOCAL_QUEUE: ("clusterQueue", names.CLUSTER_QUEUE),
+    names.RESOURCE_FLAVOR: ("topologyName", names.KUEUE_TOPOLOGY),
+}
+"""The field of a spec that names one other object, and the kind of that."""
+Place: TypeAlias = NamedObject | Subject
+"""A reference, or the object as a whole."""
+
+
+def _places_of_chain(subject: Subject) -> Iterator[Place]:
+    yield subject
+    spec = subject.object["spec"]
+    if subject.kind in _NAMED:
+        field, kind = _NAMED[subject.kind]
+        yield NamedObject(spec[field], kind)
+    if subject.kind in (names.CLUSTER_QUEUE, names.COHORT):
+        for group in spec["resourceGroups"].items():
+            for each in group["flavors"].items():
+                yield NamedObject(each["name"], names.RESOURCE_FLAVOR)
+    if subject.kind == names.CLUSTER_QUEUE:
+        strategy = spec.at("admissionChecksStrategy", "admissionChecks")
+        old = spec["admissionChecks"].items()
+        for name in (*old, *(each["name"] for each in strategy.items())):
+            yield NamedObject(name, names.ADMISSION_CHECK)
+
+
+def _check_chain(place: Place, context: Context[Parameters]) -> Iterator[Finding]:
+    if isinstance(place, NamedObject):
+        yield from _of_reference(place.value, place.kind, NOWHERE, context)
+    elif place.kind in (names.TRAIN_JOB, names.JOBSET):
+        name = queue_objects.queue_name(place)
+        if name is not None:
+            yield from _of_reference(name, names.LOCAL_QUEUE, place.namespace, context)
+        other = quota_fits.queue_name(place)
+        if other is not None and other.text() not in quota_fits.BUILT_IN:
+            yield from _of_reference(other, names.VOLCANO_QUEUE, NOWHERE, context)
+    elif place.kind == names.CLUSTER_QUEUE:
+        selector = place.object.at("spec", "namespaceSelector")
+        if not selector.is_there():
+            what = "is missing, which lets the jobs of no namespace in"
+            yield selector.finding(what, fix="write {} for all namespaces, or select some by label")
+    elif place.kind == names.COHORT and _goes_round(place, context.world):
+        what = "makes cohorts go round in a circle, which stops all their queues"
+        above = queue_objects.cohort(place)
+        yield above.finding(what, above.text(), "name a cohort that is not below this one")
+
+
+def _goes_round(cohort: Subject, world: World) -> bool:
+    """Whether the cohorts above one go round in a circle."""
+    seen = {cohort.name}
+    here: Subject | None = cohort
+    while here is not None and (name := queue_objects.cohort(here).text()):
+        if name in seen:
+            return True
+        seen.add(name)
+        here = lookup.find_object(world, names.COHORT, name)
+    return False
+
+
+def _of_reference(
+    value: Value, kind: str, namespace: str, context: Context[Parameters]
+) -> Iterator[Finding]:
+    name = value.text()
+    fix = lookup.fix_of_missing(context.world, kind, name, namespace) if name else None
+    if fix is not None:
+        where = f" in namespace {namespace}" if namespace else ""
+        article = "an" if kind.startswith("A") else "a"
+        yield value.finding(f"names {article} {kind} that does not exist{where}", name, fix)
+
+
+QUEUE_CHAIN: Final = Rule(
+    id="queue-chain",
+    title="Queues, and what they are made of, exist",
+    severity=Severity.HIGH,
+    kinds=frozenset(
+        (
+            names.TRAIN_JOB,
+            names.JOBSET,
+            names.LOCAL_QUEUE,
+            names.CLUSTER_QUEUE,
+            names.RESOURCE_FLAVOR,
+            names.COHORT,
+        )
+    ),
+    tags=("scheduling", "kueue", "volcano"),
+    why=(
+        "A job stays suspended, without a word in its own status, as long as anything between it "
+        "and the quota is missing."
+    ),
+    fix="Correct the name, or add the object.",
+    places=_places_of_chain,
+    check=_check_chain,
+    looks_around=True,
+)
+"""Something is said to be nowhere only as `lookup` says. Cohorts need no object of their own: they
+must only not be above themselves.
+"""
+
+
+_CLASSES_OF_EVERY_CLUSTER: Final = ("system-cluster-critical", "system-node-critical")
+
+
+def _places_of_class(subject: Subject) -> Iterator[NamedObject]:
+    label = subject.object.at("metadata", "labels", names.KUEUE_PRIORITY_LABEL)
+    yield NamedObject(label, names.WORKLOAD_PRIORITY_CLASS)
+    for pod in pods.pods_of(subject):
+        yield NamedObject(pod.spec["priorityClassName"], names.PRIORITY_CLASS)
+
+
+def _check_class(place: NamedObject, context: Context[Parameters]) -> Iterator[Finding]:
+    name = place.value.text()
+    if not name or (place.kind == names.PRIORITY_CLASS and name in _CLASSES_OF_EVERY_CLUSTER):
+        return
+    fix = lookup.fix_of_missing(context.world, place.kind, name)
+    if fix is not None:
+        yield place.value.finding(f"names a {place.kind} that does not exist", name, fix)
+
+
+PRIORITY_CLASS: Final = Rule(
+    id="priority-class",
+    title="Priority classes that are named exist",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("scheduling", "kueue"),
+    why="Without the class Kueue does not admit the job, or Kubernetes makes none of its pods.",
+    fix="Correct the name, or add the class.",
+    places=_places_of_class,
+    check=_check_class,
+    looks_around=True,
+)
+"""Kueue's label names a WorkloadPriorityClass: without it Kueue makes no Workload. A pod's
+priorityClassName names a PriorityClass, two of which every cluster has: without it no pod is made.
+Something is said to be nowhere only as `lookup` says.
+"""
+
+
+_NAMESPACES_OF_EVERY_CLUSTER: Final = (
+    *(names.DEFAULT_NAMESPACE, "kube-system", "kube-public", "kube-node-lease"),
+)
+
+
+def _check_namespace(place: Value, context: Context[Parameters]) -> Iterator[Finding]:
+    namespace = place.at("metadata", "namespace")
+    name = namespace.text()
+    if not name or name in _NAMESPACES_OF_EVERY_CLUSTER:
+        return
+    fix = lookup.fix_of_missing(context.world, names.NAMESPACE, name)
+    if fix is not None:
+        yield namespace.finding("is a namespace that does not exist", name, fix)
+
+
+NAMESPACE_EXISTS: Final = Rule(
+    id="namespace-exists",
+    title="Namespaces of jobs and queues exist",
+    severity=Severity.MEDIUM,
+    kinds=frozenset((names.TRAIN_JOB, names.TRAINING_RUNTIME, names.JOBSET, names.LOCAL_QUEUE)),
+    tags=("scheduling",),
+    why="The API server refuses the object.",
+    fix="Correct the name, or add the Namespace.",
+    places=rule.whole,
+    check=_check_namespace,
+    looks_around=True,
+)
+"""Something is said to be nowhere only as `lookup` says: in a whole world, or in a tree that defines
+some namespaces. Those may well be kept in several trees, so this alone fails no check of the pack
+`training`. Four are in every cluster.
+"""

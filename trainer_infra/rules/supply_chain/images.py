@@ -1,0 +1,191 @@
+"""Images: what their names say, and which may be run."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra.rules import pods
+from trainer_infra.rules.pod_templates import WORKLOADS
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+
+_HUB: Final = "docker.io"
+_DIGEST: Final = re.compile(r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z")
+
+
+def images(subject: Subject) -> Iterator[Value]:
+    """The image of each container and of each image volume."""
+    for container in pods.containers(subject):
+        yield container.value["image"]
+    for pod in pods.pods_of(subject):
+        for volume in pod.spec["volumes"].items():
+            yield volume.at("image", "reference")
+
+
+def has_digest(image: str) -> bool:
+    """Whether it is named by a digest, so that it is always the same one."""
+    return _DIGEST.search(image) is not None
+
+
+def image_tag(image: str) -> str:
+    """Its tag; empty where it names none."""
+    last = image.partition("@")[0].rpartition("/")[2]
+    return last.partition(":")[2]
+
+
+def image_name(image: str) -> str:
+    """The last part of it alone: `train` of `ghcr.io/acme/train:1`."""
+    return repository(image).rpartition("/")[2]
+
+
+def repository(image: str) -> str:
+    """It without tag and digest."""
+    folder, slash, last = image.partition("@")[0].rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}"
+
+
+def with_registry(repository: str) -> str:
+    """A repository with the registry that a short name stands for."""
+    first, slash, _ = repository.partition("/")
+    is_registry = {".", ":"} & {*first} or first == "localhost" or first != first.lower()
+    if slash and is_registry:
+        return repository
+    return f"{_HUB}/{repository}" if slash else f"{_HUB}/library/{repository}"
+
+
+_WORD: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_HOST: Final = rf"(?:{_WORD}(?:\.{_WORD})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_PART: Final = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+_TAG: Final = r"\w[\w.-]{0,127}"
+_ANY_DIGEST: Final = r"sha(?:256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128})"
+_NAME: Final = re.compile(
+    rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::{_TAG})?(?:@{_ANY_DIGEST})?", re.ASCII
+)
+"""Grammar of the reference of an image (distribution/reference), which the kubelet reads it by."""
+_LONGEST: Final = 255
+"""Characters of the path in a registry."""
+_ID: Final = re.compile(r"[0-9a-f]{64}")
+"""What the id of an image looks like, which is no name."""
+
+
+def _check_name(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    text = place.text()
+    if text and not _can_be_read(text):
+        fix = "write REGISTRY/PATH:TAG, the path in lower-case letters"
+        yield place.finding("is no name of an image that a kubelet can read", text, fix)
+
+
+def _can_be_read(text: str) -> bool:
+    return (
+        _NAME.fullmatch(text) is not None
+        and _ID.fullmatch(text) is None
+        and len(with_registry(repository(text)).partition("/")[2]) <= _LONGEST
+    )
+
+
+IMAGE_NAME: Final = Rule(
+    id="image-name",
+    title="A kubelet can read the name of each image",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("supply-chain", "images"),
+    why=(
+        "The API server takes any text. The kubelet then says InvalidImageName, the pod never starts, "
+        "and the job keeps the nodes of its other pods."
+    ),
+    fix="Write the name as the registry shows it, in lower-case letters.",
+    places=images,
+    check=_check_name,
+)
+
+
+def _check_digest(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    text = place.text()
+    if text and not has_digest(text):
+        fix = f"name it by its digest, {text.partition('@')[0]}@sha256:<64 hex digits>"
+        yield place.finding("is not pinned by a digest", text, fix)
+
+
+IMAGE_DIGEST: Final = Rule(
+    id="image-digest",
+    title="Images are named by their digest",
+    severity=Severity.MEDIUM,
+    kinds=WORKLOADS,
+    tags=("supply-chain", "images"),
+    frameworks=("nist-800-190/4.1.5",),
+    why=(
+        "A tag can be moved: the image that a restart or a new node pulls may be another one than "
+        "the one that was reviewed."
+    ),
+    fix="Write the image as `name@sha256:…`, as `crane digest name:tag` prints it.",
+    places=images,
+    check=_check_digest,
+)
+
+
+class ImageRegistry(Parameters):
+    """What images may come from."""
+
+    allow: tuple[str, ...] | None = None
+    """Registries, or registries with the beginning of a path, `ghcr.io/kubeflow`; None for any."""
+
+
+def _check_registry(place: Value, context: Context[ImageRegistry]) -> Iterator[Finding]:
+    allow = context.parameters.allow
+    if allow is None or not place.text():
+        return
+    whole = with_registry(repository(place.text()))
+    if not any(whole == each or whole.startswith(f"{each.rstrip('/')}/") for each in allow):
+        fix = f"use one from {' or '.join(allow) or 'no registry: none is allowed'}"
+        yield place.finding("comes from a registry that is not allowed", place.text(), fix)
+
+
+IMAGE_REGISTRY: Final = Rule(
+    id="image-registry",
+    title="Images come from allowed registries",
+    severity=Severity.HIGH,
+    kinds=WORKLOADS,
+    tags=("supply-chain", "images"),
+    frameworks=("nist-800-190/4.1.5",),
+    why="Anyone who can publish an image elsewhere can run code with your data and your GPUs.",
+    fix="Copy the image to a registry of `allow`, and name it there.",
+    places=images,
+    check=_check_registry,
+    parameters=ImageRegistry,
+)
+
+
+_LATEST: Final = "latest"
+
+
+class ImageLatest(Parameters):
+    """What tags are not to be used."""
+
+    tags: tuple[str, ...] = (_LATEST,)
+    """Tags that are moved to every new build; an image without a tag has the tag `latest`."""
+
+
+def _check_tag(place: Value, context: Context[ImageLatest]) -> Iterator[Finding]:
+    text = place.text()
+    if not text or has_digest(text):
+        return
+    tag = image_tag(text)
+    if (tag or _LATEST) in context.parameters.tags:
+        what = f"has the tag {tag}, which is moved" if tag else "names no tag, which means latest"
+        yield place.finding(what, text, "name the release that was tested, or its digest")
+
+
+IMAGE_LATEST: Final = Rule(
+    id="image-latest",
+    title="Images are named by the tag of a release",
+    severity=Severity.MEDIUM,
+    kinds=WORKLOADS,
+    tags=("supply-chain", "images"),
+    why=(
+        "The tag `latest` is another image after every build: a run cannot be repeated, and the "
+        "nodes of one run may start different ones."
+    ),
+    fix="Name the tag of a release, or the digest.",
+    places=images,
+    check=_check_tag,
+    parameters=ImageLatest,
+)
