@@ -9,11 +9,7 @@ from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
-_SHARED: Final = {
-    "hostNetwork": "network",
-    "hostPID": "processes",
-    "hostIPC": "shared memory",
-}
+_SHARED: Final = {"hostNetwork": "network", "hostPID": "processes", "hostIPC": "shared memory"}
 """What of its node a pod shares, by the field that says so."""
 
 

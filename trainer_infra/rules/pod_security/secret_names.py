@@ -4,7 +4,7 @@ A name alone is not enough: the value must look as if a machine had made it, or 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -81,7 +81,7 @@ _ASSIGNED: Final = tuple(
 def says_secret(name: str) -> bool:
     """Whether a variable, option or key of this name is to hold a secret."""
     words = _words(name)
-    if not words or _is_about(words) or any(map(_PUBLIC.fullmatch, words)):
+    if not words or is_about_secret(name) or any(map(_PUBLIC.fullmatch, words)):
         return False
     if words[-1] == "key":
         return len(words) > 1 and not _OTHER_KEYS.fullmatch(words[-2])
@@ -90,10 +90,7 @@ def says_secret(name: str) -> bool:
 
 def is_about_secret(name: str) -> bool:
     """Whether a name says that its value is only something about a secret, `token_url`."""
-    return _is_about(_words(name))
-
-
-def _is_about(words: Sequence[str]) -> bool:
+    words = _words(name)
     return bool(words) and _NO_SECRET.fullmatch(words[-1]) is not None
 
 

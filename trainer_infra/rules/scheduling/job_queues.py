@@ -8,7 +8,6 @@ from trainer_infra import names
 from trainer_infra.api.object_meta import SUBDOMAIN_PATTERN
 from trainer_infra.rules import pods, rule
 from trainer_infra.rules.placement import queue_objects
-from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 
@@ -99,7 +98,7 @@ QUEUE_LABELS: Final = Rule(
     id="queue-labels",
     title="Labels for Kueue are such as Kueue takes",
     severity=Severity.HIGH,
-    kinds=WORKLOADS - names.RUNTIMES,
+    kinds=pods.WORKLOADS - names.RUNTIMES,
     tags=("scheduling", "kueue"),
     why="Kueue refuses the job.",
     fix="Name a LocalQueue as it is called, and write times in seconds.",

@@ -7,7 +7,6 @@ from typing import Final, TypeAlias
 from trainer_infra import names
 from trainer_infra.rules import pods, rule
 from trainer_infra.rules.placement import lookup, queue_objects
-from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.scheduling import quota_fits
 from trainer_infra.rules.world import NOWHERE, World
@@ -133,19 +132,16 @@ def _places_of_class(subject: Subject) -> Iterator[NamedObject]:
 
 
 def _check_class(place: NamedObject, context: Context[Parameters]) -> Iterator[Finding]:
-    name = place.value.text()
-    if not name or (place.kind == names.PRIORITY_CLASS and name in _CLASSES_OF_EVERY_CLUSTER):
-        return
-    fix = lookup.fix_of_missing(context.world, place.kind, name)
-    if fix is not None:
-        yield place.value.finding(f"names a {place.kind} that does not exist", name, fix)
+    is_of_pods = place.kind == names.PRIORITY_CLASS
+    if not is_of_pods or place.value.text() not in _CLASSES_OF_EVERY_CLUSTER:
+        yield from _of_reference(place.value, place.kind, NOWHERE, context)
 
 
 PRIORITY_CLASS: Final = Rule(
     id="priority-class",
     title="Priority classes that are named exist",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.WORKLOADS,
     tags=("scheduling", "kueue"),
     why="Without the class Kueue does not admit the job, or Kubernetes makes none of its pods.",
     fix="Correct the name, or add the class.",

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules import pods
-from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _HUB: Final = "docker.io"
@@ -86,7 +85,7 @@ IMAGE_NAME: Final = Rule(
     id="image-name",
     title="A kubelet can read the name of each image",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.WORKLOADS,
     tags=("supply-chain", "images"),
     why=(
         "The API server takes any text. The kubelet then says InvalidImageName, the pod never starts, "
@@ -109,7 +108,7 @@ IMAGE_DIGEST: Final = Rule(
     id="image-digest",
     title="Images are named by their digest",
     severity=Severity.MEDIUM,
-    kinds=WORKLOADS,
+    kinds=pods.WORKLOADS,
     tags=("supply-chain", "images"),
     frameworks=("nist-800-190/4.1.5",),
     why=(
@@ -143,7 +142,7 @@ IMAGE_REGISTRY: Final = Rule(
     id="image-registry",
     title="Images come from allowed registries",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.WORKLOADS,
     tags=("supply-chain", "images"),
     frameworks=("nist-800-190/4.1.5",),
     why="Anyone who can publish an image elsewhere can run code with your data and your GPUs.",
@@ -178,7 +177,7 @@ IMAGE_LATEST: Final = Rule(
     id="image-latest",
     title="Images are named by the tag of a release",
     severity=Severity.MEDIUM,
-    kinds=WORKLOADS,
+    kinds=pods.WORKLOADS,
     tags=("supply-chain", "images"),
     why=(
         "The tag `latest` is another image after every build: a run cannot be repeated, and the "
