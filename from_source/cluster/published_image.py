@@ -16,7 +16,7 @@ from typing import Final
 from from_source.cluster import base_image, build, images, python
 from trainer_infra import catalog
 from trainer_infra.errors import NotAvailable
-from trainer_infra.platform.runtime_catalogs import catalog_content
+from trainer_infra.platform import catalog_content
 
 NAME: Final = "trainer-infra.local/published:1"
 """What it is called besides."""

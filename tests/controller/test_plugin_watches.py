@@ -21,7 +21,7 @@ from trainer_infra.controller.train_job_reconciler import ControllerCaches
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import ObjectChange, ObjectSelection
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, TRAIN_JOB, Resource
-from trainer_infra.platform.gang_runtime import gang_runtime
+from trainer_infra.platform.gang_schedulers import gang_runtime
 from trainer_infra.render.phases import Plugin, Watch
 from trainer_infra.render.plugins import coscheduling
 

@@ -182,7 +182,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a part's argument": (
         {"trainer": {"replicas": -1}},
-        "trainer.replicas: must be a whole number from 1 up to 2147483647, got -1",
+        "trainer.replicas: must be at least 1, got -1",
     ),
     "a part's version": (
         {"kueue": {"version": "9.9"}},
@@ -194,7 +194,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an argument of every part": (
         {"controllers": {"image_pull_policy": "Sometimes"}},
-        "controllers.image_pull_policy: must be one of Always, IfNotPresent, Never",
+        "controllers.image_pull_policy: must be Always, IfNotPresent or Never",
     ),
     "an argument of one part for all": (
         {"controllers": {"image": "a:1"}},
@@ -215,7 +215,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a priority of 33 bits": (
         {"priorities": {"high": 2**32}},
-        "priorities.high: must be a whole number up to 2147483647, got 4294967296",
+        "priorities.high: must be at most 2147483647, got 4294967296",
     ),
     "a cluster's version that is a number": (
         {"kubernetes": 1.34},

@@ -112,6 +112,7 @@ PATTERNS: Final = {
     "a letter or digit",
     LABEL_KEY["pattern"]: _KEY_WORDS,
     LABEL_KEY_OR_EMPTY["pattern"]: _KEY_WORDS,
+    f"^({SUBDOMAIN_PATTERN}/)?({VALUE_PATTERN})$": _KEY_WORDS,
     _ANNOTATION_KEY["pattern"]: _KEY_WORDS,
 }
-"""What each pattern above demands, in words."""
+"""What each pattern above demands, in words, and the one by which CRDs write keys of labels."""

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainer_infra.platform.chart_reference import HelmChart
+    from trainer_infra.platform.chart_schedulers import Kai, Yunikorn
     from trainer_infra.platform.compatibility import upgrade_path, version_problems
-    from trainer_infra.platform.coscheduling import Coscheduling
     from trainer_infra.platform.drivers.device_driver import DeviceDriver
-    from trainer_infra.platform.job_set_controller import JobSetController
-    from trainer_infra.platform.kai import Kai
+    from trainer_infra.platform.gang_schedulers import Coscheduling, Volcano
+    from trainer_infra.platform.job_controllers import JobSetController, LeaderWorkerSetController
     from trainer_infra.platform.kueue import Kueue
-    from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
-    from trainer_infra.platform.pools.gpu_node_pool import GpuNodePool
-    from trainer_infra.platform.pools.pool_quota import pool_quota
+    from trainer_infra.platform.pools.gpu_node_pool import GpuNodePool, pool_quota
     from trainer_infra.platform.queues.cluster_queue import ClusterQueue
     from trainer_infra.platform.queues.cohort import Cohort
     from trainer_infra.platform.queues.local_queue import LocalQueue
@@ -29,9 +27,7 @@ if TYPE_CHECKING:
     from trainer_infra.platform.runtime_catalog import RuntimeCatalog
     from trainer_infra.platform.trainer_control_plane import TrainerControlPlane
     from trainer_infra.platform.trainer_platform import TrainerPlatform
-    from trainer_infra.platform.volcano import Volcano
     from trainer_infra.platform.workspace import Workspace
-    from trainer_infra.platform.yunikorn import Yunikorn
 
 __all__ = [
     "ClusterQueue",
@@ -65,14 +61,14 @@ __all__ = [
 _HOME = {
     "ClusterQueue": "queues.cluster_queue",
     "Cohort": "queues.cohort",
-    "Coscheduling": "coscheduling",
+    "Coscheduling": "gang_schedulers",
     "DeviceDriver": "drivers.device_driver",
     "GpuNodePool": "pools.gpu_node_pool",
     "HelmChart": "chart_reference",
-    "JobSetController": "job_set_controller",
-    "Kai": "kai",
+    "JobSetController": "job_controllers",
+    "Kai": "chart_schedulers",
     "Kueue": "kueue",
-    "LeaderWorkerSetController": "leader_worker_set_controller",
+    "LeaderWorkerSetController": "job_controllers",
     "LocalQueue": "queues.local_queue",
     "MultiKueue": "queues.multi_kueue",
     "ProvisioningAdmission": "queues.provisioning_admission",
@@ -81,12 +77,12 @@ _HOME = {
     "Topology": "queues.topology",
     "TrainerControlPlane": "trainer_control_plane",
     "TrainerPlatform": "trainer_platform",
-    "Volcano": "volcano",
+    "Volcano": "gang_schedulers",
     "VolcanoQueue": "queues.volcano_queue",
     "WorkloadPriorityClass": "queues.workload_priority_class",
     "Workspace": "workspace",
-    "Yunikorn": "yunikorn",
-    "pool_quota": "pools.pool_quota",
+    "Yunikorn": "chart_schedulers",
+    "pool_quota": "pools.gpu_node_pool",
     "upgrade_path": "compatibility",
     "version_problems": "compatibility",
 }

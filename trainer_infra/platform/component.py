@@ -13,7 +13,6 @@ from trainer_infra.deploy.owner_check_resource import OwnerCheck
 from trainer_infra.deploy.program_value import require_program
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import ArgumentProblems
 from trainer_infra.platform.argument_types import type_problems
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 
@@ -31,7 +30,11 @@ def declared_keys(*resources: pulumi.Resource) -> frozenset[str]:
 
 
 class PlatformComponent(pulumi.ComponentResource):
-    """A part of the platform; a program depends on all that it holds by depending on it."""
+    """A part of the platform; a program depends on all that it holds by depending on it.
+
+    Every one takes a `resource_name`, which is the beginning of its resources' names too, `opts`, options of the
+    component, and the arguments of a TypedDict of its own.
+    """
 
     _arguments: type
     _examples: ClassVar[Mapping[str, str]] = {}
@@ -53,11 +56,10 @@ class PlatformComponent(pulumi.ComponentResource):
         with self.sentences():
             if problems := self._type_problems(args):
                 raise InvalidInput(problems)
-            judged, given = ArgumentProblems(), without_none(args)
-            _judge_guard(judged, given.get("guard", True))
-            self.judge_arguments(judged, given)
-            judged.end()
-        guard: bool | GuardedCluster = given.get("guard", True)
+            given = without_none(args)
+            guard: bool | GuardedCluster = given.get("guard", True)
+            if problems := [*_guard_problems(guard), *self.judge_arguments(given)]:
+                raise InvalidInput(problems)
         self._is_guarded: Final = guard is not False
         self._guarded_cluster: Final = guard if isinstance(guard, Mapping) else None
         before = [each for each in self._references(given) if isinstance(each, pulumi.Resource)]
@@ -66,8 +68,9 @@ class PlatformComponent(pulumi.ComponentResource):
         super().__init__(f"{PACKAGE}:index:{kind}", resource_name, None, merged)
 
     @classmethod
-    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
-        """Find what is wrong with arguments whose types are as their annotations say."""
+    def judge_arguments(cls, args: Any) -> Iterable[Problem]:  # noqa: ARG003  for a subclass
+        """What is wrong with arguments whose types are as their annotations say."""
+        return ()
 
     def _references(self, args: Any) -> Iterable[object]:  # noqa: ARG002  for a subclass
         """What the arguments name, as names or as components, which come before this one."""
@@ -122,9 +125,9 @@ def without_none(args: Args) -> Args:
     return cast("Args", {key: each for key, each in args.items() if each is not None})
 
 
-def _judge_guard(problems: ArgumentProblems, guard: bool | GuardedCluster) -> None:
+def _guard_problems(guard: bool | GuardedCluster) -> Iterator[Problem]:
     if isinstance(guard, Mapping) and "\n" in str(guard.get("kubeconfig", "")):
         what = (
             "must be a path: the text of a kubeconfig has credentials, which the state would keep"
         )
-        problems.add(("guard", "kubeconfig"), what)
+        yield Problem("guard.kubeconfig", what)

@@ -1,17 +1,36 @@
 """Arguments of the controllers and schedulers that a release installs."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypedDict
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypedDict
 
 import pulumi
 
+from trainer_infra import names
+from trainer_infra.api.finding import path_text
 from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
-from trainer_infra.errors import InvalidInput
-from trainer_infra.platform.argument_problems import ArgumentProblems
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.platform.argument_fields import (
+    Field,
+    Fields,
+    argument_path,
+    at,
+    put_fields,
+    refusals,
+)
+from trainer_infra.platform.argument_problems import (
+    INTEGER,
+    shape_problems,
+    unknown_problems,
+    without_repeats,
+)
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.name_advice import did_you_mean
-from trainer_infra.platform.pod_arguments import judge_image, judge_pod_arguments
 from trainer_infra.platform.releases import release_of
+
+_IMAGE: Final = re.compile(r"\S+")
+_POD_SPEC: Final = ("spec", "replicatedJobs", 0, "template", "spec", "template", "spec")
 
 
 class PodArgs(TypedDict, total=False):
@@ -61,30 +80,72 @@ class SchedulerArgs(WorkloadArgs, total=False):
     """Its images by part, for example those of a mirror."""
 
 
-def judge_controller_arguments(
-    problems: ArgumentProblems, args: Mapping[str, Any], project: str, parts: Collection[str]
-) -> None:
+POD_FIELDS: Final[Fields] = {
+    "image": Field(("containers", 0, "image")),
+    "image_pull_policy": Field(("containers", 0, "imagePullPolicy")),
+    "resources": Field(("containers", 0, "resources")),
+    "node_selector": at("nodeSelector"),
+    "tolerations": at("tolerations"),
+}
+"""Where arguments stand in the spec of a pod."""
+
+
+def pod_problems(args: Mapping[str, Any]) -> Iterator[Problem]:
+    """What the API server would refuse of the pods that these arguments are of.
+
+    Args:
+        args: of the types that their annotations say.
+    """
+    # A JobSet, because its published schema has Kubernetes' pod template.
+    container = {"name": "manager", "image": "manager"}
+    spec = put_fields({"containers": [container], "restartPolicy": "Never"}, args, POD_FIELDS)
+    job = {"name": "manager", "template": {"spec": {"template": {"spec": spec}}}}
+    jobset = {
+        "apiVersion": names.JOBSET_API_VERSION,
+        "kind": names.JOBSET,
+        "metadata": {"name": "manager"},
+        "spec": {"replicatedJobs": [job]},
+    }
+    found = (
+        replace(each, path=argument_path(each.path[len(_POD_SPEC) :], args, POD_FIELDS))
+        for each in refusals(jobset)
+    )
+    yield from without_repeats(
+        image_problems("image", args.get("image")),
+        shape_problems(("replicas",), args.get("replicas", 1), INTEGER | {"minimum": 1}),
+        (each.problem("") for each in found),
+    )
+
+
+def image_problems(path: str, image: object) -> Iterator[Problem]:
+    """What is wrong with the name of an image."""
+    if isinstance(image, str) and not _IMAGE.fullmatch(image):
+        yield Problem(path, "must be the name of an image", image)
+
+
+def controller_problems(
+    args: Mapping[str, Any], project: str, parts: Collection[str]
+) -> Iterator[Problem]:
     """What a release cannot be installed with.
 
     Args:
-        problems: where to say what is wrong.
         args: of the types that their annotations say.
         project: as `releases` has it.
         parts: what has an image of its own, where there are several.
     """
-    judge_pod_arguments(problems, args)
+    yield from pod_problems(args)
     for part, image in args.get("images", {}).items():
+        path = path_text(("images", part))
         if part in parts:
-            judge_image(problems, ("images", part), image)
+            yield from image_problems(path, image)
         else:
-            fix = did_you_mean(part, parts)
-            problems.add(("images", part), f"is no image of {project}", fix=fix)
-    problems.judge_known(("configuration",), args.get("configuration", {}))
+            yield Problem(path, f"is no image of {project}", fix=did_you_mean(part, parts))
+    yield from unknown_problems(("configuration",), args.get("configuration", {}))
     if "manifests" not in args:
         try:
             release_of(project, args.get("version"))
         except InvalidInput as error:
-            problems.add_all(error.problems)
+            yield from error.problems
     elif "version" in args:
         what, fix = "and manifests= exclude one another", "leave one of the two out"
-        problems.add(("version",), what, args["version"], fix)
+        yield Problem("version", what, args["version"], fix)

@@ -1,6 +1,6 @@
 """A released controller as a component: its objects, with what the program changes.
 
-`kueue`, `job_set_controller` and their siblings say what their release calls its objects, and what the
+`kueue`, `job_controllers` and their siblings say what their release calls its objects, and what the
 platform has otherwise.
 """
 
@@ -19,11 +19,15 @@ from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 from trainer_infra.deploy.program_value import is_unit_test
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.argument_problems import ArgumentProblems
+from trainer_infra.platform.argument_fields import put_fields
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.cluster_connection import objects_there, read_cluster
 from trainer_infra.platform.component import PlatformComponent, without_none
-from trainer_infra.platform.controller_arguments import WorkloadArgs, judge_controller_arguments
+from trainer_infra.platform.controller_arguments import (
+    POD_FIELDS,
+    WorkloadArgs,
+    controller_problems,
+)
 from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects, release_objects
 from trainer_infra.platform.manifests.object_resources import Resources, object_key
@@ -98,8 +102,8 @@ class ControllerComponent(PlatformComponent):
 
     @classmethod
     @override
-    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
-        judge_controller_arguments(problems, args, cls._names.project, cls._names.parts)
+    def judge_arguments(cls, args: Any) -> Iterable[Problem]:
+        return controller_problems(args, cls._names.project, cls._names.parts)
 
     @property
     def landmark(self) -> pulumi.Output[Mapping[str, Any]] | None:
@@ -190,19 +194,9 @@ def _images(names: ControllerNames, args: Mapping[str, Any]) -> Mapping[str, JSO
 
 
 def _change_workload(workload: JSONDict, args: Mapping[str, Any]) -> None:
-    pods = workload["spec"]["template"]["spec"]
-    container = pods["containers"][0]
-    changes = (
-        (container, "image", "image"),
-        (container, "imagePullPolicy", "image_pull_policy"),
-        (container, "resources", "resources"),
-        (pods, "nodeSelector", "node_selector"),
-        (pods, "tolerations", "tolerations"),
-        *([(workload["spec"], "replicas", "replicas")] if workload["kind"] == _DEPLOYMENT else []),
-    )
-    for place, field_name, argument in changes:
-        if argument in args:
-            place[field_name] = args[argument]
+    put_fields(workload["spec"]["template"]["spec"], args, POD_FIELDS)
+    if workload["kind"] == _DEPLOYMENT and "replicas" in args:
+        workload["spec"]["replicas"] = args["replicas"]
 
 
 def defined_kinds(objects: Iterable[JSONObject]) -> Sequence[tuple[str, str]]:

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import ArgumentProblems
+from trainer_infra.platform.argument_problems import shape_problems
 from trainer_infra.platform.controller_arguments import ControllerArgs
 from trainer_infra.platform.controller_component import (
     ControllerComponent,
@@ -24,7 +24,11 @@ from trainer_infra.platform.name_advice import did_you_mean
 FRAMEWORKS: Final = ("jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob")
 """What training needs."""
 _OWN_GROUP: Final = "kueue.x-k8s.io"
-_MOST: Final = 1000
+_FREE: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_FRAMEWORKS: Final = {"type": "array", "items": {"type": "string"}}
+_INTEGRATIONS: Final = _FREE | {"properties": {"frameworks": _FRAMEWORKS}}
+_CONFIGURATION: Final = _FREE | {"properties": {"integrations": _INTEGRATIONS}}
+"""What the component reads of Kueue's configuration."""
 _SHORT: Final = ("", "apps")
 """API groups whose kinds its configuration names without their group."""
 _AGGREGATED: Final = "APIService"
@@ -60,25 +64,14 @@ class Kueue(ControllerComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[KueueArgs],
     ) -> None:
-        """Install it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `KueueArgs`.
-        """
+        """Install it; what to give is in `KueueArgs`."""
         super().__init__(resource_name, args, opts)
 
     @classmethod
     @override
-    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
-        super().judge_arguments(problems, args)
-        at = ("configuration", "integrations")
-        integrations = args.get("configuration", {}).get("integrations", {})
-        listed = problems.plain_mapping(at, integrations, _MOST).get("frameworks", ())
-        for each in problems.plain_list((*at, "frameworks"), listed, _MOST):
-            if not isinstance(each, str):
-                problems.add((*at, "frameworks"), "must be texts", each)
+    def judge_arguments(cls, args: Any) -> Iterator[Problem]:
+        yield from super().judge_arguments(args)
+        yield from shape_problems(("configuration",), args.get("configuration", {}), _CONFIGURATION)
 
     @override
     def _configuration(self, args: KueueArgs) -> JSONObject:

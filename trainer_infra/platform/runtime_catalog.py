@@ -1,31 +1,44 @@
 """Shipped runtimes in a cluster, and no job loses its runtime (docs/decisions/0026)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Unpack
 
 import pulumi
 from typing_extensions import override
 
+from trainer_infra import names
 from trainer_infra.deploy.program_value import is_unit_test
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused
-from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import ArgumentProblems
-from trainer_infra.platform.cluster_connection import read_cluster
-from trainer_infra.platform.component import PlatformComponent, without_none
-from trainer_infra.platform.manifests.object_resources import Resources
-from trainer_infra.platform.runtime_catalogs.catalog_args import EXAMPLES, RuntimeCatalogArgs
-from trainer_infra.platform.runtime_catalogs.catalog_content import (
+from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.kube.client import KubeClient, ObjectSelection
+from trainer_infra.kube.refusals import NotServed
+from trainer_infra.kube.resource import CLUSTER_TRAINING_RUNTIME, TRAIN_JOB
+from trainer_infra.platform.catalog_content import (
+    EXAMPLES,
     CatalogContent,
+    RuntimeCatalogArgs,
     catalog_content,
     catalog_problems,
 )
-from trainer_infra.platform.runtime_catalogs.cluster_runtimes import (
-    CatalogPlace,
-    deprecated_runtime,
-    left_runtimes,
-)
+from trainer_infra.platform.cluster_connection import read_cluster
+from trainer_infra.platform.component import PlatformComponent, without_none
+from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.trainers.code import content_hash
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogPlace:
+    """A catalog in a cluster."""
+
+    identity: str
+    """The label value of what it keeps."""
+    declared: frozenset[str]
+    """Names that the program declares."""
+    keeps_versions: bool
+    """Whether frozen copies of former contents stay though no job names them."""
+
 
 _AS_IT_IS: Final = ("spec", "metadata.annotations")
 """Of a runtime that the program has no more: what the state has of these stays."""
@@ -75,8 +88,8 @@ class RuntimeCatalog(PlatformComponent):
 
     @classmethod
     @override
-    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
-        problems.add_all(catalog_problems(args))
+    def judge_arguments(cls, args: Any) -> Iterable[Problem]:
+        return catalog_problems(args)
 
     def _judge_connection(self, args: RuntimeCatalogArgs) -> None:
         """A provider of the program's own does not say which cluster it is for."""
@@ -118,3 +131,61 @@ class RuntimeCatalog(PlatformComponent):
                 raise NotAvailable(f"{unknown}; no runtime was deleted") from None
             pulumi.log.warn(f"{self._where}: {unknown}", self)
             return ()
+
+
+async def left_runtimes(client: KubeClient, place: CatalogPlace) -> Sequence[JSONObject]:
+    """Runtimes that stay though the program does not declare them, as the cluster has them.
+
+    A runtime stays while a TrainJob names it, even one that is finished: Kubeflow's SDK reads the runtime
+    of each job that it lists.
+
+    Raises:
+        Refused: The account may not list runtimes or TrainJobs.
+    """
+    try:
+        await client.resource(names.API_VERSION, names.CLUSTER_TRAINING_RUNTIME)
+    except NotServed:
+        return ()
+    mine = f"{names.CATALOG_LABEL}={place.identity}"
+    found = await client.list(ObjectSelection(CLUSTER_TRAINING_RUNTIME, labels=mine))
+    left = [each for each in found.items if _is_left(each, place)]
+    if not left:
+        return ()
+    jobs = await client.list(ObjectSelection(TRAIN_JOB))
+    used = frozenset(filter(None, map(_runtime_of, jobs.items)))
+    return [each for each in left if each["metadata"]["name"] in used or _is_kept(each, place)]
+
+
+def deprecated_runtime(live: JSONObject) -> JSONDict:
+    """What the program goes on to declare of a runtime that it has no more: only its labels change.
+
+    By the label of its own, Trainer warns when a job is submitted to it.
+    """
+    metadata = live["metadata"]
+    marks = {
+        names.DEPRECATED_LABEL: "true",
+        names.SUPPORT_LABEL: names.SUPPORT_DEPRECATED,
+    }
+    labels = {**(metadata.get("labels") or {}), **marks}
+    return {
+        "apiVersion": live["apiVersion"],
+        "kind": live["kind"],
+        "metadata": {"name": metadata["name"], "labels": labels},
+        "spec": live["spec"],
+    }
+
+
+def _is_left(live: JSONObject, place: CatalogPlace) -> bool:
+    metadata = live["metadata"]
+    return metadata["name"] not in place.declared and "deletionTimestamp" not in metadata
+
+
+def _is_kept(live: JSONObject, place: CatalogPlace) -> bool:
+    return place.keeps_versions and names.VERSION_OF_LABEL in live["metadata"]["labels"]
+
+
+def _runtime_of(job: JSONObject) -> str | None:
+    """The ClusterTrainingRuntime that a TrainJob names, if it names one."""
+    reference = job["spec"]["runtimeRef"]
+    kind = reference.get("kind", names.CLUSTER_TRAINING_RUNTIME)
+    return str(reference["name"]) if kind == names.CLUSTER_TRAINING_RUNTIME else None

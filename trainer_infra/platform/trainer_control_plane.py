@@ -1,14 +1,15 @@
 """Trainer's controller: it makes JobSets of TrainJobs, and judges TrainJobs and runtimes."""
 
+from collections.abc import Iterator
 from typing import Any, Final, Literal, Unpack
 
 import pulumi
 from typing_extensions import override
 
 from trainer_infra import names
+from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform import builtin_control_plane
-from trainer_infra.platform.argument_problems import ArgumentProblems
 from trainer_infra.platform.builtin_control_plane import VERSION
 from trainer_infra.platform.controller_arguments import ControllerArgs
 from trainer_infra.platform.controller_component import (
@@ -69,13 +70,7 @@ class TrainerControlPlane(ControllerComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[TrainerControlPlaneArgs],
     ) -> None:
-        """Install it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `TrainerControlPlaneArgs`.
-        """
+        """Install it; what to give is in `TrainerControlPlaneArgs`."""
         super().__init__(resource_name, args, opts)
         if is_builtin(args) and not any(args.get(each) is not None for each in _PULLED):
             pulumi.log.warn(
@@ -87,17 +82,17 @@ class TrainerControlPlane(ControllerComponent):
 
     @classmethod
     @override
-    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
-        super().judge_arguments(problems, args)
+    def judge_arguments(cls, args: Any) -> Iterator[Problem]:
+        yield from super().judge_arguments(args)
         known = [each.version for each in RELEASES if each.project == cls._names.project]
         version = f"v{str(args.get('version', VERSION)).removeprefix('v')}"
         if is_builtin(args) and version in known and version != f"v{VERSION}":
             what = f"is {VERSION} of the builtin controller"
             fix = 'leave it out, or write implementation="upstream"'
-            problems.add(("version",), what, args["version"], fix=fix)
+            yield Problem("version", what, args["version"], fix)
         if not is_builtin(args) and args.get("alerts"):
             what, fix = "are those of the builtin controller", "leave alerts= out"
-            problems.add(("alerts",), what, fix=fix)
+            yield Problem("alerts", what, fix=fix)
 
     @classmethod
     @override

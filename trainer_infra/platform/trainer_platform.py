@@ -4,7 +4,7 @@ The order is that in which one part needs another: JobSet, LeaderWorkerSet and t
 Trainer, whose jobs Kueue queues, then runtimes and queues, which their webhooks judge.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Final, Literal, TypeAlias, TypedDict, Unpack
 
@@ -14,26 +14,28 @@ from typing_extensions import override
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import NAME, ArgumentProblems
+from trainer_infra.platform.argument_problems import INTEGER, NAME, inside, shape_problems
+from trainer_infra.platform.catalog_content import RuntimeCatalogArgs
 from trainer_infra.platform.compatibility import version_problems
 from trainer_infra.platform.component import PlatformComponent, declared_keys, without_none
-from trainer_infra.platform.controller_arguments import ControllerArgs, PodArgs, SchedulerArgs
+from trainer_infra.platform.controller_arguments import (
+    ControllerArgs,
+    PodArgs,
+    SchedulerArgs,
+    pod_problems,
+)
 from trainer_infra.platform.controller_component import ControllerComponent
-from trainer_infra.platform.coscheduling import Coscheduling
-from trainer_infra.platform.job_set_controller import JobSetController
+from trainer_infra.platform.gang_schedulers import Coscheduling, Volcano
+from trainer_infra.platform.job_controllers import JobSetController, LeaderWorkerSetController
 from trainer_infra.platform.kueue import Kueue, KueueArgs
-from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
-from trainer_infra.platform.pod_arguments import judge_pod_arguments
 from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
 from trainer_infra.platform.releases import release_of
 from trainer_infra.platform.runtime_catalog import RuntimeCatalog
-from trainer_infra.platform.runtime_catalogs.catalog_args import RuntimeCatalogArgs
 from trainer_infra.platform.trainer_control_plane import (
     TrainerControlPlane,
     TrainerControlPlaneArgs,
 )
-from trainer_infra.platform.volcano import Volcano
 from trainer_infra.platform.workspaces.queue import DEFAULT_FLAVOR
 
 Chosen: TypeAlias = "bool | Mapping[str, Any]"
@@ -47,6 +49,11 @@ PARTS: Final[Mapping[str, tuple[str, type[ControllerComponent]]]] = {
     "kueue": ("Kueue", Kueue),
 }
 """Arguments and the projects that they install, in the order in which one needs another."""
+_PRIORITIES: Final = {
+    "type": "object",
+    "propertyNames": NAME,
+    "additionalProperties": INTEGER,
+}
 _GANG_RUNTIME: Final[Mapping[str, Callable[[JSONObject], JSONObject]]] = {
     "coscheduling": Coscheduling.gang_runtime,
     "volcano": Volcano.gang_runtime,
@@ -139,25 +146,25 @@ class TrainerPlatform(PlatformComponent):
 
     @classmethod
     @override
-    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
+    def judge_arguments(cls, args: Any) -> Iterator[Problem]:
         chosen = chosen_parts(args)
-        judge_pod_arguments(problems.inside("controllers"), args.get("controllers", {}))
+        yield from inside("controllers", pod_problems(args.get("controllers", {})))
         for part, (_, component) in PARTS.items():
             own = without_none(args.get(part) or {})
             if "guard" in own:
                 what, fix = "is that of the platform", "write guard= beside it"
-                problems.add((part, "guard"), what, fix=fix)
+                yield Problem(f"{part}.guard", what, fix=fix)
             if own and part not in chosen:
-                problems.add((part,), "has arguments, and is not installed", fix=_CHOSEN_BY[part])
-            component.judge_arguments(problems.inside(part), own)
-        RuntimeCatalog.judge_arguments(problems.inside("runtimes"), args.get("runtimes") or {})
-        problems.judge_text(("default_flavor",), args.get("default_flavor", DEFAULT_FLAVOR), NAME)
-        for name, value in args.get("priorities", {}).items():
-            problems.judge_text(("priorities", name), name, NAME)
-            problems.judge_number(("priorities", name), value)
+                yield Problem(part, "has arguments, and is not installed", fix=_CHOSEN_BY[part])
+            yield from inside(part, component.judge_arguments(own))
+        runtimes = RuntimeCatalog.judge_arguments(args.get("runtimes") or {})
+        yield from inside("runtimes", runtimes)
+        flavor = args.get("default_flavor", DEFAULT_FLAVOR)
+        yield from shape_problems(("default_flavor",), flavor, NAME)
+        yield from shape_problems(("priorities",), args.get("priorities", {}), _PRIORITIES)
         # A version that is none was said of its part.
         with suppress(InvalidInput):
-            problems.add_all(_version_problems(chosen, args))
+            yield from _version_problems(chosen, args)
 
     def _declare_parts(
         self, chosen: Sequence[str], args: Any, first: Sequence[pulumi.Resource]

@@ -11,9 +11,8 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue, unknown_flavors
-from trainer_infra.platform.workspaces.service_account import TRAINING
 from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
-from trainer_infra.platform.workspaces.workspace_objects import workspace_objects
+from trainer_infra.platform.workspaces.workspace_objects import TRAINING, workspace_objects
 
 KINDS: Final = (
     (names.API_VERSION, names.TRAIN_JOB),

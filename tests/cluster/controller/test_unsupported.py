@@ -10,7 +10,7 @@ from trainer_infra.cluster.controller.behaviour import controller_behaviour
 from trainer_infra.cluster.controller.unfilled_gang import unfilled_gangs
 from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.errors import InvalidInput
-from trainer_infra.platform.gang_runtime import gang_runtime
+from trainer_infra.platform.gang_schedulers import gang_runtime
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.trainers import compose

@@ -252,11 +252,12 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
         },
         "gke.placement_policy: and queued provisioning exclude one another; leave one out",
     ),
-    "a label's key that is none": (EXISTING, {"labels": {"a b": "c"}}, "labels.a b: is no key of a label"),
+    "a label's key that is none": (EXISTING, {"labels": {"a b": "c"}}, "labels[a b]: must be a key such as stage or example.com/stage, got 'a b'"),
     "a label's value that is none": (
         EXISTING,
         {"labels": {"a": "b c"}},
-        "labels.a: is no value of a label, got 'b c'",
+        ("labels.a: must be letters, digits, -, _ and ., and begin and end with a letter or digit, "
+        "got 'b c'"),
     ),
     "a label that each machine has of its own": (
         KARPENTER,
@@ -276,7 +277,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "nine taints": (
         EXISTING,
         {"taints": [{"key": f"k{each}", "effect": "NoSchedule"} for each in range(9)]},
-        "taints: are more than the 8 that a ResourceFlavor takes, got 9",
+        "taints: must have at most 8 items, has 9",
     ),
     "a taint's effect that is none": (
         EXISTING,
@@ -286,12 +287,12 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a taint's key that is none": (
         EXISTING,
         {"taints": [{"key": "", "effect": "NoSchedule"}]},
-        "taints[0].key: is no key of a taint, got ''",
+        "taints[0].key: must be a key such as stage or example.com/stage, got ''",
     ),
     "a taint twice": (
         EXISTING,
         {"taints": [{"key": "a", "value": each, "effect": "NoSchedule"} for each in "bc"]},
-        "taints: has a with effect NoSchedule 2 times",
+        "taints[1]: has the key and the effect of item 0, got 'a:NoSchedule'; remove one of them",
     ),
     "machines that nothing chooses": (
         EXISTING,
@@ -302,18 +303,18 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a level twice": (
         EXISTING,
         {"topology": ["rack", "rack"]},
-        "topology: has a level more than once, got 'rack'",
+        "topology[1]: is the same as item 0, got 'rack'; remove one of them",
     ),
     "a node above a rack": (
         EXISTING,
         {"topology": ["kubernetes.io/hostname", "rack"]},
-        ("topology: has kubernetes.io/hostname above another level: a node is the smallest domain; "
-        "write it last"),
+        ("topology[0]: may only be the lowest level, the last of the list, got "
+        "'kubernetes.io/hostname'; move it to the end"),
     ),
     "seventeen levels": (
         EXISTING,
         {"topology": [f"level-{each}" for each in range(17)]},
-        "topology: has more than 16 levels, got 17",
+        "topology: must have at most 16 items, has 17",
     ),
     "levels of machines that Kueue never sees": (
         KARPENTER,

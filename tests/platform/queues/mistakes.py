@@ -41,15 +41,16 @@ def _of(component: Any, refused_by: Any, rows: Mapping[str, tuple[Any, str]]) ->
 
 MISTAKES: Final[Mapping[str, Mistake]] = {
     **_of(platform.Topology, "crd", {
-        "no level": ({"levels": []}, "levels: must not be empty"),
+        "no level": ({"levels": []}, "levels: must have at least 1 item, has 0"),
         "17 levels": (
             {"levels": [f"level-{each}" for each in range(17)]},
-            "levels: must have at most 16 entries, got 17",
+            "levels: must have at most 16 items, has 17",
         ),
-        "a level twice": ({"levels": ["rack", "rack"]}, "levels: must name each once, got 'rack'"),
+        "a level twice": ({"levels": ["rack", "rack"]}, "levels[1]: is the same as item 0, got 'rack'; remove one of them"),
         "hostname above another": (
             {"levels": ["kubernetes.io/hostname", "rack"]},
-            "levels[0]: may be kubernetes.io/hostname only where it is the last",
+            ("levels[0]: may only be the lowest level, the last of the list, got "
+            "'kubernetes.io/hostname'; move it to the end"),
         ),
         "a level that is no label": (
             {"levels": ["a rack"]},
@@ -62,7 +63,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a long name": (
             {"levels": ["rack"], "name": _LONG},
-            f"name: must have at most 253 characters, got {shown(_LONG)}",
+            f"name: must be at most 253 characters long, has 254, got {shown(_LONG)}",
         ),
         "a label that is none": (
             {"levels": ["rack"], "labels": {"team": "a b"}},
@@ -77,22 +78,24 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     **_of(platform.ResourceFlavor, "crd", {
         "a topology without a label": (
             {"topology_name": "h100"},
-            "node_labels: must have at least one label beside topology_name",
+            ("node_labels: must have a label, because topologyName is set; write a label of the "
+            "machines"),
         ),
         "9 labels": (
             {"node_labels": {f"label-{each}": "a" for each in range(9)}},
-            "node_labels: must have at most 8 entries, got 9",
+            "node_labels: must have at most 8 keys, has 9",
         ),
         "a label that is no text": (
             {"node_labels": {"gpu": True}}, "node_labels.gpu: must be a text, got True"
         ),
         "9 taints": (
             {"node_taints": [{"key": f"k{each}", "effect": "NoExecute"} for each in range(9)]},
-            "node_taints: must have at most 8 entries, got 9",
+            "node_taints: must have at most 8 items, has 9",
         ),
         "an effect that is none": (
             {"node_taints": [{"key": "gpu", "effect": "NoStart"}]},
-            "node_taints[0].effect: must be one of NoSchedule, PreferNoSchedule, NoExecute, got 'NoStart'",
+            ("node_taints[0].effect: must be 'NoSchedule', 'PreferNoSchedule' or 'NoExecute', "
+            "got 'NoStart'"),
         ),
         "a taint without an effect": (
             {"node_taints": [{"key": "gpu"}]}, "node_taints[0].effect: is missing"
@@ -106,27 +109,29 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "9 tolerations": (
             {"tolerations": [{"operator": "Exists"}] * 9},
-            "tolerations: must have at most 8 entries, got 9",
+            "tolerations: must have at most 8 items, has 9",
         ),
         "an operator that is none": (
             {"tolerations": [{"key": "gpu", "operator": "In"}]},
-            "tolerations[0].operator: must be one of Equal, Exists, got 'In'",
+            "tolerations[0].operator: must be 'Equal' or 'Exists', got 'In'",
         ),
         "a toleration's effect that is none": (
             {"tolerations": [{"key": "gpu", "operator": "Exists", "effect": "All"}]},
-            "tolerations[0].effect: must be one of NoSchedule, PreferNoSchedule, NoExecute, got 'All'",
+            ("tolerations[0].effect: must be 'NoSchedule', 'PreferNoSchedule' or 'NoExecute', "
+            "got 'All'"),
         ),
         "a toleration of nothing": (
             {"tolerations": [{"value": "a"}]},
-            "tolerations[0].key: is missing; an operator of Exists tolerates every key",
+            "tolerations[0].operator: must be 'Exists' where no key is; write a key, or Exists",
         ),
         "a value that does not count": (
             {"tolerations": [{"key": "gpu", "operator": "Exists", "value": "a"}]},
-            "tolerations[0].value: must not be there where the operator is Exists",
+            "tolerations[0].value: must not be set beside the operator Exists, got 'a'; remove it",
         ),
         "seconds of another effect": (
             {"tolerations": [{"key": "a", "effect": "NoSchedule", "tolerationSeconds": 5}]},
-            "tolerations[0].effect: must be NoExecute beside tolerationSeconds",
+            ("tolerations[0].effect: must be 'NoExecute' where tolerationSeconds is set, got "
+            "'NoSchedule'"),
         ),
         "a topology that is no name": (
             {"topology_name": "H100", **_LABELS},
@@ -155,7 +160,8 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a taint twice": (
             {"node_taints": [{"key": "a", "value": each, "effect": "NoExecute"} for each in "xy"]},
-            "node_taints: must name each once, got 'a:NoExecute'",
+            ("node_taints[1]: has the key and the effect of item 0, got 'a:NoExecute'; remove "
+            "one of them"),
         ),
         "a toleration's key that is none": (
             {"tolerations": [{"key": "a b", "operator": "Exists"}]},
@@ -163,22 +169,23 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
     }),
     **_of(platform.ClusterQueue, "crd", {
-        "a flavor of nothing": ({"quota": {"a": {}}}, "quota.a: must not be empty"),
+        "a flavor of nothing": ({"quota": {"a": {}}}, "quota.a: must have at least 1 item, has 0"),
         "65 flavors of the same resources": (
             {"quota": {f"f{each}": {"cpu": 1} for each in range(65)}},
-            "quota: must have at most 64 flavors of the same resources, got 65",
+            "quota: must have at most 64 items, has 65 in spec.resourceGroups[0].flavors",
         ),
         "17 sets of resources": (
             {"quota": {f"f{each}": {f"r{each}": 1} for each in range(17)}},
-            "quota: must have at most 16 sets of resources, got 17",
+            "quota: must have at most 16 items, has 17 in spec.resourceGroups",
         ),
         "65 resources": (
             {"quota": {"a": {f"r{each}": 1 for each in range(65)}}},
-            "quota.a: must have at most 64 entries, got 65",
+            "quota.a: must have at most 64 items, has 65",
         ),
         "an amount that is none": (
             {"quota": {"a": {"memory": "2TB"}}},
-            "quota.a.memory: must be a quantity such as 1, 500m or 16Gi, got '2TB'",
+            ("quota.a.memory: must be a quantity such as 1, 500m or 16Gi, got '2TB'; did you "
+            "mean 2T?"),
         ),
         "a quota without nominal": (
             {"cohort": "org", "quota": {"a": {"cpu": {"borrowing_limit": 1}}}},
@@ -186,7 +193,8 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "borrowing from nobody": (
             {"quota": {"a": {"cpu": {"nominal": 1, "borrowing_limit": 1}}}},
-            "quota.a.cpu.borrowing_limit: has no meaning without cohort, got 1",
+            ("quota.a.cpu.borrowing_limit: is set, and the ClusterQueue has no cohort to borrow "
+            "from, got '1'; name a cohort, or remove it"),
         ),
         "a flavor that is no name": (
             {"quota": {"A": {"cpu": 1}}},
@@ -200,21 +208,21 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a strategy that is none": (
             {"queueing_strategy": "FIFO"},
-            "queueing_strategy: must be one of StrictFIFO, BestEffortFIFO, got 'FIFO'",
+            "queueing_strategy: must be 'StrictFIFO' or 'BestEffortFIFO', got 'FIFO'",
         ),
         "a stop policy that is none": (
             {"stop_policy": "Stop"},
-            "stop_policy: must be one of None, Hold, HoldAndDrain, got 'Stop'",
+            "stop_policy: must be 'None', 'Hold' or 'HoldAndDrain', got 'Stop'",
         ),
         "preemption by another word": (
             {"preemption": {"within_cluster_queue": "Any"}},
-            ("preemption.within_cluster_queue: must be one of Never, LowerPriority, "
-            "LowerOrNewerEqualPriority, got 'Any'"),
+            ("preemption.within_cluster_queue: must be 'Never', 'LowerPriority' or "
+            "'LowerOrNewerEqualPriority', got 'Any'"),
         ),
         "borrowing by preemption without reclaiming": (
             {"preemption": {"borrow_within_cohort": {"policy": "LowerPriority"}}},
-            ("preemption.borrow_within_cohort.policy: must be Never where reclaim_within_cohort is Never, "
-            "got 'LowerPriority'; let reclaim_within_cohort be LowerPriority"),
+            ("preemption.borrow_within_cohort.policy: is not Never, and reclaimWithinCohort is, "
+            "got 'LowerPriority'; set reclaimWithinCohort, or write Never here"),
         ),
         "a threshold that is no number": (
             {"preemption": {"borrow_within_cohort": {"max_priority_threshold": "high"}}},
@@ -223,19 +231,21 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a preference where Kueue stops searching": (
             {"flavor_fungibility": {"preference": "BorrowingOverPreemption"}},
-            ("flavor_fungibility.preference: needs when_can_borrow and when_can_preempt to be "
-            "TryNextFlavor, got 'BorrowingOverPreemption'"),
+            ("flavor_fungibility.preference: needs whenCanBorrow and whenCanPreempt to be "
+            "TryNextFlavor, got 'BorrowingOverPreemption'; write TryNextFlavor for both, or "
+            "remove the preference"),
         ),
         "a search that is none": (
             {"flavor_fungibility": {"when_can_borrow": "Borrow"}},
-            "flavor_fungibility.when_can_borrow: must be one of MayStopSearch, TryNextFlavor, got 'Borrow'",
+            ("flavor_fungibility.when_can_borrow: must be 'MayStopSearch' or 'TryNextFlavor', "
+            "got 'Borrow'"),
         ),
         "a check twice": (
-            {"admission_checks": ["a", "a"]}, "admission_checks: must name each once, got 'a'"
+            {"admission_checks": ["a", "a"]}, "admission_checks[1]: has the same name as item 0"
         ),
         "a check's flavor twice": (
             {"admission_checks": [{"check": "c", "on_flavors": ["a", "a"]}], **_GPU},
-            "admission_checks[0].on_flavors: must name each once, got 'a'",
+            "admission_checks[0].on_flavors[1]: has the same value as item 0, got 'a'",
         ),
         "a weight that is none": (
             {"fair_sharing_weight": "much"},
@@ -245,11 +255,11 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     **_of(platform.ClusterQueue, "webhook", {
         "a resource in two sets": (
             {"quota": {"a": {"cpu": 1}, "b": {"cpu": 1, "memory": "1Gi"}}},
-            ("quota.b: covers cpu as a does, but not the same resources; name the same resources for a and "
-            "b, with 0 where there is none"),
+            ("quota.b.cpu: is covered by a too, which does not cover the same resources; name "
+            "the same resources for a and b, with 0 where there is none"),
         ),
         "less than nothing": (
-            {"quota": {"a": {"cpu": -1}}}, "quota.a.cpu: must not be negative, got -1"
+            {"quota": {"a": {"cpu": -1}}}, "quota.a.cpu: is less than 0, got '-1'; write 0 or more"
         ),
         "a resource that is no name": (
             {"quota": {"a": {"a gpu": 1}}},
@@ -257,34 +267,35 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "lending to nobody": (
             {"quota": {"a": {"cpu": {"nominal": 1, "lending_limit": 1}}}},
-            "quota.a.cpu.lending_limit: has no meaning without cohort, got 1",
+            ("quota.a.cpu.lending_limit: is set, and there is no cohort to share with, got '1'; "
+            "name a cohort, or remove it"),
         ),
         "lending more than there is": (
             {"cohort": "org", "quota": {"a": {"cpu": {"nominal": 1, "lending_limit": "1001m"}}}},
-            "quota.a.cpu.lending_limit: must be at most nominal, got '1001m'",
+            "quota.a.cpu.lending_limit: is more than the 1 of nominalQuota, got '1001m'; lower it",
         ),
         "a check of a flavor that is not there": (
             {"admission_checks": [{"check": "c", "on_flavors": ["b"]}], **_GPU},
-            "admission_checks[0].on_flavors: must be flavors of the quota, got 'b'",
+            "admission_checks[0].on_flavors[0]: is no flavor of this queue, got 'b'; name a",
         ),
         "a weight that vanishes": (
             {"fair_sharing_weight": "1n"}, "fair_sharing_weight: must be 0, or more than 1n, got '1n'"
         ),
         "a weight under zero": (
-            {"fair_sharing_weight": -1}, "fair_sharing_weight: must not be negative, got -1"
+            {"fair_sharing_weight": -1}, "fair_sharing_weight: must be 0, or more than 1n, got '-1'"
         ),
         "a selector's operator that is none": (
             {"namespace_selector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}},
-            ("namespace_selector.matchExpressions[0].operator: must be one of In, NotIn, Exists, "
-            "DoesNotExist, got 'Is'"),
+            ("namespace_selector.matchExpressions[0].operator: must be 'In', 'NotIn', 'Exists' "
+            "or 'DoesNotExist', got 'Is'"),
         ),
         "a selector without values": (
             {"namespace_selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
-            "namespace_selector.matchExpressions[0].values: must be there where the operator is In",
+            "namespace_selector.matchExpressions[0].values: must have a value for the operator In",
         ),
         "600 quotas of the same resources": (
             {"quota": {f"f{one}": {f"r{two}": 1 for two in range(12)} for one in range(50)}},
-            "quota: must have at most 512 quotas of the same resources, got 600",
+            "quota: has 600 quotas, and Kueue takes 512 in spec.resourceGroups[0]",
         ),
     }),
     **_of(platform.ClusterQueue, "nothing", {
@@ -299,7 +310,8 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     **_of(platform.Cohort, "webhook", {
         "borrowing from nobody": (
             {"quota": {"a": {"cpu": {"nominal": 1, "borrowing_limit": 1}}}},
-            "quota.a.cpu.borrowing_limit: has no meaning without parent, got 1",
+            ("quota.a.cpu.borrowing_limit: is set, and there is no parent to share with, got "
+            "'1'; name a parent, or remove it"),
         ),
     }),
     **_of(platform.Cohort, "nothing", {
@@ -313,7 +325,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a stop policy that is none": (
             {**_QUEUE, "stop_policy": "Stop"},
-            "stop_policy: must be one of None, Hold, HoldAndDrain, got 'Stop'",
+            "stop_policy: must be 'None', 'Hold' or 'HoldAndDrain', got 'Stop'",
         ),
     }),
     **_of(platform.LocalQueue, "nothing", {
@@ -324,7 +336,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "no queue": ({"namespace": "vision"}, "cluster_queue: is missing"),
         "a name that no label can have": (
-            {**_QUEUE, "name": "a" * 64}, f"name: must have at most 63 characters, got {'a' * 64!r}"
+            {**_QUEUE, "name": "a" * 64}, f"name: must be at most 63 characters long, has 64, got {'a' * 64!r}"
         ),
     }),
     **_of(platform.WorkloadPriorityClass, "crd", {
@@ -333,12 +345,12 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a long description": (
             {"value": 1, "description": "a" * 2049},
-            f"description: must have at most 2048 characters, got {shown('a' * 2049)}",
+            f"description: must be at most 2048 characters long, has 2049, got {shown('a' * 2049)}",
         ),
     }),
     **_of(platform.WorkloadPriorityClass, "nothing", {
         "a value that is too big": (
-            {"value": 2**31}, "value: must be a whole number up to 2147483647, got 2147483648"
+            {"value": 2**31}, "value: must be at most 2147483647, got 2147483648"
         ),
     }),
     **_of(platform.ProvisioningAdmission, "crd", {
@@ -353,16 +365,16 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a long parameter": (
             {**_CLASS, "parameters": {"a": "b" * 256}},
-            f"parameters.a: must have at most 255 characters, got {shown('b' * 256)}",
+            f"parameters.a: must be at most 255 characters long, has 256, got {shown('b' * 256)}",
         ),
         "a resource twice": (
             {**_CLASS, "managed_resources": ["cpu", "cpu"]},
-            "managed_resources: must name each once, got 'cpu'",
+            "managed_resources[1]: has the same value as item 0, got 'cpu'",
         ),
         "a policy that is none": (
             {**_CLASS, "pod_set_merge_policy": "All"},
-            ("pod_set_merge_policy: must be one of IdenticalPodTemplates, "
-            "IdenticalWorkloadSchedulingRequirements, got 'All'"),
+            ("pod_set_merge_policy: must be 'IdenticalPodTemplates' or "
+            "'IdenticalWorkloadSchedulingRequirements', got 'All'"),
         ),
         "an update of no label": (
             {**_CLASS, "pod_set_updates": [{"key": "a b", "value_from_detail": "c"}]},
@@ -370,7 +382,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "an update twice": (
             {**_CLASS, "pod_set_updates": [{"key": "a", "value_from_detail": each} for each in "bc"]},
-            "pod_set_updates: must name each once, got 'a'",
+            "pod_set_updates[1]: has the same key as item 0",
         ),
         "a name with a dot": (
             {**_CLASS, "name": "a.b"},
@@ -386,21 +398,21 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "fewer than no tries": (
             {**_CLASS, "retry": {"backoff_limit_count": -1}},
-            "retry.backoff_limit_count: must be a whole number from 0 up to 2147483647, got -1",
+            "retry.backoff_limit_count: must be at least 0, got -1",
         ),
     }),
     **_of(platform.MultiKueue, "crd", {
-        "no worker": ({"workers": {}}, "workers: must not be empty"),
+        "no worker": ({"workers": {}}, "workers: must have at least 1 item, has 0"),
         "21 workers": (
             {"workers": {f"w{each}": {"secret": "a"} for each in range(21)}},
-            "workers: must have at most 20 entries, got 21",
+            "workers: must have at most 20 items, has 21",
         ),
         "a place without a name": (
-            {"workers": {"east": {"path": ""}}}, "workers.east.path: must not be empty"
+            {"workers": {"east": {"path": ""}}}, "workers.east.path: must be at least 1 character long, got ''"
         ),
         "a management that is none": (
             {**_WORKER, "quota_management": "Auto"},
-            "quota_management: must be one of Manual, Automated, got 'Auto'",
+            "quota_management: must be 'Manual' or 'Automated', got 'Auto'",
         ),
     }),
     **_of(platform.MultiKueue, "nothing", {
@@ -436,7 +448,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
     }),
     **_of(platform.VolcanoQueue, "nothing", {
-        "no weight": ({"weight": 0}, "weight: must be a whole number from 1 up to 2147483647, got 0"),
+        "no weight": ({"weight": 0}, "weight: must be at least 1, got 0"),
         "Volcano's own queue": (
             {"name": "default"},
             "name: is that of a queue which Volcano makes, got 'default'; choose another name",

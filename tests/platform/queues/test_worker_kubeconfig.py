@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.platform.queues.program import KUBECONFIG
-from trainer_infra.platform.queues.worker_kubeconfig import kubeconfig_problems
+from trainer_infra.platform.queues.workers import kubeconfig_problems
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -10,7 +10,7 @@ import pytest
 from tests.platform.declared_resources import as_object, declared_objects, declared_resources
 from trainer_infra import catalog, names, platform
 from trainer_infra.json_values import JSONObject, json_leaves
-from trainer_infra.platform.runtime_catalogs.catalog_content import mirrored_image
+from trainer_infra.platform.catalog_content import mirrored_image
 from trainer_infra.rules.node_pool import PoolSpec
 
 
@@ -218,7 +218,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a service account": (
         {"runtimes": ["jax-distributed"], "service_account": "A"},
-        "service_account: is no name that Kubernetes takes here, got 'A'",
+        "service_account: must be lower-case letters, digits, - and ., and begin",
     ),
     "a copy of no runtime": (
         {"runtimes": ["jax-distributed"], "versioned": ["a"]},

@@ -159,7 +159,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     "a quota of nothing": ({"quota": {}}, "quota: has no amounts; write quota="),
     "an amount": (
         {"quota": {"cpu": "many"}},
-        "quota.cpu: must be an amount such as 16, 500m or 64Gi, got 'many'",
+        "quota.cpu: must be a quantity such as 1, 500m or 16Gi, got 'many'",
     ),
     "a component for its spec": (
         {"quota": {"cpu": 1}, "pools": ["h100"]},
@@ -206,7 +206,10 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
         {"quota": {"cpu": 1}, "queueing": "volcano", "cohort": "org"},
         "cohort: is for Kueue, which queues nothing here; leave it out",
     ),
-    "a queue's name": ({"quota": {"cpu": 1}, "queue": "A"}, "queue: is no name that Kubernetes"),
+    "a queue's name": (
+        {"quota": {"cpu": 1}, "queue": "A"},
+        "queue: must be lower-case letters, digits and -, and begin",
+    ),
 }
 
 

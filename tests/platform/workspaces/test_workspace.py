@@ -300,7 +300,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     "an argument that is none": ({"member": []}, "member: is no argument; did you mean members?"),
     "a namespace": (
         {"namespace": "Vision"},
-        "namespace: is no name that Kubernetes takes here, got 'Vision'; write at most 63",
+        "namespace: must be lower-case letters, digits and -, and begin and end with a letter or digit, got 'Vision'",
     ),
     **{
         f"the namespace {name}": (
@@ -354,7 +354,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
         {"runtimes": ["Runtime/a"]},
         "runtimes: is no runtime, got 'Runtime/a'; write",
     ),
-    "a runtime's name": ({"runtimes": ["A_b"]}, "runtimes: is no name that Kubernetes takes"),
+    "a runtime's name": ({"runtimes": ["A_b"]}, "runtimes: must be lower-case letters, digits, - and ., and begin"),
     "a runtime alone": ({"runtimes": "a"}, "runtimes: must be a list, got 'a'"),
     "a secret's value alone": (
         {"secrets": {"hub": "hf_123"}},
@@ -368,12 +368,12 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
         {"secrets": {"hub": {"a": 123}}},
         "secrets.hub.a: must be a text, and is of type int",
     ),
-    "a secret's name": ({"secrets": {"Hub": {"a": "b"}}}, "secrets: is no name that Kubernetes"),
+    "a secret's name": ({"secrets": {"Hub": {"a": "b"}}}, "secrets: must be lower-case letters, digits, - and ., and begin"),
     "Kubernetes' own service account": (
         {"service_account": "default"},
         "service_account: is the one that Kubernetes makes in each namespace, got 'default'; choose",
     ),
-    "a service account": ({"service_account": "a/b"}, "service_account: is no name"),
+    "a service account": ({"service_account": "a/b"}, "service_account: must be lower-case letters, digits, - and ., and begin"),
     "an annotation": (
         {"service_account_annotations": {"a": 1}},
         "service_account_annotations.a: must be a text, got 1",
@@ -387,7 +387,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "an amount": (
         {"resource_quota": {"pods": "many"}},
-        "resource_quota.pods: must be an amount such as 16, 500m or 64Gi, got 'many'",
+        "resource_quota.pods: must be a quantity such as 1, 500m or 16Gi, got 'many'",
     ),
     "an amount below zero": (
         {"resource_quota": {"pods": -1}},

@@ -14,9 +14,15 @@ from typing_extensions import override
 
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.argument_problems import NAME, SHORT_NAME, ArgumentProblems
+from trainer_infra.platform.argument_problems import (
+    NAME,
+    SHORT_NAME,
+    shape_problems,
+    unknown_problems,
+)
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.component import PlatformComponent, without_none
+from trainer_infra.platform.controller_arguments import pod_problems
 from trainer_infra.platform.controller_component import merged_configuration
 from trainer_infra.platform.drivers import gpu_operator
 from trainer_infra.platform.drivers.cluster_drivers import DriverClaim, claim_driver
@@ -25,7 +31,6 @@ from trainer_infra.platform.drivers.gpu_operator import GPU_TOLERATION
 from trainer_infra.platform.manifests.helm_chart import chart_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
 from trainer_infra.platform.manifests.object_resources import Resources
-from trainer_infra.platform.pod_arguments import judge_pod_arguments
 
 DRA_NAMESPACE: Final = "dra-driver-nvidia-gpu"
 
@@ -100,13 +105,13 @@ class DeviceDriver(PlatformComponent):
 
     @classmethod
     @override
-    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
-        judge_pod_arguments(problems, args)
-        problems.judge_known(("values",), args.get("values", {}))
+    def judge_arguments(cls, args: Any) -> Iterator[Problem]:
+        yield from pod_problems(args)
+        yield from unknown_problems(("values",), args.get("values", {}))
         for name, shape in (("namespace", SHORT_NAME), ("runtime_class", NAME)):
             if name in args:
-                problems.judge_text((name,), args[name], shape)
-        problems.add_all(driver_problems(args))
+                yield from shape_problems((name,), args[name], shape)
+        yield from driver_problems(args)
 
 
 def driver_problems(args: DeviceDriverArgs) -> Iterator[Problem]:

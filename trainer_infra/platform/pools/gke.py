@@ -11,9 +11,9 @@ import pulumi
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONDict
-from trainer_infra.platform.pools.accelerator_labels import GKE_ACCELERATOR
+from trainer_infra.platform.pools.declaration import GKE_ACCELERATOR
 from trainer_infra.platform.pools.pool_arguments import GkeArgs
-from trainer_infra.platform.pools.pool_flavor import QUEUED
+from trainer_infra.platform.pools.pool_spec import QUEUED
 from trainer_infra.rules.node_pool import PoolSpec
 
 NO_PLUGIN: Final = "gke-no-default-nvidia-gpu-device-plugin"

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.pools.accelerator_labels import gke_accelerator
-from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.pools.declaration import Declaration, gke_accelerator
 from trainer_infra.rules.node_pool import PoolSpec
 
 _IDLE_MINUTES: Final = 10

@@ -5,6 +5,7 @@ from typing import Any, Final, Unpack
 
 import pulumi
 
+from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.drivers.cluster_drivers import PoolClaim, claim_pool
@@ -18,8 +19,7 @@ from trainer_infra.platform.pools.gke import gke_node_pool
 from trainer_infra.platform.pools.gke_compute_class import compute_class_objects
 from trainer_infra.platform.pools.karpenter import karpenter_objects
 from trainer_infra.platform.pools.pool_arguments import GpuNodePoolArgs
-from trainer_infra.platform.pools.pool_flavor import admission_arguments, flavor_arguments
-from trainer_infra.platform.pools.pool_spec import spec_of
+from trainer_infra.platform.pools.pool_spec import admission_arguments, flavor_arguments, spec_of
 from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
 from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 from trainer_infra.platform.queues.topology import Topology
@@ -135,3 +135,40 @@ class GpuNodePool(PlatformComponent):
             "quota": dict(self.spec.quota),
             "pool": pool.to_wire(),
         }
+
+
+def pool_quota(
+    *pools: GpuNodePool | tuple[GpuNodePool, int],
+) -> Mapping[ResourceFlavor, Mapping[str, str]]:
+    """What `quota=` of a ClusterQueue or a Cohort takes, in the order in which Kueue tries the pools.
+
+    A flavor of a ClusterQueue says an amount of every resource that its other flavors have: it is 0 of
+    what a pool's machines do not have.
+
+    Args:
+        pools: a pool, which is all of its machines, or a pool and how many of them.
+
+    Raises:
+        pulumi.RunError: More machines than a pool has, fewer than none, or a pool without a flavor.
+    """
+    parts = [each if isinstance(each, tuple) else (each, each.spec.max_nodes) for each in pools]
+    problems = [
+        found for pool, nodes in parts if (found := _count_problem(pool, nodes)) is not None
+    ]
+    if problems:
+        raise pulumi.RunError("\n".join(map(str, problems)))
+    resources = list(dict.fromkeys(name for pool, _ in parts for name in pool.spec.capacity))
+    return {
+        pool.flavor: {name: pool.spec.quota_of(nodes).get(name, "0") for name in resources}
+        for pool, nodes in parts
+        if pool.flavor is not None
+    }
+
+
+def _count_problem(pool: GpuNodePool, nodes: int) -> Problem | None:
+    where, most = f"pool {pool.spec.name}", pool.spec.max_nodes
+    if pool.flavor is None:
+        return Problem("quota", "has no flavor: queueing is False", where=where)
+    if not 0 <= nodes <= most:
+        return Problem("quota", f"must be 0 to {most} machines, which it has", nodes, where=where)
+    return None

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.pools.accelerator_labels import KARPENTER_GPU, karpenter_gpu
-from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.pools.declaration import KARPENTER_GPU, Declaration, karpenter_gpu
 from trainer_infra.platform.pools.pool_spec import INSTANCE_TYPE
 from trainer_infra.rules.node_pool import PoolSpec
 

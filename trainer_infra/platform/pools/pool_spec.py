@@ -1,7 +1,7 @@
-"""A declaration that passed its checks -> the PoolSpec that everything else takes."""
+"""A declaration that passed its checks -> the PoolSpec that everything else takes, and what Kueue knows of it."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, cast
 
 from trainer_infra import names
 from trainer_infra.api import quantity
@@ -9,10 +9,18 @@ from trainer_infra.catalog.fabrics import fabric_of
 from trainer_infra.catalog.fabrics.fabric import Fabric
 from trainer_infra.catalog.machine_types import room_for_pods
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.pools.accelerator_labels import accelerator_labels
-from trainer_infra.platform.pools.declaration import Declaration
-from trainer_infra.platform.pools.pool_flavor import QUEUED
+from trainer_infra.platform.pools.declaration import Declaration, accelerator_labels
+from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmissionArgs
+from trainer_infra.platform.queues.resource_flavor import ResourceFlavorArgs
+from trainer_infra.platform.queues.topology import Topology
 from trainer_infra.rules.node_pool import PoolSpec
+
+QUEUED: Final = "queued-provisioning.gke.io"
+"""GKE's class, by which it makes all machines of a job together."""
+
+_REQUEST: Final = "autoscaling.gke.io/provisioning-request"
+
+_HARD: Final = ("NoSchedule", "NoExecute")
 
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 COMPUTE_CLASS: Final = "cloud.google.com/compute-class"
@@ -160,3 +168,44 @@ def _pod_annotations(declared: Declaration) -> Mapping[str, str]:
     ):
         return {}
     return {DO_NOT_DISRUPT: "true"}
+
+
+def flavor_arguments(spec: PoolSpec, topology: Topology | None) -> ResourceFlavorArgs:
+    """The arguments of its ResourceFlavor.
+
+    The flavor's tolerations are added to the pods of admitted jobs, so that no job has to write them.
+
+    Args:
+        spec: of the pool.
+        topology: of the pool; the flavor is made after it, and deleted before.
+    """
+    taints = [dict(each) for each in spec.taints if each["effect"] in _HARD]
+    args: dict[str, Any] = {
+        "node_labels": dict(spec.labels),
+        "tolerations": [dict(each) for each in spec.tolerations],
+    }
+    if taints:
+        args["node_taints"] = taints
+    if topology is not None:
+        args["topology_name"] = topology
+    return cast("ResourceFlavorArgs", args)
+
+
+def admission_arguments(spec: PoolSpec, provisioning_class: str) -> ProvisioningAdmissionArgs:
+    """The arguments of its ProvisioningAdmission.
+
+    GKE marks the nodes that it made for a job, and the job's pods have to select them.
+
+    Args:
+        spec: of the pool.
+        provisioning_class: by which Kueue asks for its machines.
+    """
+    args: ProvisioningAdmissionArgs = {
+        "provisioning_class": provisioning_class,
+        "managed_resources": [spec.resource],
+    }
+    if spec.max_run_duration is not None:
+        args["parameters"] = {"maxRunDurationSeconds": str(spec.max_run_duration)}
+    if provisioning_class == QUEUED:
+        args["pod_set_updates"] = [{"key": _REQUEST, "value_from_detail": "ResizeRequestName"}]
+    return args

@@ -1,20 +1,20 @@
 """Cohort: queues that lend one another what they do not use."""
 
-from collections.abc import Iterable
-from typing import Any, Unpack
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Unpack
 
 import pulumi
 from typing_extensions import override
 
-from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import ArgumentProblems, quantity_text
+from trainer_infra.errors import Problem
+from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.queues.queue_component import (
+    WEIGHT,
     QueueArgs,
     QueueComponent,
-    judge_reference,
     name_of,
 )
-from trainer_infra.platform.queues.quota import Quota, QuotaRules, judge_quota, resource_groups
+from trainer_infra.platform.queues.quota import QUOTA, Quota, quota_problems
 
 
 class CohortArgs(QueueArgs, total=False):
@@ -32,6 +32,12 @@ class Cohort(QueueComponent):
     """Kueue's Cohort: queues that lend one another what they do not use."""
 
     _arguments = CohortArgs
+    _kind = "Cohort"
+    _fields: ClassVar[Fields] = {
+        "parent": at("spec.parentName", name_of),
+        "quota": QUOTA,
+        "fair_sharing_weight": WEIGHT,
+    }
 
     def __init__(
         self,
@@ -40,13 +46,7 @@ class Cohort(QueueComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[CohortArgs],
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `CohortArgs`.
-        """
+        """Declare it; what to give is in `CohortArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
@@ -54,23 +54,7 @@ class Cohort(QueueComponent):
         return (args.get("parent"), *args.get("quota", ()))
 
     @override
-    def _judge(self, problems: ArgumentProblems, args: Any) -> None:
-        if "parent" in args:
-            judge_reference(problems, ("parent",), args["parent"], Cohort)
-            if name_of(args["parent"]) == self.object_name:
-                problems.add(("parent",), "must be another cohort", self.object_name)
-        rules = QuotaRules("parent", "parent" in args, is_of_queue=False)
-        judge_quota(problems, args.get("quota", {}), rules)
-        if "fair_sharing_weight" in args:
-            problems.judge_weight(("fair_sharing_weight",), args["fair_sharing_weight"])
-
-    @override
-    def _objects(self, args: Any) -> Iterable[JSONObject]:
-        spec: dict[str, Any] = {}
-        if "parent" in args:
-            spec["parentName"] = name_of(args["parent"])
-        if groups := resource_groups(args.get("quota", {})):
-            spec["resourceGroups"] = groups
-        if "fair_sharing_weight" in args:
-            spec["fairSharing"] = {"weight": quantity_text(args["fair_sharing_weight"])}
-        yield self._object("Cohort", args, spec=spec)
+    def _problems(self, args: Any) -> Iterator[Problem]:
+        if name_of(args.get("parent")) == self.object_name:
+            yield Problem("parent", "must be another cohort", self.object_name)
+        yield from quota_problems(args.get("quota", {}))

@@ -1,28 +1,25 @@
 """LocalQueue: where the jobs of a namespace wait."""
 
-from collections.abc import Iterable
-from typing import Any, Required, Unpack
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any, ClassVar, Final, Required, Unpack
 
 import pulumi
 from typing_extensions import override
 
-from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import (
-    LABEL_VALUE,
-    NAME,
-    SHORT_NAME,
-    ArgumentProblems,
-    quantity_text,
-)
+from trainer_infra.errors import Problem
+from trainer_infra.platform.argument_fields import Fields, at
+from trainer_infra.platform.argument_problems import known_amount, shape_problems
 from trainer_infra.platform.queues.cluster_queue import ClusterQueue
 from trainer_infra.platform.queues.queue_component import (
-    STOP_POLICIES,
+    LABEL_NAME,
+    WEIGHT,
     QueueArgs,
     QueueComponent,
-    given_fields,
-    judge_reference,
     name_of,
 )
+
+_LEAST_WEIGHT: Final = Decimal("1e-9")
 
 
 class LocalQueueArgs(QueueArgs, total=False):
@@ -42,7 +39,13 @@ class LocalQueue(QueueComponent):
     """Kueue's LocalQueue, which jobs name in their label `kueue.x-k8s.io/queue-name`."""
 
     _arguments = LocalQueueArgs
-    _name_shape = NAME | {"maxLength": LABEL_VALUE["maxLength"]}
+    _kind = "LocalQueue"
+    _fields: ClassVar[Fields] = {
+        "namespace": at("metadata.namespace"),
+        "cluster_queue": at("spec.clusterQueue", name_of),
+        "stop_policy": at("spec.stopPolicy"),
+        "fair_sharing_weight": WEIGHT,
+    }
     _fixed = ("spec.clusterQueue",)
 
     def __init__(
@@ -52,13 +55,7 @@ class LocalQueue(QueueComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[LocalQueueArgs],
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `LocalQueueArgs`.
-        """
+        """Declare it; what to give is in `LocalQueueArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
@@ -66,22 +63,9 @@ class LocalQueue(QueueComponent):
         return (args.get("cluster_queue"),)
 
     @override
-    def _judge(self, problems: ArgumentProblems, args: Any) -> None:
-        problems.judge_text(("namespace",), args["namespace"], SHORT_NAME)
-        judge_reference(problems, ("cluster_queue",), args["cluster_queue"], ClusterQueue)
-        if "stop_policy" in args:
-            problems.judge_choice(("stop_policy",), args["stop_policy"], STOP_POLICIES)
-        if "fair_sharing_weight" in args:
-            problems.judge_weight(("fair_sharing_weight",), args["fair_sharing_weight"])
-
-    @override
-    def _objects(self, args: Any) -> Iterable[JSONObject]:
-        spec = {
-            "clusterQueue": name_of(args["cluster_queue"]),
-            **given_fields(args, stop_policy="stopPolicy"),
-        }
-        if "fair_sharing_weight" in args:
-            spec["fairSharing"] = {"weight": quantity_text(args["fair_sharing_weight"])}
-        made = self._object("LocalQueue", args, spec=spec)
-        made["metadata"]["namespace"] = args["namespace"]
-        yield made
+    def _problems(self, args: Any) -> Iterator[Problem]:
+        yield from shape_problems(("name",), self.object_name, LABEL_NAME)
+        weight = args.get("fair_sharing_weight")
+        amount = known_amount(weight)
+        if amount is not None and (amount < 0 or 0 < amount <= _LEAST_WEIGHT):
+            yield Problem("fair_sharing_weight", "must be 0, or more than 1n", weight)

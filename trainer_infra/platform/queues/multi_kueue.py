@@ -2,44 +2,40 @@
 
 import asyncio
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path as File
-from typing import Any, Final, Required, TypedDict, Unpack
+from typing import Any, ClassVar, Final, Required, TypedDict, Unpack
 
 import pulumi
 from typing_extensions import override
 
-from trainer_infra.api.finding import Path
+from trainer_infra.api.finding import Path, path_text
+from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.loop import run_in_loop
-from trainer_infra.platform.argument_problems import (
-    NAME,
-    SHORT_NAME,
-    ArgumentProblems,
-    is_plain,
-)
+from trainer_infra.platform.argument_fields import Field, Fields, at
+from trainer_infra.platform.argument_problems import SHORT_NAME, is_plain, shape_problems
 from trainer_infra.platform.queues.provisioning_admission import check_spec
-from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, given_fields
-from trainer_infra.platform.queues.worker_expectations import (
-    KINDS,
+from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent
+from trainer_infra.platform.queues.workers import (
     WorkerAnswer,
     ask_workers,
     expected_objects,
+    kubeconfig_problems,
 )
-from trainer_infra.platform.queues.worker_kubeconfig import kubeconfig_problems
 
 CONTROLLER: Final = "kueue.x-k8s.io/multikueue"
 """The part of Kueue that answers such checks."""
-QUOTA_MANAGEMENT: Final = ("Manual", "Automated")
-"""Who keeps the manager's quota at the sum of the workers'."""
 KUEUE_NAMESPACE: Final = "kueue-system"
-_KIND: Final = "MultiKueueConfig"
+_CLUSTER: Final = "MultiKueueCluster"
 _KEY: Final = "kubeconfig"
 """Of the Secret, as Kueue reads it."""
-_MOST_WORKERS: Final = 20
 _SOURCES: Final = ("kubeconfig", "secret", "path", "cluster_profile")
-_LOCATION: Final = {"minLength": 1, "maxLength": 256}
+_EXPECTED: Final = {
+    "type": "array",
+    "items": {"type": "string", "minLength": 1, "maxLength": 512},
+}
 _WITH_NAMESPACE: Final = ("local_queues", "claim_templates")
 
 
@@ -94,7 +90,15 @@ class MultiKueue(QueueComponent):
     """
 
     _arguments = MultiKueueArgs
-    _name_shape = SHORT_NAME
+    _kind = "MultiKueueConfig"
+    _fields: ClassVar[Fields] = {
+        "workers": Field(
+            ("spec", "clusters"),
+            list,
+            argument=lambda below, workers: tuple([*workers][int(each)] for each in below),
+        ),
+        "quota_management": at("spec.quotaManagement"),
+    }
 
     def __init__(
         self,
@@ -103,37 +107,36 @@ class MultiKueue(QueueComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[MultiKueueArgs],
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `MultiKueueArgs`.
-        """
+        """Declare it; what to give is in `MultiKueueArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
-    def _judge(self, problems: ArgumentProblems, args: Any) -> None:
-        at: Path = ("workers",)
-        workers = problems.plain_mapping(at, args["workers"], _MOST_WORKERS, least=1)
-        for name, worker in workers.items():
-            problems.judge_text((*at, name), name, NAME)
-            _judge_worker(problems, (*at, name), worker)
-        if "quota_management" in args:
-            place = ("quota_management",)
-            problems.judge_choice(place, args["quota_management"], QUOTA_MANAGEMENT)
-        problems.judge_text(("namespace",), args.get("namespace", KUEUE_NAMESPACE), SHORT_NAME)
-        _judge_expectations(problems, args.get("expects", {}))
-        if not problems.found:
-            self._look(problems, _readable(workers), args)
+    def _problems(self, args: Any) -> Iterator[Problem]:
+        for name, worker in args["workers"].items():
+            yield from _worker_problems(("workers", name), worker)
+        namespace = args.get("namespace", KUEUE_NAMESPACE)
+        yield from shape_problems(("namespace",), namespace, SHORT_NAME)
+        for key, names in args.get("expects", {}).items():
+            yield from shape_problems(("expects", key), names, _EXPECTED)
+            for each in names if key in _WITH_NAMESPACE else ():
+                if each.count("/") != 1:
+                    yield Problem(f"expects.{key}", "must be NAMESPACE/NAME", each)
 
-    def _look(
-        self, problems: ArgumentProblems, kubeconfigs: Mapping[str, str | None], args: Any
-    ) -> None:
-        """Find what is missing on workers; say which of them cannot be asked."""
+    @override
+    def _argument(self, value: JSONObject, path: Path, args: Any) -> Path:
+        if value["kind"] != _CLUSTER or path[:2] == ("metadata", "labels"):
+            return super()._argument(value, path, args)
+        name = value["metadata"]["name"]
+        sources = (each for each in _SOURCES if each in args["workers"][name])
+        return ("workers", name, *(sources if path[:1] == ("spec",) else ()))
+
+    @override
+    def _judge_all(self, args: Any, objects: Iterable[JSONObject]) -> None:
+        super()._judge_all(args, objects)
         expected = tuple(expected_objects(args.get("expects", {})))
         if not expected:
             return
+        kubeconfigs = _readable(args["workers"])
         answers = {
             name: WorkerAnswer(unknown="give it a preview_kubeconfig")
             for name, each in kubeconfigs.items()
@@ -141,53 +144,51 @@ class MultiKueue(QueueComponent):
         }
         known = {name: each for name, each in kubeconfigs.items() if each is not None}
         answers |= run_in_loop(ask_workers(known, expected))
-        self._say(problems, answers)
+        if problems := [*self._missing(answers)]:
+            raise InvalidInput(problems)
 
-    def _say(self, problems: ArgumentProblems, answers: Mapping[str, WorkerAnswer]) -> None:
+    def _missing(self, answers: Mapping[str, WorkerAnswer]) -> Iterator[Problem]:
+        """What is missing on workers; which of them cannot be asked is a warning."""
         for name, answer in answers.items():
             if answer.unknown:
                 sentence = f"what worker {name} has is not known: {answer.unknown}"
                 pulumi.log.warn(f"{self._where}: {sentence}", self)
-            for each in answer.missing:
-                problems.add((), each)
+            yield from (Problem("", each) for each in answer.missing)
 
     async def _checked(self, args: Any, worker: str, kubeconfig: str) -> str:
         """A kubeconfig that was an Output, after its worker was asked; the program goes on meanwhile."""
-        problems = ArgumentProblems()
-        _judge_kubeconfig(problems, ("workers", worker, "kubeconfig"), kubeconfig)
+        problems = [*_kubeconfig_problems(("workers", worker, "kubeconfig"), kubeconfig)]
         expected = tuple(expected_objects(args.get("expects", {})))
-        is_asked = expected and "preview_kubeconfig" not in args["workers"][worker]
-        if is_asked and not problems.found:
+        if expected and not problems and "preview_kubeconfig" not in args["workers"][worker]:
             asked = ask_workers({worker: kubeconfig}, expected)
-            self._say(problems, await asyncio.to_thread(run_in_loop, asked))
+            problems += self._missing(await asyncio.to_thread(run_in_loop, asked))
         with self.sentences():
-            problems.end()
+            if problems:
+                raise InvalidInput(problems)
         return kubeconfig
 
     @override
     def _objects(self, args: Any) -> Iterable[JSONObject]:
-        workers: Mapping[str, WorkerArgs] = args["workers"]
-        yield from (self._secret(each, args) for each in workers if "kubeconfig" in workers[each])
-        for name in workers:
+        for name in args["workers"]:
             spec = {"clusterSource": self._source(name, args)}
-            yield self._object("MultiKueueCluster", args, name, spec=spec)
-        config: JSONDict = {
-            "clusters": list(workers),
-            **given_fields(args, quota_management="quotaManagement"),
-        }
-        yield self._object(_KIND, args, spec=config)
-        spec = check_spec(self.object_name, CONTROLLER, _KIND)
+            yield self._object(_CLUSTER, {**args, "name": name}, spec=spec)
+        yield from super()._objects(args)
+        spec = check_spec(self.object_name, CONTROLLER, self._kind)
         yield self._object("AdmissionCheck", args, spec=spec)
 
-    def _secret(self, worker: str, args: Any) -> JSONObject:
-        kubeconfig = args["workers"][worker]["kubeconfig"]
-        if not is_plain(kubeconfig):
-            look = partial(self._checked, args, worker)
-            kubeconfig = pulumi.Output.from_input(kubeconfig).apply(look)
-        secret: JSONDict = self._object("Secret", args, self._secret_name(worker))
-        secret["metadata"]["namespace"] = args.get("namespace", KUEUE_NAMESPACE)
-        data = pulumi.Output.secret(kubeconfig).apply(_base64)
-        return {**secret, "apiVersion": "v1", "data": {_KEY: data}}
+    @override
+    def _secrets(self, args: Any) -> Iterable[JSONObject]:
+        for worker, given in args["workers"].items():
+            if "kubeconfig" not in given:
+                continue
+            kubeconfig = given["kubeconfig"]
+            if not is_plain(kubeconfig):
+                look = partial(self._checked, args, worker)
+                kubeconfig = pulumi.Output.from_input(kubeconfig).apply(look)
+            secret = self._object("Secret", {**args, "name": self._secret_name(worker)})
+            secret["metadata"]["namespace"] = args.get("namespace", KUEUE_NAMESPACE)
+            data = pulumi.Output.secret(kubeconfig).apply(_base64)
+            yield {**secret, "apiVersion": "v1", "data": {_KEY: data}}
 
     def _secret_name(self, worker: str) -> str:
         return f"{self.object_name}-{worker}"
@@ -227,28 +228,15 @@ def _in_home(kubeconfig: str) -> str:
     return str(File(kubeconfig).expanduser()) if kubeconfig.startswith("~") else kubeconfig
 
 
-def _judge_worker(problems: ArgumentProblems, at: Path, worker: object) -> None:
-    found = problems.plain_fields(at, worker, (*_SOURCES, "preview_kubeconfig"))
-    given = [each for each in _SOURCES if each in found]
-    if is_plain(worker) and len(given) != 1:
+def _worker_problems(path: Path, worker: WorkerArgs) -> Iterator[Problem]:
+    given = [each for each in _SOURCES if each in worker]
+    if len(given) != 1:
         what = f"must have exactly one of {', '.join(_SOURCES)}"
-        problems.add(at, what, ", ".join(given) or None)
-    for field in ("secret", "path", "cluster_profile"):
-        if field in found:
-            problems.judge_text((*at, field), found[field], _LOCATION)
-    if isinstance(text := found.get("kubeconfig"), str):
-        _judge_kubeconfig(problems, (*at, "kubeconfig"), text)
+        yield Problem(path_text(path), what, ", ".join(given) or None)
+    if isinstance(text := worker.get("kubeconfig"), str):
+        yield from _kubeconfig_problems((*path, "kubeconfig"), text)
 
 
-def _judge_kubeconfig(problems: ArgumentProblems, at: Path, text: str) -> None:
+def _kubeconfig_problems(path: Path, text: str) -> Iterator[Problem]:
     for what, fix in kubeconfig_problems(text):
-        problems.add(at, what, fix=fix)
-
-
-def _judge_expectations(problems: ArgumentProblems, expects: object) -> None:
-    at: Path = ("expects",)
-    for key, names in problems.plain_fields(at, expects, tuple(KINDS)).items():
-        for each in problems.plain_list((*at, key), names, 10_000):
-            problems.judge_text((*at, key), each, {"maxLength": 512, "minLength": 1})
-            if isinstance(each, str) and key in _WITH_NAMESPACE and each.count("/") != 1:
-                problems.add((*at, key), "must be NAMESPACE/NAME", each)
+        yield Problem(path_text(path), what, fix=fix)

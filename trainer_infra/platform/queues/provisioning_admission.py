@@ -1,36 +1,20 @@
 """ProvisioningAdmission: a job starts when the autoscaler has got nodes for all of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Required, TypedDict, Unpack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Required, TypedDict, Unpack
 
 import pulumi
 from typing_extensions import override
 
-from trainer_infra.api.finding import Path
+from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.argument_problems import (
-    LABEL_KEY,
-    NAME,
-    SHORT_NAME,
-    ArgumentProblems,
-)
-from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, given_fields
+from trainer_infra.platform.argument_fields import Fields, at
+from trainer_infra.platform.argument_problems import INTEGER, shape_problems
+from trainer_infra.platform.component import without_none
+from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent
 
 CONTROLLER: Final = "kueue.x-k8s.io/provisioning-request"
 """The part of Kueue that answers such checks."""
-MERGE_POLICIES: Final = ("IdenticalPodTemplates", "IdenticalWorkloadSchedulingRequirements")
-_KIND: Final = "ProvisioningRequestConfig"
-_PARAMETER: Final = {"maxLength": 255}
-_DETAIL: Final = {"minLength": 1, "maxLength": 32768}
-_MOST: Final = 100
-"""Parameters, and resources."""
-_MOST_UPDATES: Final = 8
-_RETRY: Final = {
-    "backoff_limit_count": "backoffLimitCount",
-    "backoff_base_seconds": "backoffBaseSeconds",
-    "backoff_max_seconds": "backoffMaxSeconds",
-}
-_UPDATE: Final = ("key", "value_from_detail")
 _KARPENTER: Final = "karpenter"
 
 
@@ -79,7 +63,25 @@ class ProvisioningAdmission(QueueComponent):
     """
 
     _arguments = ProvisioningAdmissionArgs
-    _name_shape = SHORT_NAME
+    _kind = "ProvisioningRequestConfig"
+    _fields: ClassVar[Fields] = {
+        "provisioning_class": at("spec.provisioningClassName"),
+        "parameters": at("spec.parameters"),
+        "managed_resources": at("spec.managedResources"),
+        "retry": at(
+            "spec.retryStrategy",
+            backoff_limit_count=at("backoffLimitCount"),
+            backoff_base_seconds=at("backoffBaseSeconds"),
+            backoff_max_seconds=at("backoffMaxSeconds"),
+        ),
+        "pod_set_updates": at(
+            "spec.podSetUpdates.nodeSelector",
+            lambda updates: updates or None,
+            key=at("key"),
+            value_from_detail=at("valueFromProvisioningClassDetail"),
+        ),
+        "pod_set_merge_policy": at("spec.podSetMergePolicy"),
+    }
 
     def __init__(
         self,
@@ -88,53 +90,23 @@ class ProvisioningAdmission(QueueComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[ProvisioningAdmissionArgs],
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `ProvisioningAdmissionArgs`.
-        """
+        """Declare it; what to give is in `ProvisioningAdmissionArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
-    def _judge(self, problems: ArgumentProblems, args: Any) -> None:
+    def _problems(self, args: Any) -> Iterator[Problem]:
         chosen = args["provisioning_class"]
-        problems.judge_text(("provisioning_class",), chosen, NAME)
         if isinstance(chosen, str) and _KARPENTER in chosen:
             fix = "leave the check out where Karpenter makes the nodes"
-            problems.add(("provisioning_class",), "is none: Karpenter has no classes", chosen, fix)
-        at: Path = ("parameters",)
-        for key, value in problems.plain_mapping(at, args.get("parameters", {}), _MOST).items():
-            problems.judge_text((*at, key), value, _PARAMETER)
-        at = ("managed_resources",)
-        problems.judge_unique(at, problems.plain_list(at, args.get("managed_resources", ()), _MOST))
-        at = ("retry",)
-        retry = problems.plain_fields(at, args.get("retry", {}), tuple(_RETRY))
-        for field in retry.keys() & _RETRY.keys():
-            problems.judge_number((*at, field), retry[field], least=0)
-        _judge_updates(problems, args.get("pod_set_updates", ()))
-        if "pod_set_merge_policy" in args:
-            place = ("pod_set_merge_policy",)
-            problems.judge_choice(place, args["pod_set_merge_policy"], MERGE_POLICIES)
+            yield Problem("provisioning_class", "is none: Karpenter has no classes", chosen, fix)
+        for field, count in without_none(args.get("retry", {})).items():
+            yield from shape_problems(("retry", field), count, INTEGER | {"minimum": 0})
 
     @override
     def _objects(self, args: Any) -> Iterable[JSONObject]:
-        spec = given_fields(
-            args,
-            provisioning_class="provisioningClassName",
-            parameters="parameters",
-            managed_resources="managedResources",
-            pod_set_merge_policy="podSetMergePolicy",
-        )
-        if "retry" in args:
-            spec["retryStrategy"] = given_fields(args["retry"], **_RETRY)
-        if updates := args.get("pod_set_updates"):
-            spec["podSetUpdates"] = {"nodeSelector": [_update(each) for each in updates]}
-        yield self._object(_KIND, args, spec=spec)
-        yield self._object(
-            "AdmissionCheck", args, spec=check_spec(self.object_name, CONTROLLER, _KIND)
-        )
+        yield from super()._objects(args)
+        spec = check_spec(self.object_name, CONTROLLER, self._kind)
+        yield self._object("AdmissionCheck", args, spec=spec)
 
 
 def check_spec(name: str, controller: str, kind: str) -> JSONDict:
@@ -147,21 +119,3 @@ def check_spec(name: str, controller: str, kind: str) -> JSONDict:
     """
     parameters = {"apiGroup": "kueue.x-k8s.io", "kind": kind, "name": name}
     return {"controllerName": controller, "parameters": parameters}
-
-
-def _judge_updates(problems: ArgumentProblems, updates: object) -> None:
-    at: Path = ("pod_set_updates",)
-    keys = []
-    for index, each in enumerate(problems.plain_list(at, updates, _MOST_UPDATES)):
-        here = (*at, index)
-        found = problems.plain_fields(here, each, _UPDATE, needed=_UPDATE)
-        if "key" in found:
-            problems.judge_text((*here, "key"), found["key"], LABEL_KEY)
-            keys.append(found["key"])
-        if "value_from_detail" in found:
-            problems.judge_text((*here, "value_from_detail"), found["value_from_detail"], _DETAIL)
-    problems.judge_unique(at, keys)
-
-
-def _update(update: NodeSelectorUpdateArgs) -> JSONDict:
-    return given_fields(update, key="key", value_from_detail="valueFromProvisioningClassDetail")

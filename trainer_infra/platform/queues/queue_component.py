@@ -1,21 +1,32 @@
 """What every object of a queue controller is as a component: a name, its resources, what it comes after."""
 
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Final, TypedDict
 
 import pulumi
 
-from trainer_infra.api.finding import Path
+from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.object_meta import LABEL_VALUE
+from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.argument_problems import NAME, ArgumentProblems
+from trainer_infra.platform.argument_fields import (
+    Fields,
+    argument_path,
+    at,
+    put_fields,
+    refusals,
+)
+from trainer_infra.platform.argument_problems import NAME, quantity_text, without_repeats
 from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.manifests.object_resources import Resources
 
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 """The version of Kueue's kinds that the platform writes."""
-STOP_POLICIES: Final = ("None", "Hold", "HoldAndDrain")
-"""What a queue does with jobs: admit them, admit no more, or evict those that run as well."""
+LABEL_NAME: Final = NAME | {"maxLength": LABEL_VALUE["maxLength"]}
+"""The name of an object that jobs name in a label."""
+METADATA: Final[Fields] = {"name": at("metadata.name"), "labels": at("metadata.labels")}
+WEIGHT: Final = at("spec.fairSharing.weight", quantity_text)
 
 
 class QueueArgs(TypedDict, total=False):
@@ -37,7 +48,10 @@ class QueueComponent(PlatformComponent):
     resources: Resources
     """Its objects, by `Kind/name` or `Kind/namespace/name`."""
 
-    _name_shape: ClassVar[JSONObject] = NAME
+    _kind: ClassVar[str]
+    """Of the object, or the first of them."""
+    _fields: ClassVar[Fields]
+    """Where the arguments stand in the object."""
     _fixed: ClassVar[Sequence[str]] = ()
     """Fields with which an object is made anew, because the API server lets none change."""
 
@@ -53,37 +67,53 @@ class QueueComponent(PlatformComponent):
         given = without_none(args)
         self.object_name = given.get("name", resource_name)
         with self.sentences():
-            self._judge_all(given)
+            objects = tuple(self._objects(given))
+            self._judge_all(given, objects)
         anew = pulumi.ResourceOptions(
             replace_on_changes=list(self._fixed), delete_before_replace=bool(self._fixed) or None
         )
-        self.resources = self._declare_objects(self._objects(given), anew)
+        self.resources = self._declare_objects((*objects, *self._secrets(given)), anew)
         # What uses the name comes after the objects.
         made = (each.urn for each in self.resources.values())
         self.name = pulumi.Output.all(self.object_name, *made).apply(lambda all_: str(all_[0]))
         self.register_outputs({"name": self.name})
 
-    def _judge_all(self, args: Any) -> None:
-        problems = ArgumentProblems()
-        problems.judge_text(("name",), self.object_name, self._name_shape)
-        problems.judge_labels(("labels",), args.get("labels", {}))
-        self._judge(problems, args)
-        problems.end()
+    def _judge_all(self, args: Any, objects: Iterable[JSONObject]) -> None:
+        found = (problem for each in objects for problem in self._refusals(each, args))
+        if problems := [*without_repeats(self._problems(args), found)]:
+            raise InvalidInput(problems)
 
-    @abstractmethod
-    def _judge(self, problems: ArgumentProblems, args: Any) -> None:
-        """Find what is wrong with the arguments of this kind."""
+    def _refusals(self, value: JSONObject, args: Any) -> Iterator[Problem]:
+        """What a cluster would refuse of an object, said of the arguments."""
+        for each in refusals(value):
+            argument = self._argument(value, each.path, args)
+            # A quota is in groups there: say which list of them it is.
+            place = f" in {path_text(each.path)}" if argument == ("quota",) else ""
+            yield replace(each, path=argument, what=f"{each.what}{place}").problem("")
 
-    @abstractmethod
+    def _problems(self, args: Any) -> Iterable[Problem]:  # noqa: ARG002  for a subclass
+        """What only the program knows of its arguments."""
+        return ()
+
+    def _argument(self, value: JSONObject, path: Path, args: Any) -> Path:
+        """The argument at a path of an object; what stands in none is made of the name."""
+        fields = {**METADATA, **(self._fields if value["kind"] == self._kind else {})}
+        return argument_path(path, args, fields) or ("name",)
+
     def _objects(self, args: Any) -> Iterable[JSONObject]:
-        """The objects, in wire form."""
+        """The objects that are judged, in wire form."""
+        yield self._object(self._kind, args, self._fields, spec={})
 
-    def _object(self, kind: str, args: QueueArgs, name: str = "", **body: Any) -> JSONDict:
-        """An object of Kueue, in wire form; of the component's name unless it has another one."""
-        metadata: JSONDict = {"name": name or self.object_name}
-        if "labels" in args:
-            metadata["labels"] = args["labels"]
-        return {"apiVersion": KUEUE, "kind": kind, "metadata": metadata, **body}
+    def _secrets(self, args: Any) -> Iterable[JSONObject]:  # noqa: ARG002  for a subclass
+        """Objects that are not judged."""
+        return ()
+
+    def _object(
+        self, kind: str, args: Mapping[str, Any], fields: Fields | None = None, **body: Any
+    ) -> JSONDict:
+        """An object of Kueue, in wire form; of the component's name unless `args` has another one."""
+        made: JSONDict = {"apiVersion": KUEUE, "kind": kind, "metadata": {}, **body}
+        return put_fields(made, {"name": self.object_name, **args}, {**METADATA, **(fields or {})})
 
 
 def name_of(reference: Any) -> Any:
@@ -91,34 +121,6 @@ def name_of(reference: Any) -> Any:
     return reference.object_name if isinstance(reference, QueueComponent) else reference
 
 
-def judge_reference(
-    problems: ArgumentProblems,
-    path: Path,
-    reference: object,
-    *kinds: type[QueueComponent],
-    shape: JSONObject = NAME,
-) -> None:
-    """An object that a program names, or has as a component.
-
-    Args:
-        problems: where to say what is wrong.
-        path: where it stands.
-        reference: the name or the component.
-        kinds: what it may be.
-        shape: of the name.
-    """
-    if isinstance(reference, QueueComponent) and not isinstance(reference, kinds):
-        words = " or ".join(each.__name__ for each in kinds)
-        problems.add(path, f"must be a {words}, or the name of one", type(reference).__name__)
-    else:
-        problems.judge_text(path, name_of(reference), shape)
-
-
-def given_fields(args: Any, **fields: str) -> JSONDict:
-    """The arguments that a program gives, by their names in wire form.
-
-    Args:
-        args: the component's, or a mapping inside them.
-        fields: by the argument's name the field's.
-    """
-    return {wire: args[argument] for argument, wire in fields.items() if argument in args}
+def names_of(references: Iterable[Any]) -> list[Any]:
+    """The names of several."""
+    return [name_of(each) for each in references]

@@ -1,38 +1,26 @@
 """Quota of a ClusterQueue or a Cohort: how much of each flavor, as a program writes it and as Kueue has it.
 
 A program names flavors in the order in which Kueue tries them. Kueue wants them in groups: the flavors
-of a group cover the same resources, in the same order, and no resource is in two groups. These are the
-rules of its CRDs and of `validateResourceGroups` in its webhooks.
+of a group cover the same resources, in the same order, and no resource is in two groups.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NotRequired, TypeAlias, TypedDict
 
 import pulumi
 
-from trainer_infra.api.finding import Path
+from trainer_infra.api.finding import Path, path_text
+from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
-from trainer_infra.platform.argument_problems import (
-    LABEL_KEY,
-    ArgumentProblems,
-    is_plain,
-    quantity_text,
-)
-from trainer_infra.platform.queues.queue_component import judge_reference, name_of
+from trainer_infra.platform.argument_fields import Field, Fields, argument_path, at, put_fields
+from trainer_infra.platform.argument_problems import is_plain, quantity_text
+from trainer_infra.platform.queues.queue_component import QueueComponent, name_of
 from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 
-MOST_FLAVORS: Final = 64
-"""Flavors of a group, and resources of a flavor."""
-_MOST_GROUPS: Final = 16
-_MOST_IN_ALL: Final = 256
-"""Flavors, and resources, of all groups together."""
-_MOST_PAIRS: Final = 512
-"""Quotas of a group: flavors times resources."""
-_FIELDS: Final = {
-    "nominal": "nominalQuota",
-    "borrowing_limit": "borrowingLimit",
-    "lending_limit": "lendingLimit",
+_AMOUNTS: Final[Fields] = {
+    "nominal": at("nominalQuota", quantity_text),
+    "borrowing_limit": at("borrowingLimit", quantity_text),
+    "lending_limit": at("lendingLimit", quantity_text),
 }
 
 
@@ -53,24 +41,16 @@ Quota: TypeAlias = Mapping[Any, FlavorQuota]
 """Quota by flavor, its name or its component, in the order in which Kueue tries them."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaRules:
-    """What differs between the kinds that have a quota."""
+def resource_groups(quota: Mapping[Any, Any]) -> list[JSONDict] | None:
+    """A quota as Kueue has it; None of an empty one.
 
-    parent: str
-    """The argument that names the cohort above."""
-    has_parent: bool
-    is_of_queue: bool
-    """Whether it is a ClusterQueue's: these lend at most what they have, and have an end in all."""
-
-
-def flavor_names(quota: Any) -> tuple[str, ...]:
-    """The flavors of a quota, in order."""
-    return tuple(name_of(each) for each in quota)
-
-
-def resource_groups(quota: Mapping[Any, Any]) -> list[JSONDict]:
-    """A quota without problems, as Kueue has it."""
+    Raises:
+        InvalidInput: A flavor's name is an Output, so the quota has no groups as yet.
+    """
+    if any(not is_plain(each) for each in quota):
+        what = "must not have an Output as a flavor's name"
+        fix = "give the name itself, or the ResourceFlavor"
+        raise InvalidInput([Problem("quota", what, fix=fix)])
     return [
         {
             "coveredResources": list(resources),
@@ -78,92 +58,56 @@ def resource_groups(quota: Mapping[Any, Any]) -> list[JSONDict]:
                 {
                     "name": name_of(flavor),
                     "resources": [
-                        {"name": each, **_quota_fields(quota[flavor][each])} for each in resources
+                        put_fields({"name": each}, _amounts(quota[flavor][each]), _AMOUNTS)
+                        for each in resources
                     ],
                 }
                 for flavor in flavors
             ],
         }
         for resources, flavors in _groups(quota)
-    ]
+    ] or None
 
 
-def judge_quota(problems: ArgumentProblems, quota: object, rules: QuotaRules) -> None:
-    """Find what Kueue would refuse of a quota."""
-    at: Path = ("quota",)
-    flavors = problems.plain_mapping(at, quota, _MOST_GROUPS * MOST_FLAVORS)
-    if any(not is_plain(each) for each in flavors):
-        fix = "give the name itself, or the ResourceFlavor"
-        problems.add(at, "must not have an Output as a flavor's name", fix=fix)
-        return
-    sound = True
-    for flavor, resources in flavors.items():
-        here = (*at, name_of(flavor))
-        judge_reference(problems, here, flavor, ResourceFlavor)
-        found = problems.plain_mapping(here, resources, MOST_FLAVORS, least=1)
-        sound = sound and bool(found)
-        for resource, value in found.items():
-            problems.judge_text((*here, resource), resource, LABEL_KEY)
-            _judge_resource(problems, (*here, resource), value, rules)
-    problems.judge_unique(at, flavor_names(flavors))
-    if sound:
-        _judge_groups(problems, at, flavors)
-    if sound and rules.is_of_queue:
-        _judge_sums(problems, at, flavors)
-
-
-def _judge_resource(problems: ArgumentProblems, at: Path, value: object, rules: QuotaRules) -> None:
-    if not isinstance(value, Mapping):
-        problems.judge_quantity(at, value)
-        return
-    fields = problems.plain_fields(at, value, tuple(_FIELDS), needed=("nominal",))
-    amounts = {
-        each: problems.judge_quantity((*at, each), fields[each])
-        for each in _FIELDS
-        if each in fields
-    }
-    for limit in ("borrowing_limit", "lending_limit"):
-        if limit in fields and not rules.has_parent:
-            problems.add((*at, limit), f"has no meaning without {rules.parent}", fields[limit])
-    lent, own = amounts.get("lending_limit"), amounts.get("nominal")
-    if rules.is_of_queue and lent is not None and own is not None and lent > own:
-        problems.add((*at, "lending_limit"), "must be at most nominal", fields["lending_limit"])
-
-
-def _judge_groups(problems: ArgumentProblems, at: Path, quota: Mapping[Any, Any]) -> None:
+def _quota_path(path: Path, quota: Mapping[Any, Any]) -> Path:
+    """Flavor, resource and limit at a path below the resource groups; empty for a group or all."""
     groups = list(_groups(quota))
-    if len(groups) > _MOST_GROUPS:
-        problems.add(at, f"must have at most {_MOST_GROUPS} sets of resources", len(groups))
-    owner: dict[str, str] = {}
-    for resources, flavors in groups:
+    match path:
+        case (int(group), "coveredResources", *places):
+            resources, flavors = groups[group]
+            return (name_of(flavors[0]), *(resources[int(each)] for each in places))
+        case (int(group), "flavors", int(index), "resources", int(place), *field):
+            resources, flavors = groups[group]
+            flavor, resource = flavors[index], resources[place]
+            value = quota[flavor][resource]
+            has_limits = field and isinstance(value, Mapping)
+            below = argument_path(tuple(field), value, _AMOUNTS) if has_limits else ()
+            return (name_of(flavor), resource, *below)
+        case (int(group), "flavors", int(index), *_):
+            return (name_of(groups[group][1][index]),)
+        case _:
+            return ()
+
+
+QUOTA: Final = Field(("spec", "resourceGroups"), resource_groups, argument=_quota_path)
+"""The argument `quota`."""
+
+
+def quota_problems(quota: Mapping[Any, Any]) -> Iterator[Problem]:
+    """What is wrong with a quota before it is in groups."""
+    for flavor in quota:
+        if isinstance(flavor, QueueComponent) and not isinstance(flavor, ResourceFlavor):
+            what = "must be a ResourceFlavor, or the name of one"
+            yield Problem(path_text(("quota", name_of(flavor))), what, type(flavor).__name__)
+    owners: dict[str, str] = {}
+    for resources, flavors in _groups(quota):
         first = name_of(flavors[0])
-        if shared := [each for each in resources if each in owner]:
-            other = owner[shared[0]]
-            problems.add(
-                (*at, first),
-                f"covers {shared[0]} as {other} does, but not the same resources",
-                fix=f"name the same resources for {other} and {first}, with 0 where there is none",
-            )
-        if len(flavors) > MOST_FLAVORS:
-            what = f"must have at most {MOST_FLAVORS} flavors of the same resources"
-            problems.add(at, what, len(flavors))
-        owner |= dict.fromkeys(resources, first)
-
-
-def _judge_sums(problems: ArgumentProblems, at: Path, quota: Mapping[Any, Any]) -> None:
-    """Of a ClusterQueue's quota: `validateTotalFlavors` and what follows it."""
-    groups = list(_groups(quota))
-    sums = (
-        ("flavors", len(quota), _MOST_IN_ALL),
-        ("resources", sum(len(resources) for resources, _ in groups), _MOST_IN_ALL),
-        *(
-            ("quotas of the same resources", len(resources) * len(flavors), _MOST_PAIRS)
-            for resources, flavors in groups
-        ),
-    )
-    for what, count, most in sums:
-        if count > most:
-            problems.add(at, f"must have at most {most} {what}", count)
+        for resource in (each for each in resources if each in owners):
+            other = owners[resource]
+            what = f"is covered by {other} too, which does not cover the same resources"
+            fix = f"name the same resources for {other} and {first}, with 0 where there is none"
+            yield Problem(path_text(("quota", first, resource)), what, fix=fix)
+        owners |= dict.fromkeys(resources, first)
 
 
 def _groups(quota: Mapping[Any, Any]) -> Iterator[tuple[Sequence[str], Sequence[Any]]]:
@@ -175,7 +119,5 @@ def _groups(quota: Mapping[Any, Any]) -> Iterator[tuple[Sequence[str], Sequence[
         yield tuple(quota[flavors[0]]), flavors
 
 
-def _quota_fields(value: Any) -> JSONDict:
-    if not isinstance(value, Mapping):
-        return {"nominalQuota": quantity_text(value)}
-    return {wire: quantity_text(value[key]) for key, wire in _FIELDS.items() if key in value}
+def _amounts(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {"nominal": value}

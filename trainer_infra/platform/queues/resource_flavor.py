@@ -1,32 +1,15 @@
 """ResourceFlavor: which nodes a quota is of."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NotRequired, TypedDict, Unpack
+from typing import Any, ClassVar, NotRequired, TypedDict, Unpack
 
 import pulumi
 from typing_extensions import override
 
-from trainer_infra.api.finding import Path
 from trainer_infra.api.wire_types.pod_placement import TolerationArgs
-from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import (
-    LABEL_KEY,
-    LABEL_VALUE,
-    ArgumentProblems,
-    is_plain,
-)
-from trainer_infra.platform.pod_arguments import EFFECTS, judge_tolerations
-from trainer_infra.platform.queues.queue_component import (
-    QueueArgs,
-    QueueComponent,
-    given_fields,
-    judge_reference,
-    name_of,
-)
+from trainer_infra.platform.argument_fields import Fields, at
+from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, name_of
 from trainer_infra.platform.queues.topology import Topology
-
-_MOST: Final = 8
-"""Labels, taints and tolerations that a flavor may have, each."""
 
 
 class TaintArgs(TypedDict):
@@ -55,6 +38,13 @@ class ResourceFlavor(QueueComponent):
     """Kueue's ResourceFlavor: a kind of nodes that a quota counts."""
 
     _arguments = ResourceFlavorArgs
+    _kind = "ResourceFlavor"
+    _fields: ClassVar[Fields] = {
+        "node_labels": at("spec.nodeLabels"),
+        "node_taints": at("spec.nodeTaints"),
+        "tolerations": at("spec.tolerations"),
+        "topology_name": at("spec.topologyName", name_of),
+    }
 
     def __init__(
         self,
@@ -63,52 +53,9 @@ class ResourceFlavor(QueueComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[ResourceFlavorArgs],
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `ResourceFlavorArgs`.
-        """
+        """Declare it; what to give is in `ResourceFlavorArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
     def _references(self, args: Any) -> Iterable[object]:
         return (args.get("topology_name"),)
-
-    @override
-    def _judge(self, problems: ArgumentProblems, args: Any) -> None:
-        labels = args.get("node_labels", {})
-        problems.judge_labels(("node_labels",), labels, _MOST)
-        _judge_taints(problems, args.get("node_taints", ()))
-        judge_tolerations(problems, args.get("tolerations", ()), _MOST)
-        if "topology_name" in args:
-            judge_reference(problems, ("topology_name",), args["topology_name"], Topology)
-            if is_plain(labels) and not labels:
-                problems.add(("node_labels",), "must have at least one label beside topology_name")
-
-    @override
-    def _objects(self, args: Any) -> Iterable[JSONObject]:
-        spec = given_fields(
-            args, node_labels="nodeLabels", node_taints="nodeTaints", tolerations="tolerations"
-        )
-        if "topology_name" in args:
-            spec["topologyName"] = name_of(args["topology_name"])
-        yield self._object("ResourceFlavor", args, spec=spec)
-
-
-def _judge_taints(problems: ArgumentProblems, taints: object) -> None:
-    at: Path = ("node_taints",)
-    seen = []
-    for index, each in enumerate(problems.plain_list(at, taints, _MOST)):
-        here = (*at, index)
-        fields = ("key", "value", "effect")
-        taint = problems.plain_fields(here, each, fields, needed=("key", "effect"))
-        if "key" in taint:
-            problems.judge_text((*here, "key"), taint["key"], LABEL_KEY)
-        problems.judge_text((*here, "value"), taint.get("value", ""), LABEL_VALUE)
-        if "effect" in taint:
-            problems.judge_choice((*here, "effect"), taint["effect"], EFFECTS)
-        seen.append((taint.get("key"), taint.get("effect")))
-    doubles = [f"{key}:{effect}" for key, effect in seen if is_plain(key) and is_plain(effect)]
-    problems.judge_unique(at, doubles)

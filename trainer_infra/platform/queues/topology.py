@@ -1,19 +1,12 @@
 """Topology: which node labels say how far two nodes are apart."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, Required, Unpack
+from collections.abc import Sequence
+from typing import ClassVar, Required, Unpack
 
 import pulumi
-from typing_extensions import override
 
-from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import LABEL_KEY, ArgumentProblems, is_plain
+from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent
-
-HOSTNAME: Final = "kubernetes.io/hostname"
-"""The label of which every node has its own value."""
-_MOST_LEVELS: Final = 16
-_LEVEL: Final = LABEL_KEY | {"maxLength": 316}
 
 
 class TopologyArgs(QueueArgs, total=False):
@@ -27,6 +20,8 @@ class Topology(QueueComponent):
     """Kueue's Topology, by which it places the pods of a job close to one another."""
 
     _arguments = TopologyArgs
+    _kind = "Topology"
+    _fields: ClassVar[Fields] = {"levels": at("spec.levels", level=at("nodeLabel"))}
 
     def __init__(
         self,
@@ -35,25 +30,5 @@ class Topology(QueueComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[TopologyArgs],
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `TopologyArgs`.
-        """
+        """Declare it; what to give is in `TopologyArgs`."""
         super().__init__(resource_name, args, opts)
-
-    @override
-    def _judge(self, problems: ArgumentProblems, args: Any) -> None:
-        levels = problems.plain_list(("levels",), args["levels"], _MOST_LEVELS, least=1)
-        for index, each in enumerate(levels):
-            problems.judge_text(("levels", index), each, _LEVEL)
-            if is_plain(each) and each == HOSTNAME and index < len(levels) - 1:
-                problems.add(("levels", index), f"may be {HOSTNAME} only where it is the last")
-        problems.judge_unique(("levels",), levels)
-
-    @override
-    def _objects(self, args: Any) -> Iterable[JSONObject]:
-        levels = [{"nodeLabel": each} for each in args["levels"]]
-        yield self._object("Topology", args, spec={"levels": levels})

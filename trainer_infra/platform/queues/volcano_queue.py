@@ -1,30 +1,46 @@
 """VolcanoQueue: a part of the cluster, where Volcano schedules."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, Unpack
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import Any, ClassVar, Final, Unpack
 
 import pulumi
 from typing_extensions import override
 
-from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.api.finding import path_text
+from trainer_infra.api.object_meta import LABEL_KEY, LABELS
+from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.argument_problems import (
-    LABEL_KEY,
-    ArgumentProblems,
-    quantity_text,
+    INTEGER,
+    NAME,
+    known_amount,
+    quantity_problems,
+    quantity_texts,
+    shape_problems,
 )
-from trainer_infra.platform.queues.queue_component import (
-    QueueArgs,
-    QueueComponent,
-    given_fields,
-    judge_reference,
-    name_of,
-)
+from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, name_of
 
 VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
 _OF_VOLCANO: Final = ("default", "root")
 """Queues that Volcano makes by itself; it refuses to delete the first."""
-_AMOUNTS: Final = ("capability", "deserved", "guarantee")
-_MOST_RESOURCES: Final = 256
+_AMOUNTS: Final = ("guarantee", "deserved", "capability")
+"""None of them is more than a later one."""
+_RESOURCES: Final = {
+    "type": "object",
+    "propertyNames": LABEL_KEY,
+    "x-kubernetes-preserve-unknown-fields": True,
+}
+_SHAPES: Final = {
+    "name": NAME,
+    "labels": LABELS,
+    "parent": NAME,
+    "weight": INTEGER | {"minimum": 1},
+    "priority": INTEGER,
+    **dict.fromkeys(_AMOUNTS, _RESOURCES),
+}
+"""Of arguments whose kind has no published schema here."""
 
 
 class VolcanoQueueArgs(QueueArgs, total=False):
@@ -50,6 +66,16 @@ class VolcanoQueue(QueueComponent):
     """Volcano's Queue."""
 
     _arguments = VolcanoQueueArgs
+    _kind = "Queue"
+    _fields: ClassVar[Fields] = {
+        "parent": at("spec.parent", name_of),
+        "weight": at("spec.weight"),
+        "reclaimable": at("spec.reclaimable"),
+        "priority": at("spec.priority"),
+        "capability": at("spec.capability", quantity_texts),
+        "deserved": at("spec.deserved", quantity_texts),
+        "guarantee": at("spec.guarantee.resource", quantity_texts),
+    }
 
     def __init__(
         self,
@@ -58,13 +84,7 @@ class VolcanoQueue(QueueComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[VolcanoQueueArgs],
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `VolcanoQueueArgs`.
-        """
+        """Declare it; what to give is in `VolcanoQueueArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
@@ -72,53 +92,29 @@ class VolcanoQueue(QueueComponent):
         return (args.get("parent"),)
 
     @override
-    def _judge(self, problems: ArgumentProblems, args: Any) -> None:
+    def _problems(self, args: Any) -> Iterator[Problem]:
         if self.object_name in _OF_VOLCANO:
             fix = "choose another name"
-            problems.add(("name",), "is that of a queue which Volcano makes", self.object_name, fix)
-        if "parent" in args:
-            judge_reference(problems, ("parent",), args["parent"], VolcanoQueue)
-        if "weight" in args:
-            problems.judge_number(("weight",), args["weight"], least=1)
-        if "priority" in args:
-            problems.judge_number(("priority",), args["priority"])
-        amounts = {each: _judge_amounts(problems, each, args.get(each, {})) for each in _AMOUNTS}
-        for lower, upper in (
-            ("guarantee", "deserved"),
-            ("deserved", "capability"),
-            ("guarantee", "capability"),
-        ):
-            for resource in amounts[lower].keys() & amounts[upper].keys():
-                if amounts[lower][resource] > amounts[upper][resource]:
-                    problems.add(
-                        (lower, resource), f"must be at most {upper}", args[lower][resource]
-                    )
+            yield Problem("name", "is that of a queue which Volcano makes", self.object_name, fix)
+        named = {**args, "name": self.object_name, "parent": name_of(args.get("parent"))}
+        for argument, shape in _SHAPES.items():
+            if named.get(argument) is not None:
+                yield from shape_problems((argument,), named[argument], shape)
+        yield from _amount_problems(args)
 
     @override
     def _objects(self, args: Any) -> Iterable[JSONObject]:
-        spec: JSONDict = given_fields(
-            args, weight="weight", reclaimable="reclaimable", priority="priority"
-        )
-        if "parent" in args:
-            spec["parent"] = name_of(args["parent"])
-        for each in ("capability", "deserved"):
-            if each in args:
-                spec[each] = _texts(args[each])
-        if "guarantee" in args:
-            spec["guarantee"] = {"resource": _texts(args["guarantee"])}
-        yield {**self._object("Queue", args, spec=spec), "apiVersion": VOLCANO}
+        for each in super()._objects(args):
+            yield {**each, "apiVersion": VOLCANO}
 
 
-def _judge_amounts(problems: ArgumentProblems, argument: str, amounts: object) -> dict[str, Any]:
-    """The amounts that are known."""
-    found = {}
-    for resource, value in problems.plain_mapping((argument,), amounts, _MOST_RESOURCES).items():
-        problems.judge_text((argument, resource), resource, LABEL_KEY)
-        amount = problems.judge_quantity((argument, resource), value)
-        if amount is not None:
-            found[resource] = amount
-    return found
-
-
-def _texts(amounts: Mapping[str, Any]) -> JSONDict:
-    return {resource: quantity_text(each) for resource, each in amounts.items()}
+def _amount_problems(args: Any) -> Iterator[Problem]:
+    for argument in _AMOUNTS:
+        for resource, amount in args.get(argument, {}).items():
+            yield from quantity_problems(path_text((argument, resource)), amount)
+    for lower, upper in combinations(_AMOUNTS, 2):
+        for resource, amount in args.get(lower, {}).items():
+            least, most = map(known_amount, (amount, args.get(upper, {}).get(resource)))
+            if least is not None and most is not None and least > most:
+                path = path_text((lower, resource))
+                yield Problem(path, f"must be at most {upper}", amount)

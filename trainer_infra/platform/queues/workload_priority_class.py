@@ -1,16 +1,16 @@
 """WorkloadPriorityClass: which jobs go first in a queue."""
 
 from collections.abc import Iterable
-from typing import Any, Final, Required, Unpack
+from typing import Any, ClassVar, Required, Unpack
 
 import pulumi
 from typing_extensions import override
 
+from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import LABEL_VALUE, NAME, ArgumentProblems
-from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, given_fields
-
-_DESCRIPTION: Final = {"maxLength": 2048}
+from trainer_infra.platform.argument_fields import Fields, at
+from trainer_infra.platform.argument_problems import shape_problems
+from trainer_infra.platform.queues.queue_component import LABEL_NAME, QueueArgs, QueueComponent
 
 
 class WorkloadPriorityClassArgs(QueueArgs, total=False):
@@ -26,7 +26,8 @@ class WorkloadPriorityClass(QueueComponent):
     """Kueue's WorkloadPriorityClass, which jobs name in their label `kueue.x-k8s.io/priority-class`."""
 
     _arguments = WorkloadPriorityClassArgs
-    _name_shape = NAME | {"maxLength": LABEL_VALUE["maxLength"]}
+    _kind = "WorkloadPriorityClass"
+    _fields: ClassVar[Fields] = {"value": at("value"), "description": at("description")}
 
     def __init__(
         self,
@@ -35,21 +36,13 @@ class WorkloadPriorityClass(QueueComponent):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[WorkloadPriorityClassArgs],
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `WorkloadPriorityClassArgs`.
-        """
+        """Declare it; what to give is in `WorkloadPriorityClassArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
-    def _judge(self, problems: ArgumentProblems, args: Any) -> None:
-        problems.judge_number(("value",), args["value"])
-        problems.judge_text(("description",), args.get("description", ""), _DESCRIPTION)
+    def _problems(self, args: Any) -> Iterable[Problem]:
+        return shape_problems(("name",), self.object_name, LABEL_NAME)
 
     @override
     def _objects(self, args: Any) -> Iterable[JSONObject]:
-        body = given_fields(args, value="value", description="description")
-        yield self._object("WorkloadPriorityClass", args, **body)
+        yield self._object(self._kind, args, self._fields)

@@ -11,8 +11,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.argument_problems import NAME, shape_problems
 from trainer_infra.platform.workspaces.namespace import own_namespace
-from trainer_infra.platform.workspaces.object_name import subdomain_problems
 from trainer_infra.platform.workspaces.workspace_args import EXAMPLES
 
 _API: Final = "admissionregistration.k8s.io/v1"
@@ -67,7 +67,7 @@ def runtime_problems(runtimes: Sequence[str]) -> Iterator[Problem]:
         if slash and kind not in names.RUNTIMES:
             yield Problem("runtimes", "is no runtime", got=each, fix=fix)
         else:
-            yield from subdomain_problems("runtimes", name)
+            yield from shape_problems(("runtimes",), name, NAME)
 
 
 def _key(runtime: str) -> str:

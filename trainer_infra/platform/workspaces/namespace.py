@@ -6,9 +6,10 @@ Levels and labels: Kubernetes, "Enforce Pod Security Standards with Namespace La
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.api.object_meta import LABELS
+from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.argument_problems import ArgumentProblems
+from trainer_infra.platform.argument_problems import shape_problems
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """Every namespace has it; its value is the namespace's name."""
@@ -38,13 +39,7 @@ def namespace_problems(name: str) -> Iterator[Problem]:
 
 def namespace_label_problems(labels: Any) -> Iterator[Problem]:
     """What is wrong with further labels of the namespace."""
-    found = ArgumentProblems()
-    found.judge_labels(("labels",), labels)
-    try:
-        found.end()
-    except InvalidInput as error:
-        yield from error.problems
-        return
+    yield from shape_problems(("labels",), labels, LABELS)
     for key in labels:
         if key.startswith(_SECURITY):
             yield Problem(f"labels.{key}", "is made of pod_security", fix="leave it out")

@@ -7,11 +7,11 @@ from typing import Any, Final, Literal
 import pulumi
 
 from trainer_infra.errors import Problem
+from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems
 from trainer_infra.platform.queues.cluster_queue import ClusterQueue, PreemptionArgs
 from trainer_infra.platform.queues.local_queue import LocalQueue
 from trainer_infra.platform.queues.volcano_queue import VolcanoQueue
 from trainer_infra.platform.workspaces.namespace import own_namespace
-from trainer_infra.platform.workspaces.object_name import label_problems
 from trainer_infra.platform.workspaces.queue_quota import (
     flavor_amounts,
     quota_problems,
@@ -82,7 +82,7 @@ def queue_problems(args: WorkspaceArgs) -> Iterator[Problem]:
     elif queueing or "pools" in args:
         what = "is missing, and without one nothing is admitted"
         yield Problem("quota", what, fix=f"write {EXAMPLES['quota']}")
-    yield from label_problems("queue", args.get("queue", DEFAULT_QUEUE))
+    yield from shape_problems(("queue",), args.get("queue", DEFAULT_QUEUE), SHORT_NAME)
     if queueing == KUEUE:
         yield from _flavor_problems(pools)
         return

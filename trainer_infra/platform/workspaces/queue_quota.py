@@ -13,7 +13,7 @@ import pulumi
 from trainer_infra.api.quantity import parse_quantity
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
-from trainer_infra.platform.workspaces.resource_quota import quantity_problems
+from trainer_infra.platform.argument_problems import quantity_problems
 from trainer_infra.platform.workspaces.workspace_args import EXAMPLES
 from trainer_infra.rules.node_pool import PoolSpec
 

@@ -7,11 +7,9 @@ forbid: where there is a queue, a ResourceQuota is made only when the program as
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import pulumi
-
-from trainer_infra.api.quantity import parse_quantity
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.argument_problems import quantity_problems
 
 _NAME: Final = "trainer-infra"
 _REQUESTED: Final = "requests."
@@ -58,20 +56,6 @@ def limit_range_problems(limits: Mapping[str, Mapping[str, object]]) -> Iterator
             yield Problem(path, "is no field of a LimitRange", fix=f"use {known}")
         for name, amount in amounts.items():
             yield from quantity_problems(f"{path}.{name}", amount)
-
-
-def quantity_problems(path: str, amount: object) -> Iterator[Problem]:
-    """What is wrong with an amount that is known."""
-    if isinstance(amount, pulumi.Output):
-        return
-    if isinstance(amount, bool) or not isinstance(amount, str | int | float):
-        yield Problem(path, "must be an amount such as 16, 500m or 64Gi", got=amount)
-        return
-    try:
-        if parse_quantity(amount) < 0:
-            yield Problem(path, "must not be negative", got=amount)
-    except ValueError:
-        yield Problem(path, "must be an amount such as 16, 500m or 64Gi", got=amount)
 
 
 def _needed_limits(hard: Mapping[str, Any]) -> JSONObject:

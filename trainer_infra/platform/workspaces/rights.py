@@ -8,7 +8,9 @@ namespace.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal, Required, TypedDict
+
+import pulumi
 
 from trainer_infra.cluster.rights import ROLES, Right, right_to
 from trainer_infra.errors import Problem
@@ -20,7 +22,27 @@ from trainer_infra.kube.resource import (
     TRAIN_JOB,
     TRAINING_RUNTIME,
 )
-from trainer_infra.platform.workspaces.member import WorkspaceMember, member_subject
+from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems
+
+SERVICE_ACCOUNT: Final = "ServiceAccount"
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+
+_EVERYONE: Final = frozenset({"system:authenticated", "system:unauthenticated", "system:anonymous"})
+
+
+class WorkspaceMember(TypedDict, total=False):
+    """One member."""
+
+    kind: Required[Literal["User", "Group", "ServiceAccount"]]
+    """What it is."""
+    name: Required[pulumi.Input[str]]
+    """As the cluster's authentication calls it."""
+    namespace: pulumi.Input[str]
+    """Of a ServiceAccount; the workspace's unless given."""
+    rights: Sequence[str]
+    """Sets of rights of this member; those of the workspace unless given."""
+
 
 SDK: Final = "sdk"
 RIGHT_SETS: Final[Mapping[str, tuple[Right, ...]]] = {
@@ -113,3 +135,31 @@ def _bound(
     made = role(kind, name, namespace, rules)
     yield made
     yield role_binding(made, subjects)
+
+
+def member_subject(member: WorkspaceMember, namespace: str) -> JSONObject:
+    """A member as a RoleBinding names it."""
+    if member["kind"] == SERVICE_ACCOUNT:
+        home = member.get("namespace", namespace)
+        return {"kind": SERVICE_ACCOUNT, "name": member["name"], "namespace": home}
+    return {"apiGroup": _RBAC, "kind": member["kind"], "name": member["name"]}
+
+
+def member_problems(members: Sequence[WorkspaceMember]) -> Iterator[Problem]:
+    """What is wrong with members; their rights are judged in `rights`."""
+    for number, each in enumerate(members):
+        yield from _problems(number, each)
+
+
+def _problems(number: int, member: WorkspaceMember) -> Iterator[Problem]:
+    path, kind, name = f"members[{number}]", member["kind"], member["name"]
+    if not name:
+        yield Problem(f"{path}.name", "is missing", fix="name it as the cluster's sign-in does")
+    if isinstance(name, str) and name in _EVERYONE:
+        what = "is everyone who reaches the API server"
+        yield Problem(f"{path}.name", what, got=name, fix="name a group of the team")
+    if kind == SERVICE_ACCOUNT and isinstance(name, str) and name:
+        yield from shape_problems(("members", number, "name"), name, SHORT_NAME)
+    elif "namespace" in member:
+        what = f"is for a ServiceAccount, and this is a {kind}"
+        yield Problem(f"{path}.namespace", what, got=member["namespace"], fix="leave it out")

@@ -3,11 +3,15 @@
 The data-cache initializer has its steps from reference behaviour 7.2, its rights from the data-cache overlay of the reference, which forgets `get` of the
 TrainJob: the initializer reads it to own what it makes, and without that starts no cache and reports no
 error.
+
+The service account of training pods has no token of the API server, and the identity of a cloud. It is not
+the namespace's `default` one, which Kubernetes itself makes as soon as the namespace is there: Pulumi's plugin
+refuses to create what exists. So runtimes or TrainJobs name it; a RuntimeCatalog does with `service_account=`.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 import pulumi
 
@@ -17,11 +21,11 @@ from trainer_infra.cluster.rights import right_to
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.resource import SERVICE, TRAIN_JOB, Resource
+from trainer_infra.platform.argument_problems import NAME, SHORT_NAME, shape_problems
 from trainer_infra.platform.workspaces.allowed_runtimes import (
     runtime_policy_objects,
     runtime_problems,
 )
-from trainer_infra.platform.workspaces.member import member_problems
 from trainer_infra.platform.workspaces.namespace import (
     LEVELS,
     namespace_label_problems,
@@ -39,7 +43,6 @@ from trainer_infra.platform.workspaces.network_policy import (
     network_policy,
     ports,
 )
-from trainer_infra.platform.workspaces.object_name import label_problems, subdomain_problems
 from trainer_infra.platform.workspaces.queue import derived_hard_limits, queue_problems
 from trainer_infra.platform.workspaces.resource_quota import (
     limit_range_problems,
@@ -49,21 +52,21 @@ from trainer_infra.platform.workspaces.resource_quota import (
 )
 from trainer_infra.platform.workspaces.rights import (
     SDK,
+    member_problems,
     rights_objects,
     rights_problems,
     role,
     role_binding,
     role_rules,
 )
-from trainer_infra.platform.workspaces.service_account import (
-    TRAINING,
-    account_problems,
-    service_account,
-)
 from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
 
-_KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}", re.ASCII)
+TRAINING: Final = "training"
+"""Name of the service account of training pods unless the program gives another."""
 
+_OF_KUBERNETES: Final = "default"
+
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}", re.ASCII)
 _LEADER_WORKER_SET: Final = Resource(
     "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets"
 )
@@ -126,7 +129,7 @@ def _network(namespace: str, args: WorkspaceArgs) -> Iterator[JSONObject]:
 
 def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
     """In the order of the arguments."""
-    yield from label_problems("namespace", namespace)
+    yield from shape_problems(("namespace",), namespace, SHORT_NAME)
     yield from namespace_problems(str(namespace))
     yield from namespace_label_problems(args.get("labels", {}))
     yield from queue_problems(args)
@@ -148,9 +151,8 @@ def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
 
 def _network_problems(args: WorkspaceArgs) -> Iterator[Problem]:
     yield from egress_problems(args.get("egress", ()))
-    yield from label_problems(
-        "trainer_namespace", args.get("trainer_namespace", names.SYSTEM_NAMESPACE)
-    )
+    trainer = args.get("trainer_namespace", names.SYSTEM_NAMESPACE)
+    yield from shape_problems(("trainer_namespace",), trainer, SHORT_NAME)
     if args.get("network_policy", True):
         return
     for name in ("internet", "egress"):
@@ -208,10 +210,34 @@ def secret_object(name: str, namespace: str, values: Mapping[str, pulumi.Input[s
 def secret_problems(secrets: Mapping[str, Mapping[str, object]]) -> Iterator[Problem]:
     """What is wrong with Secrets; a value is in no message."""
     for name, values in secrets.items():
-        yield from subdomain_problems("secrets", name)
+        yield from shape_problems(("secrets",), name, NAME)
         if not values:
             yield Problem(f"secrets.{name}", "has no values", fix=f"write {EXAMPLES['secrets']}")
         for key in values:
             if not _KEY.fullmatch(key):
                 what, fix = "is no key that a Secret takes", "write letters, digits, -, _ and ."
                 yield Problem(f"secrets.{name}", what, got=key, fix=fix)
+
+
+def service_account(
+    name: str, namespace: str, annotations: Mapping[str, pulumi.Input[str]]
+) -> JSONObject:
+    """A ServiceAccount whose pods get no token unless they ask for one."""
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata,
+        "automountServiceAccountToken": False,
+    }
+
+
+def account_problems(name: object) -> Iterator[Problem]:
+    """A name that no service account of ours can have."""
+    if name == _OF_KUBERNETES:
+        what = "is the one that Kubernetes makes in each namespace"
+        yield Problem("service_account", what, got=name, fix="choose another name")
+    else:
+        yield from shape_problems(("service_account",), name, NAME)

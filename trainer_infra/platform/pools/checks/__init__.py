@@ -1,30 +1,28 @@
-"""What cannot work of a declared pool, said before anything is made: one file per part of it."""
+"""What cannot work of a declared pool, said before anything is made: a function for each part of it."""
 
 from typing import Final
 
 from trainer_infra.errors import InvalidInput
-from trainer_infra.platform.pools.checks import (
-    backend_block,
-    cloud_pool,
-    fabric,
-    machine,
-    node_count,
-    node_marks,
-    purchase,
-    topology,
+from trainer_infra.platform.pools.checks.backend import problems_of_backend, problems_of_cloud_pool
+from trainer_infra.platform.pools.checks.machines import (
+    problems_of_count,
+    problems_of_fabric,
+    problems_of_machine,
+    problems_of_purchase,
 )
+from trainer_infra.platform.pools.checks.node_marks import problems_of_marks, problems_of_topology
 from trainer_infra.platform.pools.declaration import Declaration, read_declaration
 from trainer_infra.platform.pools.pool_arguments import GpuNodePoolArgs
 
 _CHECKS: Final = (
-    backend_block.problems_of_backend,
-    machine.problems_of_machine,
-    node_count.problems_of_count,
-    purchase.problems_of_purchase,
-    node_marks.problems_of_marks,
-    topology.problems_of_topology,
-    fabric.problems_of_fabric,
-    cloud_pool.problems_of_cloud_pool,
+    problems_of_backend,
+    problems_of_machine,
+    problems_of_count,
+    problems_of_purchase,
+    problems_of_marks,
+    problems_of_topology,
+    problems_of_fabric,
+    problems_of_cloud_pool,
 )
 """In the order in which a reader fixes them."""
 

@@ -1,22 +1,21 @@
-"""Name, labels and taints of the machines."""
+"""What machines are known by, and placed by: name, labels, taints, and levels of the topology."""
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.api.object_meta import LABELS
 from trainer_infra.catalog.machine_types import HOSTNAME
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONDict
+from trainer_infra.platform.argument_fields import Fields, argument_path, at, put_fields, refusals
+from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems
 from trainer_infra.platform.pools.declaration import Declaration
-from trainer_infra.platform.pools.pool_spec import MOST_TAINTS
+from trainer_infra.platform.queues.queue_component import KUEUE
 
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
-_KEY: Final = re.compile(
-    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-)
-_LONGEST: Final = 63
+_FLAVOR: Final[Fields] = {"taints": at("spec.nodeTaints")}
+_TOPOLOGY: Final[Fields] = {"topology": at("spec.levels", level=at("nodeLabel"))}
 _KARPENTER_REFUSES: Final = ("kubernetes.io", "k8s.io", "karpenter.sh")
 """Domains whose labels a NodePool cannot set, some well-known ones excepted."""
 _KARPENTER_ADMITS: Final = (
@@ -28,27 +27,21 @@ _KARPENTER_ADMITS: Final = (
 
 def problems_of_marks(declared: Declaration) -> Iterator[Problem]:
     """Problems of what the machines are known by."""
-    if not _NAME.fullmatch(declared.name) or len(declared.name) > _LONGEST:
+    if any(shape_problems((), declared.name, SHORT_NAME)):
         what = "must be 1 to 63 of a-z, 0-9 and -, and begin and end with a letter or digit"
         yield Problem("", f"its name {what}: it is a label of its machines", got=declared.name)
+    labels = declared.args.get("labels", {})
+    yield from shape_problems(("labels",), labels, LABELS)
     yield from _label_problems(declared)
-    yield from _taint_problems(declared)
-    if declared.backend == "existing" and not _has_selector(declared):
+    yield from _refusals("ResourceFlavor", {"taints": declared.args.get("taints")}, _FLAVOR)
+    if declared.backend == "existing" and not (labels or "machine_type" in declared.args):
         what = "is missing: nothing says which machines these are"
         yield Problem("labels", what, fix="say labels that they have, or machine_type=")
-
-
-def _has_selector(declared: Declaration) -> bool:
-    return bool(declared.args.get("labels")) or "machine_type" in declared.args
 
 
 def _label_problems(declared: Declaration) -> Iterator[Problem]:
     for key, value in declared.args.get("labels", {}).items():
         path = f"labels.{key}"
-        if not _KEY.fullmatch(key):
-            yield Problem(path, "is no key of a label")
-        if not _is_value(value):
-            yield Problem(path, "is no value of a label", got=value)
         if key == HOSTNAME and declared.backend != "existing":
             yield Problem(path, "is another of each machine", fix="leave it out")
         if key == names.POOL_LABEL and value != declared.name:
@@ -58,31 +51,46 @@ def _label_problems(declared: Declaration) -> Iterator[Problem]:
             yield Problem(path, what, fix="use a domain of yours")
 
 
-def _taint_problems(declared: Declaration) -> Iterator[Problem]:
-    taints = declared.args.get("taints", ())
-    if len(taints) > MOST_TAINTS:
-        what = f"are more than the {MOST_TAINTS} that a ResourceFlavor takes"
-        yield Problem("taints", what, got=len(taints))
-    for index, each in enumerate(taints):
-        yield from _one_taint(f"taints[{index}]", each)
-    pairs = Counter((each.get("key"), each.get("effect")) for each in taints)
-    for (key, effect), count in pairs.items():
-        if count > 1:
-            yield Problem("taints", f"has {key} with effect {effect} {count} times")
-
-
-def _one_taint(path: str, taint: Mapping[str, Any]) -> Iterator[Problem]:
-    if not _KEY.fullmatch(str(taint.get("key", ""))):
-        yield Problem(f"{path}.key", "is no key of a taint", got=taint.get("key"))
-    if not _is_value(str(taint.get("value", ""))):
-        yield Problem(f"{path}.value", "is no value of a taint", got=taint["value"])
-
-
-def _is_value(text: str) -> bool:
-    return len(text) <= _LONGEST and _VALUE.fullmatch(text) is not None
-
-
 def _is_refused(key: str) -> bool:
     domain = key.rpartition("/")[0]
     inside = any(domain == each or domain.endswith(f".{each}") for each in _KARPENTER_REFUSES)
     return inside and key not in _KARPENTER_ADMITS
+
+
+def problems_of_topology(declared: Declaration) -> Iterator[Problem]:
+    """Problems of `topology` and `domain_nodes`."""
+    levels = declared.levels
+    yield from _refusals("Topology", {"topology": levels or None}, _TOPOLOGY)
+    yield from _unseen_machines(declared)
+    for label, count in declared.args.get("domain_nodes", {}).items():
+        if label not in levels:
+            yield Problem(
+                f"domain_nodes.{label}", "is no level of the topology", fix="write it there"
+            )
+        if count < 1:
+            yield Problem(f"domain_nodes.{label}", "must be a whole number, 1 or more", got=count)
+
+
+def _unseen_machines(declared: Declaration) -> Iterator[Problem]:
+    if not declared.levels:
+        return
+    if not declared.queues:
+        yield Problem(
+            "topology", "is Kueue's, and queueing is False", fix="leave one of the two out"
+        )
+    elif not declared.keeps_nodes:
+        what = (
+            "places jobs on machines that are there, and this pool keeps none: Kueue would admit "
+            "nothing to it"
+        )
+        fix = "say nodes.replicas" if declared.backend == "karpenter" else "say nodes.min"
+        yield Problem("topology", what, fix=f"{fix}, provisioning_class=, or topology=[]")
+
+
+def _refusals(kind: str, args: JSONDict, fields: Fields) -> Iterator[Problem]:
+    """What Kueue would refuse of the object that it gets of the pool; nothing where it gets none."""
+    given: Any = {key: each for key, each in args.items() if each is not None}
+    if given:
+        made = {"apiVersion": KUEUE, "kind": kind, "metadata": {"name": "pool"}}
+        for each in refusals(put_fields(made, given, fields)):
+            yield replace(each, path=argument_path(each.path, given, fields)).problem("")

@@ -1,18 +1,18 @@
-"""A scheduler that its project publishes as a chart only: the chart's objects as resources.
+"""Schedulers of groups of pods that their projects publish as charts only: KAI and YuniKorn.
 
 Nothing of these was run by us on a cluster: their images and charts are on registries that our tests
 cannot reach. The mocks of Pulumi's engine see what a chart of the same form becomes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import pulumi
 from typing_extensions import override
 
 from trainer_infra.errors import Problem
-from trainer_infra.platform.argument_problems import SHORT_NAME, ArgumentProblems
+from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems, unknown_problems
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.controller_component import Objects, merged_configuration
@@ -64,11 +64,11 @@ class ChartComponent(PlatformComponent):
 
     @classmethod
     @override
-    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
-        problems.judge_known(("values",), args.get("values", {}))
+    def judge_arguments(cls, args: Any) -> Iterator[Problem]:
+        yield from unknown_problems(("values",), args.get("values", {}))
         if "namespace" in args:
-            problems.judge_text(("namespace",), args["namespace"], SHORT_NAME)
-        problems.add_all(_source_problems(args))
+            yield from shape_problems(("namespace",), args["namespace"], SHORT_NAME)
+        yield from _source_problems(args)
 
 
 def chart_or_manifests(published: HelmChart, args: ChartArgs) -> Objects:
@@ -100,3 +100,78 @@ def _source_problems(args: ChartArgs) -> list[Problem]:
         what = "is missing: this release of trainer-infra pins no version of the chart"
         return [Problem("version", what, fix="write the version of the chart to install")]
     return []
+
+
+class Kai(ChartComponent):
+    """KAI Scheduler from its published chart.
+
+    Not run here: its chart and images are on a registry that our tests cannot reach. The chart's hooks
+    become resources. Two of them stay out: the copy of Kueue's topologies, and the clean-up after an
+    uninstall, because `pulumi destroy` deletes KAI's Config itself.
+    """
+
+    scheduler_name: ClassVar[str] = "kai-scheduler"
+    """What pods say in `schedulerName`; the annotation `trainer-infra.dev/scheduler: kai` sets it."""
+
+    _arguments = ChartArgs
+    _chart = HelmChart(
+        "oci://ghcr.io/nvidia/kai-scheduler/kai-scheduler",
+        "kai-scheduler",
+        "kai-scheduler",
+        values={"postCleanup": {"enabled": False}, "topologyMigration": {"enabled": False}},
+        keeps_hooks=True,
+    )
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        opts: pulumi.ResourceOptions | None = None,
+        **args: Unpack[ChartArgs],
+    ) -> None:
+        """Install it.
+
+        Args:
+            resource_name: Name of the component, and the beginning of its resources' names.
+            opts: Options of the component.
+            args: See `ChartArgs`; `version` is required.
+        """
+        super().__init__(resource_name, args, opts)
+
+
+class Yunikorn(ChartComponent):
+    """YuniKorn from its published chart.
+
+    Not run here: its chart and images are on registries that our tests cannot reach. YuniKorn's
+    admission controller would send every pod of the cluster to YuniKorn; it is off here, so that only
+    pods that name the scheduler are scheduled by it. `values` switches it on again.
+    """
+
+    scheduler_name: ClassVar[str] = "yunikorn"
+    """What pods say in `schedulerName`; the annotation `trainer-infra.dev/scheduler: yunikorn` sets it."""
+
+    _arguments = ChartArgs
+    _chart = HelmChart(
+        "yunikorn",
+        "yunikorn",
+        "yunikorn",
+        values={"embedAdmissionController": False},
+        keeps_hooks=True,
+        repository="https://apache.github.io/yunikorn-release",
+    )
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        opts: pulumi.ResourceOptions | None = None,
+        **args: Unpack[ChartArgs],
+    ) -> None:
+        """Install it.
+
+        Args:
+            resource_name: Name of the component, and the beginning of its resources' names.
+            opts: Options of the component.
+            args: See `ChartArgs`; `version` is required.
+        """
+        super().__init__(resource_name, args, opts)

@@ -1,10 +1,10 @@
 """The runtimes that a catalog declares, and what each contains."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import pulumi
 
@@ -13,15 +13,40 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.catalog.data_cache import CACHE_IMAGE
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject, json_leaves, with_leaves
-from trainer_infra.platform.runtime_catalogs.catalog_args import EXAMPLES, RuntimeCatalogArgs
-from trainer_infra.platform.workspaces.object_name import subdomain_problems
+from trainer_infra.platform.argument_problems import NAME, shape_problems
 from trainer_infra.trainers.code import content_hash
+
+
+class RuntimeCatalogArgs(TypedDict, total=False):
+    """Arguments of a RuntimeCatalog."""
+
+    runtimes: Sequence[str | ClusterTrainingRuntime]
+    """Shipped runtimes by their names, and runtimes of your own; all shipped ones unless given."""
+    images: Mapping[str, str]
+    """Mirrors: the beginning of an image's name to what stands there instead."""
+    service_account: str
+    """Of pods that name none, for example `training` where every namespace is a Workspace."""
+    transform: Callable[[JSONObject], Mapping[str, Any]]
+    """Changes each runtime, in wire form, for example `pool.spec.wired_runtime`."""
+    versioned: bool | str | Sequence[str]
+    """Whether each runtime, or each of those named, has a frozen copy `NAME-CONTENT`; false unless
+    given."""
+    kubeconfig: pulumi.Input[str]
+    """The cluster's kubeconfig, a path or its text, where the program chose a provider of its own;
+    otherwise that of `kubernetes:kubeconfig`, or KUBECONFIG."""
+    context: str
+    """The context in it; the current one unless given."""
+
+
+EXAMPLES: Final[Mapping[str, str]] = {
+    "images": 'images={"ghcr.io/kubeflow": "mirror.example.com/kubeflow"}',
+    "runtimes": 'runtimes=["torch-distributed"]',
+}
+"""What to write of an argument."""
 
 _HUB: Final = "docker.io"
 """Where an image is that names no registry."""
-
 _REGISTRY: Final = re.compile(r"[^/]*[.:][^/]*|localhost")
-
 _TORCHTUNE: Final = "torchtune"
 
 
@@ -51,7 +76,7 @@ def catalog_problems(args: RuntimeCatalogArgs) -> Iterator[Problem]:
     yield from mirror_problems(args.get("images", {}), used)
     yield from _frozen_problems(_frozen_names(args.get("versioned", False), chosen), chosen)
     if "service_account" in args:
-        yield from subdomain_problems("service_account", args["service_account"])
+        yield from shape_problems(("service_account",), args["service_account"], NAME)
 
 
 def catalog_content(args: RuntimeCatalogArgs, identity: str) -> CatalogContent:

@@ -1,1 +1,0 @@
-"""What a RuntimeCatalog declares: shipped runtimes, their copies, and what jobs still name."""
