@@ -165,7 +165,10 @@ def controller_objects(objects: Objects, names: ControllerNames, args: WorkloadA
         pods = _named(made, names.deployment, _DEPLOYMENT)["spec"]["template"]
         pods["metadata"].setdefault("annotations", {})[CONFIGURATION_HASH] = digest
     for workload, image in _images(names, args).items():
-        _change_workload(_named(made, workload, *_WORKLOADS), {**args, **image})
+        chosen = _named(made, workload, *_WORKLOADS)
+        put_fields(chosen["spec"]["template"]["spec"], {**args, **image}, POD_FIELDS)
+        if chosen["kind"] == _DEPLOYMENT and "replicas" in args:
+            chosen["spec"]["replicas"] = args["replicas"]
     return tuple(made)
 
 
@@ -191,12 +194,6 @@ def _images(names: ControllerNames, args: Mapping[str, Any]) -> Mapping[str, JSO
         for part, workloads in names.parts.items()
         for workload in workloads
     }
-
-
-def _change_workload(workload: JSONDict, args: Mapping[str, Any]) -> None:
-    put_fields(workload["spec"]["template"]["spec"], args, POD_FIELDS)
-    if workload["kind"] == _DEPLOYMENT and "replicas" in args:
-        workload["spec"]["replicas"] = args["replicas"]
 
 
 def defined_kinds(objects: Iterable[JSONObject]) -> Sequence[tuple[str, str]]:

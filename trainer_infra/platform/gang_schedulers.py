@@ -156,14 +156,12 @@ def _of_own_pods(value: JSONObject, objects: Objects) -> JSONObject:
     if not (judges or changes):
         return value
     webhooks = [
-        {**each, "matchConditions": [_OWN_POD]} if _sees_pods(each) else each
+        {**each, "matchConditions": [_OWN_POD]}
+        if any("pods" in rule["resources"] for rule in each["rules"])
+        else each
         for each in value["webhooks"]
     ]
     return {**value, "webhooks": webhooks}
-
-
-def _sees_pods(webhook: JSONObject) -> bool:
-    return any("pods" in rule["resources"] for rule in webhook["rules"])
 
 
 def _has_resource_groups(objects: Objects) -> bool:

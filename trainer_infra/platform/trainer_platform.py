@@ -6,7 +6,7 @@ Trainer, whose jobs Kueue queues, then runtimes and queues, which their webhooks
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Final, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, ClassVar, Final, Literal, TypedDict, Unpack
 
 import pulumi
 from typing_extensions import override
@@ -37,8 +37,6 @@ from trainer_infra.platform.trainer_control_plane import (
     TrainerControlPlaneArgs,
 )
 from trainer_infra.platform.workspaces.queue import DEFAULT_FLAVOR
-
-Chosen: TypeAlias = "bool | Mapping[str, Any]"
 
 PARTS: Final[Mapping[str, tuple[str, type[ControllerComponent]]]] = {
     "jobset": ("JobSet", JobSetController),

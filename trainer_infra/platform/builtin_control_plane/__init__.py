@@ -44,7 +44,8 @@ _COLUMNS: Final = (
 def builtin_objects() -> tuple[JSONObject, ...]:
     """Everything that the controller needs, without what is for Prometheus."""
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": names.SYSTEM_NAMESPACE}}
-    read = (each for file in _FILES for each in _objects(file))
+    texts = {file: (_FOLDER / file).read_text("utf-8") for file in _FILES}
+    read = (each for file, text in texts.items() for each in objects_of_text(text, file))
     return (space, *map(_with_columns, crd.crd_definitions(_KINDS)), *map(_with_image, read))
 
 
@@ -62,10 +63,6 @@ def alert_groups(labels: str) -> list[Any]:
 def image() -> str:
     """The image of this version of the package."""
     return f"{IMAGE}:{metadata.version('trainer-infra')}"
-
-
-def _objects(file: str) -> tuple[JSONObject, ...]:
-    return objects_of_text((_FOLDER / file).read_text("utf-8"), file)
 
 
 def _with_columns(definition: JSONDict) -> JSONDict:

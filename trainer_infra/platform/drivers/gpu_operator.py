@@ -50,7 +50,9 @@ def operator_values(args: DeviceDriverArgs) -> JSONDict:
         },
         "cdi": {"enabled": True},
         "mig": {"strategy": "single"},
-        "daemonsets": {"tolerations": [dict(each) for each in _tolerations(args)]},
+        "daemonsets": {
+            "tolerations": [dict(each) for each in args.get("tolerations", (GPU_TOLERATION,))]
+        },
         # Hooks that only helm runs: nothing here is installed by helm.
         "operator": {"upgradeCRD": False, "cleanupCRD": False},
         "node-feature-discovery": {"postDeleteCleanup": False},
@@ -96,7 +98,3 @@ def interruptions(values: Mapping[str, Any]) -> Iterator[Problem]:
         what = "lets an upgrade end training pods after that time"
         path = "values.driver.upgradePolicy.waitForCompletion.timeoutSeconds"
         yield Problem(path, what, fix="write 0, or say may_interrupt_training=True")
-
-
-def _tolerations(args: DeviceDriverArgs) -> Iterator[JSONObject]:
-    yield from args.get("tolerations", (GPU_TOLERATION,))

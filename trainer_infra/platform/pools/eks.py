@@ -12,7 +12,7 @@ import pulumi
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONDict
-from trainer_infra.platform.pools.gke import cloud_effect
+from trainer_infra.platform.pools.gke import cloud_taints
 from trainer_infra.platform.pools.pool_arguments import EksArgs
 from trainer_infra.rules.node_pool import PoolSpec
 
@@ -72,10 +72,6 @@ def eks_pool(spec: PoolSpec, block: EksArgs) -> EksPool:
 
 
 def _group(spec: PoolSpec, block: EksArgs) -> EksNodeGroup:
-    taints = [
-        {"key": each["key"], "value": each.get("value", ""), "effect": cloud_effect(each)}
-        for each in spec.taints
-    ]
     return {
         "node_group_name": spec.name,
         "cluster_name": block["cluster"],
@@ -84,7 +80,7 @@ def _group(spec: PoolSpec, block: EksArgs) -> EksNodeGroup:
         "ami_type": block.get("ami_type", "AL2023_x86_64_NVIDIA"),
         "capacity_type": _CAPACITY.get(spec.capacity_type, "ON_DEMAND"),
         "labels": {**spec.own_labels, names.POOL_LABEL: spec.name},
-        "taints": taints,
+        "taints": cloud_taints(spec),
         "scaling_config": {
             "min_size": spec.min_nodes,
             "max_size": spec.max_nodes,

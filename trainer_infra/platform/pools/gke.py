@@ -90,7 +90,7 @@ def _node_config(spec: PoolSpec, block: GkeArgs) -> JSONDict:
             }
         ],
         "labels": _labels(spec),
-        "taints": [_taint(each) for each in spec.taints],
+        "taints": cloud_taints(spec),
         "disk_size_gb": block.get("disk_gib", _DISK),
         "gvnic": {"enabled": True},
         "oauth_scopes": list(_SCOPES),
@@ -126,15 +126,14 @@ def _reservation(spec: PoolSpec) -> JSONDict | None:
     return {"consume_reservation_type": "NO_RESERVATION"} if none else None
 
 
-def _taint(taint: Mapping[str, Any]) -> Mapping[str, str]:
-    return {"key": taint["key"], "value": taint.get("value", ""), "effect": cloud_effect(taint)}
-
-
-def cloud_effect(taint: Mapping[str, Any]) -> str:
-    """`NO_SCHEDULE` of a taint, as the APIs of GKE and EKS write it."""
+def cloud_taints(spec: PoolSpec) -> list[JSONDict]:
+    """Taints as the APIs of GKE and EKS write them."""
     effects = {
         "NoSchedule": "NO_SCHEDULE",
         "PreferNoSchedule": "PREFER_NO_SCHEDULE",
         "NoExecute": "NO_EXECUTE",
     }
-    return effects[taint["effect"]]
+    return [
+        {"key": each["key"], "value": each.get("value", ""), "effect": effects[each["effect"]]}
+        for each in spec.taints
+    ]

@@ -187,7 +187,9 @@ class MultiKueue(QueueComponent):
                 kubeconfig = pulumi.Output.from_input(kubeconfig).apply(look)
             secret = self._object("Secret", {**args, "name": self._secret_name(worker)})
             secret["metadata"]["namespace"] = args.get("namespace", KUEUE_NAMESPACE)
-            data = pulumi.Output.secret(kubeconfig).apply(_base64)
+            data = pulumi.Output.secret(kubeconfig).apply(
+                lambda text: base64.b64encode(text.encode()).decode()
+            )
             yield {**secret, "apiVersion": "v1", "data": {_KEY: data}}
 
     def _secret_name(self, worker: str) -> str:
@@ -201,10 +203,6 @@ class MultiKueue(QueueComponent):
             return {"kubeConfig": {"locationType": "Path", "location": worker["path"]}}
         location = worker.get("secret", self._secret_name(name))
         return {"kubeConfig": {"locationType": "Secret", "location": location}}
-
-
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
 
 
 def _readable(workers: Mapping[str, WorkerArgs]) -> Mapping[str, str | None]:

@@ -58,8 +58,7 @@ def resource_groups(quota: Mapping[Any, Any]) -> list[JSONDict] | None:
                 {
                     "name": name_of(flavor),
                     "resources": [
-                        put_fields({"name": each}, _amounts(quota[flavor][each]), _AMOUNTS)
-                        for each in resources
+                        {"name": each, **_quota_fields(quota[flavor][each])} for each in resources
                     ],
                 }
                 for flavor in flavors
@@ -119,5 +118,5 @@ def _groups(quota: Mapping[Any, Any]) -> Iterator[tuple[Sequence[str], Sequence[
         yield tuple(quota[flavors[0]]), flavors
 
 
-def _amounts(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {"nominal": value}
+def _quota_fields(value: Any) -> JSONDict:
+    return put_fields({}, value if isinstance(value, Mapping) else {"nominal": value}, _AMOUNTS)
