@@ -14,7 +14,7 @@ from typing_extensions import override
 from trainer_infra.errors import Problem
 from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems, unknown_problems
 from trainer_infra.platform.chart_reference import HelmChart
-from trainer_infra.platform.component import PlatformComponent, without_none
+from trainer_infra.platform.component import Options, PlatformComponent, without_none
 from trainer_infra.platform.controller_component import Objects, merged_configuration
 from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
@@ -123,11 +123,7 @@ class Kai(ChartComponent):
     )
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[ChartArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[ChartArgs]
     ) -> None:
         """Install it.
 
@@ -161,11 +157,7 @@ class Yunikorn(ChartComponent):
     )
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[ChartArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[ChartArgs]
     ) -> None:
         """Install it.
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
 
 import pulumi
 
@@ -17,6 +17,8 @@ from trainer_infra.platform.argument_types import type_problems
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 
 Args = TypeVar("Args", bound=Mapping[str, Any])
+Options: TypeAlias = pulumi.ResourceOptions | None
+"""Options of a component, if the program has some."""
 
 PACKAGE: Final = "trainer"
 """Of the types of components: `trainer:index:Kueue`."""

@@ -15,11 +15,11 @@ well.
 from copy import deepcopy
 from typing import Any, ClassVar, Final, Unpack
 
-import pulumi
 import yaml
 from typing_extensions import override
 
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.controller_arguments import SchedulerArgs
 from trainer_infra.platform.controller_component import (
     ControllerComponent,
@@ -64,11 +64,7 @@ class Coscheduling(ControllerComponent):
     )
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[SchedulerArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[SchedulerArgs]
     ) -> None:
         """Install it.
 
@@ -123,11 +119,7 @@ class Volcano(ControllerComponent):
     )
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[SchedulerArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[SchedulerArgs]
     ) -> None:
         """Install it.
 

@@ -2,8 +2,7 @@
 
 from typing import Unpack
 
-import pulumi
-
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.controller_arguments import ControllerArgs
 from trainer_infra.platform.controller_component import (
     ControllerComponent,
@@ -24,11 +23,7 @@ class LeaderWorkerSetController(ControllerComponent):
     )
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[ControllerArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[ControllerArgs]
     ) -> None:
         """Install it; what to give is in `ControllerArgs`."""
         super().__init__(resource_name, args, opts)
@@ -47,11 +42,7 @@ class JobSetController(ControllerComponent):
     )
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[ControllerArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[ControllerArgs]
     ) -> None:
         """Install it; what to give is in `ControllerArgs`."""
         super().__init__(resource_name, args, opts)

@@ -7,12 +7,12 @@ system too. Here it sees the kinds of the frameworks that are switched on, and n
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Unpack
 
-import pulumi
 from typing_extensions import override
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_problems import shape_problems
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.controller_arguments import ControllerArgs
 from trainer_infra.platform.controller_component import (
     ControllerComponent,
@@ -58,11 +58,7 @@ class Kueue(ControllerComponent):
     )
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[KueueArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[KueueArgs]
     ) -> None:
         """Install it; what to give is in `KueueArgs`."""
         super().__init__(resource_name, args, opts)

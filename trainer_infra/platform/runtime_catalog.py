@@ -23,7 +23,7 @@ from trainer_infra.platform.catalog_content import (
     catalog_problems,
 )
 from trainer_infra.platform.cluster_connection import read_cluster
-from trainer_infra.platform.component import PlatformComponent, without_none
+from trainer_infra.platform.component import Options, PlatformComponent, without_none
 from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.trainers.code import content_hash
 
@@ -62,11 +62,7 @@ class RuntimeCatalog(PlatformComponent):
     _examples = EXAMPLES
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[RuntimeCatalogArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[RuntimeCatalogArgs]
     ) -> None:
         """Declare it.
 

@@ -11,6 +11,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform import builtin_control_plane
 from trainer_infra.platform.builtin_control_plane import VERSION
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.controller_arguments import ControllerArgs
 from trainer_infra.platform.controller_component import (
     ControllerComponent,
@@ -64,11 +65,7 @@ class TrainerControlPlane(ControllerComponent):
     )
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[TrainerControlPlaneArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[TrainerControlPlaneArgs]
     ) -> None:
         """Install it; what to give is in `TrainerControlPlaneArgs`."""
         super().__init__(resource_name, args, opts)

@@ -17,7 +17,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_problems import INTEGER, NAME, inside, shape_problems
 from trainer_infra.platform.catalog_content import RuntimeCatalogArgs
 from trainer_infra.platform.compatibility import version_problems
-from trainer_infra.platform.component import PlatformComponent, declared_keys, without_none
+from trainer_infra.platform.component import Options, PlatformComponent, declared_keys, without_none
 from trainer_infra.platform.controller_arguments import (
     ControllerArgs,
     PodArgs,
@@ -114,11 +114,7 @@ class TrainerPlatform(PlatformComponent):
     _examples: ClassVar = {"kueue": 'queueing="none" to leave it out'}
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[TrainerPlatformArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[TrainerPlatformArgs]
     ) -> None:
         """Declare it.
 

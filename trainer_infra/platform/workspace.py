@@ -8,7 +8,7 @@ import pulumi
 from trainer_infra import names
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 from trainer_infra.errors import InvalidInput
-from trainer_infra.platform.component import PlatformComponent, without_none
+from trainer_infra.platform.component import Options, PlatformComponent, without_none
 from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue, unknown_flavors
 from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
@@ -37,11 +37,7 @@ class Workspace(PlatformComponent):
     _examples = EXAMPLES
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[WorkspaceArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[WorkspaceArgs]
     ) -> None:
         """Declare it.
 

@@ -21,7 +21,7 @@ from trainer_infra.platform.argument_problems import (
     unknown_problems,
 )
 from trainer_infra.platform.chart_reference import HelmChart
-from trainer_infra.platform.component import PlatformComponent, without_none
+from trainer_infra.platform.component import Options, PlatformComponent, without_none
 from trainer_infra.platform.controller_arguments import pod_problems
 from trainer_infra.platform.controller_component import merged_configuration
 from trainer_infra.platform.drivers import gpu_operator
@@ -79,11 +79,7 @@ class DeviceDriver(PlatformComponent):
     _arguments = DeviceDriverArgs
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[DeviceDriverArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[DeviceDriverArgs]
     ) -> None:
         """Install it.
 

@@ -7,7 +7,7 @@ import pulumi
 
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.component import PlatformComponent, without_none
+from trainer_infra.platform.component import Options, PlatformComponent, without_none
 from trainer_infra.platform.drivers.cluster_drivers import PoolClaim, claim_pool
 from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.platform.pools.aks import aks_agent_pool
@@ -65,11 +65,7 @@ class GpuNodePool(PlatformComponent):
     _arguments = GpuNodePoolArgs
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[GpuNodePoolArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[GpuNodePoolArgs]
     ) -> None:
         """Declare it.
 

@@ -10,6 +10,7 @@ from trainer_infra.api.wire_types.object_references import LabelSelectorArgs
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_fields import Fields, at
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.cohort import Cohort
 from trainer_infra.platform.queues.multi_kueue import MultiKueue
 from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
@@ -130,11 +131,7 @@ class ClusterQueue(QueueComponent):
     }
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[ClusterQueueArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[ClusterQueueArgs]
     ) -> None:
         """Declare it; what to give is in `ClusterQueueArgs`."""
         super().__init__(resource_name, args, opts)

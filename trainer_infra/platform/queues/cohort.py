@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from trainer_infra.errors import Problem
 from trainer_infra.platform.argument_fields import Fields, at
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.queue_component import (
     WEIGHT,
     QueueArgs,
@@ -40,11 +41,7 @@ class Cohort(QueueComponent):
     }
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[CohortArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[CohortArgs]
     ) -> None:
         """Declare it; what to give is in `CohortArgs`."""
         super().__init__(resource_name, args, opts)

@@ -10,6 +10,7 @@ from typing_extensions import override
 from trainer_infra.errors import Problem
 from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.argument_problems import known_amount, shape_problems
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.cluster_queue import ClusterQueue
 from trainer_infra.platform.queues.queue_component import (
     LABEL_NAME,
@@ -49,11 +50,7 @@ class LocalQueue(QueueComponent):
     _fixed = ("spec.clusterQueue",)
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[LocalQueueArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[LocalQueueArgs]
     ) -> None:
         """Declare it; what to give is in `LocalQueueArgs`."""
         super().__init__(resource_name, args, opts)

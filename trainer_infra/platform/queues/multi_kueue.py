@@ -16,6 +16,7 @@ from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.platform.argument_fields import Field, Fields, at
 from trainer_infra.platform.argument_problems import SHORT_NAME, is_plain, shape_problems
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.provisioning_admission import check_spec
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent
 from trainer_infra.platform.queues.workers import (
@@ -101,11 +102,7 @@ class MultiKueue(QueueComponent):
     }
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[MultiKueueArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[MultiKueueArgs]
     ) -> None:
         """Declare it; what to give is in `MultiKueueArgs`."""
         super().__init__(resource_name, args, opts)

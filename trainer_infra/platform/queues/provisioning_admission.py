@@ -10,7 +10,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.argument_problems import INTEGER, shape_problems
-from trainer_infra.platform.component import without_none
+from trainer_infra.platform.component import Options, without_none
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent
 
 CONTROLLER: Final = "kueue.x-k8s.io/provisioning-request"
@@ -84,11 +84,7 @@ class ProvisioningAdmission(QueueComponent):
     }
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[ProvisioningAdmissionArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[ProvisioningAdmissionArgs]
     ) -> None:
         """Declare it; what to give is in `ProvisioningAdmissionArgs`."""
         super().__init__(resource_name, args, opts)

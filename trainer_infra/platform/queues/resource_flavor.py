@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from trainer_infra.api.wire_types.pod_placement import TolerationArgs
 from trainer_infra.platform.argument_fields import Fields, at
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, name_of
 from trainer_infra.platform.queues.topology import Topology
 
@@ -47,11 +48,7 @@ class ResourceFlavor(QueueComponent):
     }
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[ResourceFlavorArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[ResourceFlavorArgs]
     ) -> None:
         """Declare it; what to give is in `ResourceFlavorArgs`."""
         super().__init__(resource_name, args, opts)

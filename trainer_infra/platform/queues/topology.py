@@ -6,6 +6,7 @@ from typing import ClassVar, Required, Unpack
 import pulumi
 
 from trainer_infra.platform.argument_fields import Fields, at
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent
 
 
@@ -24,11 +25,7 @@ class Topology(QueueComponent):
     _fields: ClassVar[Fields] = {"levels": at("spec.levels", level=at("nodeLabel"))}
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[TopologyArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[TopologyArgs]
     ) -> None:
         """Declare it; what to give is in `TopologyArgs`."""
         super().__init__(resource_name, args, opts)

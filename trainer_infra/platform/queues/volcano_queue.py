@@ -20,6 +20,7 @@ from trainer_infra.platform.argument_problems import (
     quantity_texts,
     shape_problems,
 )
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, name_of
 
 VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
@@ -78,11 +79,7 @@ class VolcanoQueue(QueueComponent):
     }
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[VolcanoQueueArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[VolcanoQueueArgs]
     ) -> None:
         """Declare it; what to give is in `VolcanoQueueArgs`."""
         super().__init__(resource_name, args, opts)

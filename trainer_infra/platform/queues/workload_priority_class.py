@@ -10,6 +10,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.argument_problems import shape_problems
+from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.queue_component import LABEL_NAME, QueueArgs, QueueComponent
 
 
@@ -30,11 +31,7 @@ class WorkloadPriorityClass(QueueComponent):
     _fields: ClassVar[Fields] = {"value": at("value"), "description": at("description")}
 
     def __init__(
-        self,
-        resource_name: str,
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[WorkloadPriorityClassArgs],
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[WorkloadPriorityClassArgs]
     ) -> None:
         """Declare it; what to give is in `WorkloadPriorityClassArgs`."""
         super().__init__(resource_name, args, opts)
