@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from trainer_infra.platform.pools.gpu_node_pool import GpuNodePool, pool_quota
     from trainer_infra.platform.queues.cluster_queue import ClusterQueue
     from trainer_infra.platform.queues.cohort import Cohort
+    from trainer_infra.platform.queues.flavors import ResourceFlavor, Topology
     from trainer_infra.platform.queues.local_queue import LocalQueue
     from trainer_infra.platform.queues.multi_kueue import MultiKueue
     from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
-    from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
-    from trainer_infra.platform.queues.topology import Topology
     from trainer_infra.platform.queues.volcano_queue import VolcanoQueue
     from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
     from trainer_infra.platform.runtime_catalog import RuntimeCatalog
@@ -72,9 +71,9 @@ _HOME = {
     "LocalQueue": "queues.local_queue",
     "MultiKueue": "queues.multi_kueue",
     "ProvisioningAdmission": "queues.provisioning_admission",
-    "ResourceFlavor": "queues.resource_flavor",
+    "ResourceFlavor": "queues.flavors",
     "RuntimeCatalog": "runtime_catalog",
-    "Topology": "queues.topology",
+    "Topology": "queues.flavors",
     "TrainerControlPlane": "trainer_control_plane",
     "TrainerPlatform": "trainer_platform",
     "Volcano": "gang_schedulers",

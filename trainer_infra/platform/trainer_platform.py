@@ -28,7 +28,7 @@ from trainer_infra.platform.controller_component import ControllerComponent
 from trainer_infra.platform.gang_schedulers import Coscheduling, Volcano
 from trainer_infra.platform.job_controllers import JobSetController, LeaderWorkerSetController
 from trainer_infra.platform.kueue import Kueue, KueueArgs
-from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
+from trainer_infra.platform.queues.flavors import ResourceFlavor
 from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
 from trainer_infra.platform.releases import release_of
 from trainer_infra.platform.runtime_catalog import RuntimeCatalog

@@ -20,9 +20,8 @@ from trainer_infra.platform.pools.gke_compute_class import compute_class_objects
 from trainer_infra.platform.pools.karpenter import karpenter_objects
 from trainer_infra.platform.pools.pool_arguments import GpuNodePoolArgs
 from trainer_infra.platform.pools.pool_spec import admission_arguments, flavor_arguments, spec_of
+from trainer_infra.platform.queues.flavors import ResourceFlavor, Topology
 from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
-from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
-from trainer_infra.platform.queues.topology import Topology
 from trainer_infra.rules.node_pool import PoolSpec
 
 _FACTORIES: Final[Mapping[str, Callable[[PoolSpec, Any], Any]]] = {

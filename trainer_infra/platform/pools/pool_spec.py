@@ -10,9 +10,8 @@ from trainer_infra.catalog.fabrics.fabric import Fabric
 from trainer_infra.catalog.machine_types import room_for_pods
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.pools.declaration import Declaration, accelerator_labels
+from trainer_infra.platform.queues.flavors import ResourceFlavorArgs, Topology
 from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmissionArgs
-from trainer_infra.platform.queues.resource_flavor import ResourceFlavorArgs
-from trainer_infra.platform.queues.topology import Topology
 from trainer_infra.rules.node_pool import PoolSpec
 
 QUEUED: Final = "queued-provisioning.gke.io"

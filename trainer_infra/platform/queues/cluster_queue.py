@@ -12,6 +12,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.cohort import Cohort
+from trainer_infra.platform.queues.flavors import ResourceFlavor
 from trainer_infra.platform.queues.multi_kueue import MultiKueue
 from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
 from trainer_infra.platform.queues.queue_component import (
@@ -22,7 +23,6 @@ from trainer_infra.platform.queues.queue_component import (
     names_of,
 )
 from trainer_infra.platform.queues.quota import QUOTA, Quota, quota_problems
-from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 
 CheckName: TypeAlias = pulumi.Input[str] | ProvisioningAdmission | MultiKueue
 
@@ -98,8 +98,8 @@ class ClusterQueue(QueueComponent):
     """Kueue's ClusterQueue: the quota that jobs of several namespaces wait for."""
 
     _arguments = ClusterQueueArgs
-    _kind = "ClusterQueue"
-    _fields: ClassVar[Fields] = {
+    kind = "ClusterQueue"
+    fields: ClassVar[Fields] = {
         "namespace_selector": at("spec.namespaceSelector"),
         "cohort": at("spec.cohortName", name_of),
         "quota": QUOTA,

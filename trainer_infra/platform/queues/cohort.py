@@ -33,8 +33,8 @@ class Cohort(QueueComponent):
     """Kueue's Cohort: queues that lend one another what they do not use."""
 
     _arguments = CohortArgs
-    _kind = "Cohort"
-    _fields: ClassVar[Fields] = {
+    kind = "Cohort"
+    fields: ClassVar[Fields] = {
         "parent": at("spec.parentName", name_of),
         "quota": QUOTA,
         "fair_sharing_weight": WEIGHT,

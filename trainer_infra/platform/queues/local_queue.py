@@ -40,8 +40,8 @@ class LocalQueue(QueueComponent):
     """Kueue's LocalQueue, which jobs name in their label `kueue.x-k8s.io/queue-name`."""
 
     _arguments = LocalQueueArgs
-    _kind = "LocalQueue"
-    _fields: ClassVar[Fields] = {
+    kind = "LocalQueue"
+    fields: ClassVar[Fields] = {
         "namespace": at("metadata.namespace"),
         "cluster_queue": at("spec.clusterQueue", name_of),
         "stop_policy": at("spec.stopPolicy"),

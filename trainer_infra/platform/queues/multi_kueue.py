@@ -91,8 +91,8 @@ class MultiKueue(QueueComponent):
     """
 
     _arguments = MultiKueueArgs
-    _kind = "MultiKueueConfig"
-    _fields: ClassVar[Fields] = {
+    kind = "MultiKueueConfig"
+    fields: ClassVar[Fields] = {
         "workers": Field(
             ("spec", "clusters"),
             list,
@@ -170,7 +170,7 @@ class MultiKueue(QueueComponent):
             spec = {"clusterSource": self._source(name, args)}
             yield self._object(_CLUSTER, {**args, "name": name}, spec=spec)
         yield from super()._objects(args)
-        spec = check_spec(self.object_name, CONTROLLER, self._kind)
+        spec = check_spec(self.object_name, CONTROLLER, self.kind)
         yield self._object("AdmissionCheck", args, spec=spec)
 
     @override

@@ -63,8 +63,8 @@ class ProvisioningAdmission(QueueComponent):
     """
 
     _arguments = ProvisioningAdmissionArgs
-    _kind = "ProvisioningRequestConfig"
-    _fields: ClassVar[Fields] = {
+    kind = "ProvisioningRequestConfig"
+    fields: ClassVar[Fields] = {
         "provisioning_class": at("spec.provisioningClassName"),
         "parameters": at("spec.parameters"),
         "managed_resources": at("spec.managedResources"),
@@ -101,7 +101,7 @@ class ProvisioningAdmission(QueueComponent):
     @override
     def _objects(self, args: Any) -> Iterable[JSONObject]:
         yield from super()._objects(args)
-        spec = check_spec(self.object_name, CONTROLLER, self._kind)
+        spec = check_spec(self.object_name, CONTROLLER, self.kind)
         yield self._object("AdmissionCheck", args, spec=spec)
 
 

@@ -48,9 +48,9 @@ class QueueComponent(PlatformComponent):
     resources: Resources
     """Its objects, by `Kind/name` or `Kind/namespace/name`."""
 
-    _kind: ClassVar[str]
+    kind: ClassVar[str]
     """Of the object, or the first of them."""
-    _fields: ClassVar[Fields]
+    fields: ClassVar[Fields]
     """Where the arguments stand in the object."""
     _fixed: ClassVar[Sequence[str]] = ()
     """Fields with which an object is made anew, because the API server lets none change."""
@@ -97,12 +97,12 @@ class QueueComponent(PlatformComponent):
 
     def _argument(self, value: JSONObject, path: Path, args: Any) -> Path:
         """The argument at a path of an object; what stands in none is made of the name."""
-        fields = {**METADATA, **(self._fields if value["kind"] == self._kind else {})}
+        fields = {**METADATA, **(self.fields if value["kind"] == self.kind else {})}
         return argument_path(path, args, fields) or ("name",)
 
     def _objects(self, args: Any) -> Iterable[JSONObject]:
         """The objects that are judged, in wire form."""
-        yield self._object(self._kind, args, self._fields, spec={})
+        yield self._object(self.kind, args, self.fields, spec={})
 
     def _secrets(self, args: Any) -> Iterable[JSONObject]:  # noqa: ARG002  for a subclass
         """Objects that are not judged."""

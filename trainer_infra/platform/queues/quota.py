@@ -14,8 +14,8 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.platform.argument_fields import Field, Fields, argument_path, at, put_fields
 from trainer_infra.platform.argument_problems import is_plain, quantity_text
+from trainer_infra.platform.queues.flavors import ResourceFlavor
 from trainer_infra.platform.queues.queue_component import QueueComponent, name_of
-from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 
 _AMOUNTS: Final[Fields] = {
     "nominal": at("nominalQuota", quantity_text),

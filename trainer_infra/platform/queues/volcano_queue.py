@@ -67,8 +67,8 @@ class VolcanoQueue(QueueComponent):
     """Volcano's Queue."""
 
     _arguments = VolcanoQueueArgs
-    _kind = "Queue"
-    _fields: ClassVar[Fields] = {
+    kind = "Queue"
+    fields: ClassVar[Fields] = {
         "parent": at("spec.parent", name_of),
         "weight": at("spec.weight"),
         "reclaimable": at("spec.reclaimable"),

@@ -27,8 +27,8 @@ class WorkloadPriorityClass(QueueComponent):
     """Kueue's WorkloadPriorityClass, which jobs name in their label `kueue.x-k8s.io/priority-class`."""
 
     _arguments = WorkloadPriorityClassArgs
-    _kind = "WorkloadPriorityClass"
-    _fields: ClassVar[Fields] = {"value": at("value"), "description": at("description")}
+    kind = "WorkloadPriorityClass"
+    fields: ClassVar[Fields] = {"value": at("value"), "description": at("description")}
 
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[WorkloadPriorityClassArgs]
@@ -42,4 +42,4 @@ class WorkloadPriorityClass(QueueComponent):
 
     @override
     def _objects(self, args: Any) -> Iterable[JSONObject]:
-        yield self._object(self._kind, args, self._fields)
+        yield self._object(self.kind, args, self.fields)

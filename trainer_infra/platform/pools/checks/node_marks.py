@@ -9,13 +9,14 @@ from trainer_infra.api.object_meta import LABELS
 from trainer_infra.catalog.machine_types import HOSTNAME
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
-from trainer_infra.platform.argument_fields import Fields, argument_path, at, put_fields, refusals
+from trainer_infra.platform.argument_fields import Fields, argument_path, put_fields, refusals
 from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems
 from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.queues.flavors import ResourceFlavor, Topology
 from trainer_infra.platform.queues.queue_component import KUEUE
 
-_FLAVOR: Final[Fields] = {"taints": at("spec.nodeTaints")}
-_TOPOLOGY: Final[Fields] = {"topology": at("spec.levels", level=at("nodeLabel"))}
+_FLAVOR: Final = {"taints": ResourceFlavor.fields["node_taints"]}
+_TOPOLOGY: Final = {"topology": Topology.fields["levels"]}
 _KARPENTER_REFUSES: Final = ("kubernetes.io", "k8s.io", "karpenter.sh")
 """Domains whose labels a NodePool cannot set, some well-known ones excepted."""
 _KARPENTER_ADMITS: Final = (
@@ -33,7 +34,7 @@ def problems_of_marks(declared: Declaration) -> Iterator[Problem]:
     labels = declared.args.get("labels", {})
     yield from shape_problems(("labels",), labels, LABELS)
     yield from _label_problems(declared)
-    yield from _refusals("ResourceFlavor", {"taints": declared.args.get("taints")}, _FLAVOR)
+    yield from _refusals(ResourceFlavor.kind, {"taints": declared.args.get("taints")}, _FLAVOR)
     if declared.backend == "existing" and not (labels or "machine_type" in declared.args):
         what = "is missing: nothing says which machines these are"
         yield Problem("labels", what, fix="say labels that they have, or machine_type=")
@@ -60,7 +61,7 @@ def _is_refused(key: str) -> bool:
 def problems_of_topology(declared: Declaration) -> Iterator[Problem]:
     """Problems of `topology` and `domain_nodes`."""
     levels = declared.levels
-    yield from _refusals("Topology", {"topology": levels or None}, _TOPOLOGY)
+    yield from _refusals(Topology.kind, {"topology": levels or None}, _TOPOLOGY)
     yield from _unseen_machines(declared)
     for label, count in declared.args.get("domain_nodes", {}).items():
         if label not in levels:

@@ -1,7 +1,7 @@
-"""ResourceFlavor: which nodes a quota is of."""
+"""ResourceFlavor and Topology: which nodes a quota is of, and which of their labels say how far two are apart."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NotRequired, TypedDict, Unpack
+from typing import Any, ClassVar, NotRequired, Required, TypedDict, Unpack
 
 import pulumi
 from typing_extensions import override
@@ -10,7 +10,27 @@ from trainer_infra.api.wire_types.pod_placement import TolerationArgs
 from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, name_of
-from trainer_infra.platform.queues.topology import Topology
+
+
+class TopologyArgs(QueueArgs, total=False):
+    """Arguments of a topology."""
+
+    levels: Required[Sequence[pulumi.Input[str]]]
+    """Labels of nodes, the widest first; `kubernetes.io/hostname` may stand last. They never change."""
+
+
+class Topology(QueueComponent):
+    """Kueue's Topology, by which it places the pods of a job close to one another."""
+
+    _arguments = TopologyArgs
+    kind = "Topology"
+    fields: ClassVar[Fields] = {"levels": at("spec.levels", level=at("nodeLabel"))}
+
+    def __init__(
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[TopologyArgs]
+    ) -> None:
+        """Declare it; what to give is in `TopologyArgs`."""
+        super().__init__(resource_name, args, opts)
 
 
 class TaintArgs(TypedDict):
@@ -39,8 +59,8 @@ class ResourceFlavor(QueueComponent):
     """Kueue's ResourceFlavor: a kind of nodes that a quota counts."""
 
     _arguments = ResourceFlavorArgs
-    _kind = "ResourceFlavor"
-    _fields: ClassVar[Fields] = {
+    kind = "ResourceFlavor"
+    fields: ClassVar[Fields] = {
         "node_labels": at("spec.nodeLabels"),
         "node_taints": at("spec.nodeTaints"),
         "tolerations": at("spec.tolerations"),
