@@ -21,8 +21,7 @@ from prometheus_client import Histogram
 from trainer_infra.controller.admission_judgement import AdmissionJudge
 from trainer_infra.controller.certificate_rotation import CertificateOptions, CertificateRotation
 from trainer_infra.controller.serving_certificate import AUTHORITIES, SERVER, SERVER_KEY
-from trainer_infra.controller.tls_context import ChangingTLSContext
-from trainer_infra.controller.tls_options import TLSOptions
+from trainer_infra.controller.tls_options import ChangingTLSContext, TLSOptions
 from trainer_infra.controller.webhook_server import WebhookAddress, serve_webhooks
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import KubeClient

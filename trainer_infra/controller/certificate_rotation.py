@@ -26,7 +26,7 @@ from trainer_infra.controller.serving_certificate import (
     due_certificates,
     read_certificates,
 )
-from trainer_infra.controller.tls_context import ChangingTLSContext
+from trainer_infra.controller.tls_options import ChangingTLSContext
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.client import KubeClient
