@@ -29,7 +29,7 @@ from from_source.cluster import (
 )
 from from_source.cluster.daemon import Component
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 
 
 def _forwarder() -> Component:

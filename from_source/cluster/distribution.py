@@ -13,7 +13,7 @@ from from_source.cluster import build
 from from_source.cluster.build import Program
 from from_source.cluster.process import Process
 from trainer_infra.keys.server_certificate import make_certificate
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 
 REGISTRY: Final = Program(
     "registry", "distribution", "github.com/distribution/distribution/v3/cmd/registry"

@@ -19,7 +19,7 @@ from from_source.cluster.client import Client, Unreachable
 from from_source.cluster.daemon import Component
 from from_source.cluster.namespaces import ADDRESS, SERVICES
 from from_source.cluster.process import Process
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 
 KUBE_APISERVER: Final = kubernetes.program("kube-apiserver")
 """What is built."""

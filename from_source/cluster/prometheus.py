@@ -12,7 +12,7 @@ from typing import Any, Final
 from from_source.cluster import build
 from from_source.cluster.build import Program
 from from_source.cluster.process import Process
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 
 PROMETHEUS: Final = Program(
     "prometheus", "prometheus", "github.com/prometheus/prometheus/cmd/prometheus"

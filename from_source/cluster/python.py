@@ -19,7 +19,7 @@ from typing import Final
 
 from from_source.cluster import build
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import pip_settings, uv_installer
+from trainer_infra.local import installer, pip_settings
 
 PYTHON: Final = "3.11"
 """Of the image."""
@@ -182,7 +182,7 @@ def _installer() -> tuple[Sequence[str], Mapping[str, str]]:
     It takes a twentieth of pip's time. Nothing is compiled ahead: whoever imports a module first writes what it compiled beside it, and most
     modules of these packages are never imported.
     """
-    pip, uv = (sys.executable, "-m", "pip"), uv_installer.uv_command()
+    pip, uv = (sys.executable, "-m", "pip"), installer.uv_command()
     listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=True)
     settings = pip_settings.pip_settings(listed.stdout.splitlines())
     if uv is None or pip_settings.not_passed_on(settings):

@@ -10,7 +10,7 @@ from typing import Final
 from from_source.cluster import build
 from from_source.cluster.build import Program
 from from_source.cluster.process import Process
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 
 VERSITYGW: Final = Program("versitygw", "versitygw", "github.com/versity/versitygw/cmd/versitygw")
 """What is built."""

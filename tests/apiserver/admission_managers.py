@@ -24,7 +24,7 @@ from tests.cluster_programs import NewServer
 from tests.kube import certificate
 from tools import schemas
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 
 JSON = dict[str, Any]
 

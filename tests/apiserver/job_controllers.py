@@ -13,7 +13,7 @@ from from_source.cluster import build, jobset, kubernetes
 from from_source.cluster.apiserver import RunningServer
 from from_source.cluster.process import Process
 from tests.kube import certificate
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 
 _CONTROLLERS: Final = (
     "job-controller",

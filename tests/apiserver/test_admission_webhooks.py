@@ -24,7 +24,7 @@ from tests.controller.reviews import patched
 from trainer_infra import catalog
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.render import owner, pipeline, snapshot
+from trainer_infra.render import child_metadata, pipeline, snapshot
 from trainer_infra.render.behaviour import REFERENCE
 
 JSON = dict[str, Any]
@@ -335,7 +335,7 @@ def test_q9_a_job_whose_runtime_is_gone_stays_editable_and_goes(cluster: Cluster
     born = ClusterTrainingRuntime.from_wire({**runtime, "kind": "ClusterTrainingRuntime"})
     kept = snapshot.config_map(typed, born)
     text = kept["data"]["runtime"].replace("ClusterTrainingRuntime", "TrainingRuntime")
-    whole = owner.with_owner({**kept, "data": {"runtime": text}}, typed)
+    whole = child_metadata.with_owner({**kept, "data": {"runtime": text}}, typed)
     assert cluster.client.create(CONFIG_MAPS, whole).message == ""
     cluster.client.delete(f"{OWN_RUNTIMES}/{name}")
 

@@ -34,8 +34,7 @@ from tests.controller import pem
 from trainer_infra import catalog
 from trainer_infra.controller.certificate_rotation import CertificateOptions, CertificateRotation
 from trainer_infra.controller.serving_certificate import KEYS, CertificatePeriods
-from trainer_infra.controller.tls_context import ChangingTLSContext
-from trainer_infra.controller.tls_options import TLSOptions
+from trainer_infra.controller.tls_options import ChangingTLSContext, TLSOptions
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Forbidden
 

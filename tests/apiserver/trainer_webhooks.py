@@ -16,13 +16,13 @@ from from_source.cluster.client import Client
 from from_source.cluster.waiting import wait_until
 from tests.parity import reference
 from trainer_infra.controller.admission_judgement import AdmissionJudge
-from trainer_infra.controller.admission_lookups import ClusterLookups
 from trainer_infra.controller.admission_webhooks import (
     AdmissionWebhooks,
     WebhookOptions,
     admission_webhooks,
 )
 from trainer_infra.controller.certificate_rotation import CertificateOptions
+from trainer_infra.controller.runtime_lookup import ClusterLookups
 from trainer_infra.controller.webhook_server import WebhookAddress
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient

@@ -14,7 +14,7 @@ import aiohttp
 import psutil
 
 from from_source.cluster.process import Process
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 
 PROGRAM = Path(sys.executable).with_name("trainer-infra")
 LONGEST = 300.0

@@ -9,7 +9,7 @@ from tests.cli.command import Command
 from tests.local.package_index import Package, serving
 from trainer_infra.cli import lock
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import uv_installer
+from trainer_infra.local import installer
 from trainer_infra.trainers.pods import lock_file
 
 PACKAGES = (
@@ -99,7 +99,7 @@ def test_a_machine_without_uv_is_said(
     cli: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     file = Path(cli.folder, cli.write("requirements.in", "amber\n"))
-    monkeypatch.setattr(uv_installer, "find_spec", lambda _: None)
+    monkeypatch.setattr(installer, "find_spec", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotAvailable, match="locking packages needs uv, which is neither beside "):
         lock.lock_requirements(lock.LockRequest(file, None, None, (), upgrade=False))

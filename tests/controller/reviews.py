@@ -10,7 +10,7 @@ from tests.fake_api_server.memory import Memory
 from trainer_infra import catalog
 from trainer_infra.controller import admission_review
 from trainer_infra.controller.admission_judgement import AdmissionJudge
-from trainer_infra.controller.admission_lookups import ClusterLookups
+from trainer_infra.controller.runtime_lookup import ClusterLookups
 from trainer_infra.render.behaviour import OURS, Behaviour
 
 JSON = dict[str, Any]

@@ -32,10 +32,10 @@ from trainer_infra.controller.admission_judgement import (
     VALIDATE_TRAINING_RUNTIME,
     AdmissionJudge,
 )
-from trainer_infra.controller.admission_lookups import ClusterLookups
+from trainer_infra.controller.runtime_lookup import ClusterLookups
 from trainer_infra.kube import http
 from trainer_infra.kube.request_retry import Patience
-from trainer_infra.render import owner, pipeline, snapshot
+from trainer_infra.render import child_metadata, pipeline, snapshot
 from trainer_infra.render.behaviour import REFERENCE
 
 JSON = dict[str, Any]
@@ -207,7 +207,7 @@ def born(spec: JSON | None = None, **metadata: Any) -> tuple[JSON, JSON]:
     wire = trainjob(spec, **metadata)
     job = TrainJob.from_wire(wire)
     config = snapshot.config_map(job, ClusterTrainingRuntime.from_wire(TORCH))
-    return wire, dict(owner.with_owner(config, job))
+    return wire, dict(child_metadata.with_owner(config, job))
 
 
 def test_q9_a_job_whose_runtime_is_gone_stays_editable() -> None:

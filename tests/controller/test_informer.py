@@ -8,8 +8,7 @@ from tests.controller.running_manager import memory, until
 from tests.fake_api_server.memory import Memory
 from tests.kube import objects
 from trainer_infra.controller import projection
-from trainer_infra.controller.informer import Informer
-from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
+from trainer_infra.controller.informer import Informer, ObjectCache, ObjectKey
 from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.resource import CONFIG_MAP
 

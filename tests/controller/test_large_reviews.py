@@ -10,8 +10,8 @@ from tests.controller.reviews import TORCH, World, answered, review, trainjob
 from tests.fake_api_server.memory import Memory
 from tools.bench import large_objects
 from trainer_infra.controller.admission_judgement import VALIDATE_TRAIN_JOB, AdmissionJudge
-from trainer_infra.controller.admission_lookups import ClusterLookups
-from trainer_infra.controller.large_reviews import LARGE, LargeReviews
+from trainer_infra.controller.admission_review import LARGE, LargeReviews
+from trainer_infra.controller.runtime_lookup import ClusterLookups
 from trainer_infra.errors import MOST_PROBLEMS
 
 SIZE = 2 * LARGE

@@ -23,8 +23,8 @@ from trainer_infra.controller.admission_judgement import (
     VALIDATE_TRAINING_RUNTIME,
     AdmissionJudge,
 )
-from trainer_infra.controller.admission_lookups import ClusterLookups
 from trainer_infra.controller.admission_review import AdmissionRequest, MalformedReview, read_review
+from trainer_infra.controller.runtime_lookup import ClusterLookups
 from trainer_infra.errors import InvalidInput
 
 JSON = dict[str, Any]

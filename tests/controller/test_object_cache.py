@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainer_infra.controller import projection
-from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
+from trainer_infra.controller.informer import ObjectCache, ObjectKey
 
 KEY = ObjectKey("n", "a")
 

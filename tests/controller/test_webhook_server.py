@@ -23,12 +23,11 @@ from trainer_infra.controller.admission_judgement import (
     VALIDATE_TRAIN_JOB,
     AdmissionJudge,
 )
-from trainer_infra.controller.admission_lookups import ClusterLookups
 from trainer_infra.controller.admission_webhooks import CertificateFiles
 from trainer_infra.controller.controller_metrics import ControllerMetrics
+from trainer_infra.controller.runtime_lookup import ClusterLookups
 from trainer_infra.controller.serving_certificate import CertificatePeriods, due_certificates
-from trainer_infra.controller.tls_context import ChangingTLSContext
-from trainer_infra.controller.tls_options import TLSOptions
+from trainer_infra.controller.tls_options import ChangingTLSContext, TLSOptions
 from trainer_infra.controller.webhook_server import (
     LARGEST_REVIEW,
     WebhookAddress,

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.informer import ObjectKey
 from trainer_infra.controller.work_queue import WorkQueue
 
 A, B = ObjectKey("n", "a"), ObjectKey("n", "b")

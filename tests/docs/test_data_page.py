@@ -12,7 +12,7 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.local import capacity, unsupported_fields
 from trainer_infra.render import pipeline
 from trainer_infra.runs.run import COMPLETE, FAILED
-from trainer_infra.trainers.pods import pod_resources
+from trainer_infra.trainers.pods import pod_arguments
 
 DOCS = page.ROOT / "docs"
 GPUS = DOCS / "gpus.md"
@@ -26,8 +26,8 @@ def test_resources_are_called_as_the_page_says(row: list[str]) -> None:
     for given in page.codes(row[0]):
         (asked,) = page.codes(row[1]) or [given]
         amounts = {asked: 1}
-        assert list(pod_resources.resource_problems({given: 1})) == []
-        assert pod_resources.resource_requirements({given: 1}) == {
+        assert list(pod_arguments.resource_problems({given: 1})) == []
+        assert pod_arguments.resource_requirements({given: 1}) == {
             "requests": amounts,
             "limits": amounts,
         }

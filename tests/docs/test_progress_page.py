@@ -6,7 +6,7 @@ from tests.docs import page
 from trainer_infra import callbacks, names
 from trainer_infra.cli import metrics
 from trainer_infra.cluster import log_tails, report_history
-from trainer_infra.in_pod.callbacks import pace, process_number, training_progress
+from trainer_infra.in_pod.callbacks import loop, training_progress
 from trainer_infra.local import metrics_file
 
 PAGE = page.ROOT / "docs" / "progress.md"
@@ -20,7 +20,7 @@ def test_every_callback_has_a_row() -> None:
 
 
 def test_the_variables_that_tell_processes_apart_are_in_the_order_in_which_they_count() -> None:
-    known = [number for number, _ in process_number.VARIABLES]
+    known = [number for number, _ in loop.VARIABLES]
     said = TEXT.partition("first of these variables that is set: ")[2].partition(". ")[0]
     assert page.codes(said) == known
 
@@ -32,7 +32,7 @@ def test_metrics_of_every_callback_have_their_names() -> None:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    assert (metrics.ROWS, pace.WINDOW, pace.LEAST) == (20, 60, 5)
+    assert (metrics.ROWS, training_progress.WINDOW, training_progress.LEAST) == (20, 60, 5)
     assert "twenty rows" in TEXT
     assert "over the last minute, or the last five steps" in TEXT
     assert f"larger than {metrics_file.LARGEST // 1024**2} MiB" in TEXT

@@ -16,7 +16,7 @@ from from_source.cluster.prometheus import Prometheus
 from tests.conformance.implementations import BUILTIN
 from tests.e2e.jobs import eventually
 from trainer_infra import catalog
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 from trainer_infra.platform import builtin_control_plane
 from trainer_infra.platform.trainer_dashboard import BUILTIN_PANELS
 

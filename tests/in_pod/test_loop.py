@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trainer_infra.in_pod.callbacks.batch import batch_size
-from trainer_infra.in_pod.callbacks.process_number import process_count, process_number
+from trainer_infra.in_pod.callbacks.loop import process_count, process_number
+from trainer_infra.in_pod.callbacks.training_progress import batch_size
 
 LOOP = """
 from trainer_infra.callbacks import TrainingLoop, steps

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer_infra.in_pod.callbacks.pace import Pace
+from trainer_infra.in_pod.callbacks.training_progress import Pace
 
 
 class Clock:

@@ -8,7 +8,7 @@ import pytest
 from tests.lifecycle.worlds import NOW, RUNTIME, condition, job, jobset
 from trainer_infra.lifecycle.plan import RETRY, SUCCESSION, Plan, plan
 from trainer_infra.lifecycle.waiting import PREDECESSOR as PREDECESSOR_LEFT
-from trainer_infra.render import owner, snapshot
+from trainer_infra.render import child_metadata, snapshot
 from trainer_infra.render.behaviour import REFERENCE
 from trainer_infra.render.observed_objects import ObservedObjects
 
@@ -28,7 +28,7 @@ def test_owner_the_end_of_an_earlier_trainjob_is_not_the_end_of_its_successor() 
 
 
 def test_a_trainjob_waits_until_the_snapshot_of_its_predecessor_is_gone() -> None:
-    left = owner.with_owner(snapshot.config_map(PREDECESSOR, RUNTIME), PREDECESSOR)
+    left = child_metadata.with_owner(snapshot.config_map(PREDECESSOR, RUNTIME), PREDECESSOR)
 
     assert plan(SUCCESSOR, RUNTIME, ObservedObjects(None, left), NOW) == AFTER
     assert plan(SUCCESSOR, RUNTIME, ObservedObjects(None), NOW).apply

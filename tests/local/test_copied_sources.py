@@ -7,11 +7,10 @@ import pytest
 
 from trainer_infra import catalog
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.local import copied_sources
-from trainer_infra.local.copied_sources import source_warnings
-from trainer_infra.local.target import ThisMachine
+from trainer_infra.local import target
+from trainer_infra.local.target import ThisMachine, source_warnings
 from trainer_infra.render import pipeline
-from trainer_infra.trainers.initializer_claims import attach_claims
+from trainer_infra.trainers.claim_volumes import attach_claims
 
 RUNTIME = "torch-distributed-with-initializers"
 GIGABYTE = 1_000_000_000
@@ -58,7 +57,7 @@ def test_the_copies_of_a_sweep_are_said_once_with_their_sum(big: Path, tmp_path:
 
 
 def test_one_copy_and_eleven_are_said_as_such(big: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copied_sources, "WORTH_SAYING", GIGABYTE)
+    monkeypatch.setattr(target, "WORTH_SAYING", GIGABYTE)
     (one,) = said(*objects_of("a", dataset=big.as_uri()))
     assert one.startswith(f"an initializer copies {big.as_uri()}: 953.7 MiB, and ")
     members = [each for name in "abcdefghijk" for each in objects_of(name, model=big.as_uri())]
@@ -73,8 +72,8 @@ def test_a_source_of_more_files_than_a_preview_counts_is_at_least_so_large(
 ) -> None:
     (big / "zz").mkdir()
     (big / "zz" / "more").write_text("x")
-    monkeypatch.setattr(copied_sources, "LOOKED_AT", 1)
-    monkeypatch.setattr(copied_sources, "WORTH_SAYING", GIGABYTE)
+    monkeypatch.setattr(target, "LOOKED_AT", 1)
+    monkeypatch.setattr(target, "WORTH_SAYING", GIGABYTE)
     (sentence,) = said(*objects_of("a", dataset=big.as_uri()))
     assert f"copies {big.as_uri()}: at least 953.7 MiB, and " in sentence
 

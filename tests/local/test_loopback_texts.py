@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer_infra.local import expansion, network
-from trainer_infra.local.mounts import Mounts
+from trainer_infra.local import network, sources
+from trainer_infra.local.pod_environment import Mounts
 
 NET = network.loopback_network(["tj-node-0-0.tj", "tj-node-0-1.tj", "tj-node-0-10.tj"], "ns", 41234)
 
@@ -80,4 +80,4 @@ def test_the_folder_of_a_path_below_a_mount_is_known() -> None:
     ],
 )
 def test_references_expand_as_in_kubernetes(text: str, expected: str) -> None:
-    assert expansion.expand_references(text, {"A": "1"}) == expected
+    assert sources.expand_references(text, {"A": "1"}) == expected

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer_infra.local import ports
+from trainer_infra.local import network
 from trainer_infra.local.network import LOOPBACK
 
 GIVEN_TO_ANY_PROGRAM = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -23,29 +23,29 @@ def listener(port: int) -> socket.socket:
 def same_choice(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Every supervisor tries the same ports in the same order; these are free now."""
     with ExitStack() as reserved:
-        free = [reserved.enter_context(ports.reserved_port()) for _ in range(3)]
+        free = [reserved.enter_context(network.reserved_port()) for _ in range(3)]
     monkeypatch.setattr(random.SystemRandom, "sample", lambda *_: free)
     return free
 
 
 def test_two_supervisors_never_reserve_the_same_port(same_choice: list[int]) -> None:
-    with ports.reserved_port() as first, ports.reserved_port() as second:
+    with network.reserved_port() as first, network.reserved_port() as second:
         assert [first, second] == same_choice[:2]
 
 
 def test_a_port_on_which_a_program_listens_is_not_reserved(same_choice: list[int]) -> None:
-    with listener(same_choice[0]), ports.reserved_port() as port:
+    with listener(same_choice[0]), network.reserved_port() as port:
         assert port == same_choice[1]
 
 
 def test_the_pods_bind_the_port_while_it_is_reserved() -> None:
-    with ports.reserved_port() as port, listener(port) as bound:
+    with network.reserved_port() as port, listener(port) as bound:
         assert bound.getsockname()[1] == port
 
 
 def test_a_port_is_free_again_afterwards(same_choice: list[int]) -> None:
     for _ in range(2):
-        with ports.reserved_port() as port:
+        with network.reserved_port() as port:
             assert port == same_choice[0]
 
 
@@ -53,7 +53,7 @@ def test_a_port_is_there_when_none_of_the_range_is_free(same_choice: list[int]) 
     with ExitStack() as taken:
         for port in same_choice:
             taken.enter_context(listener(port))
-        with ports.reserved_port() as port:
+        with network.reserved_port() as port:
             assert port not in (0, *same_choice)
 
 
@@ -62,4 +62,4 @@ def test_the_kernel_gives_no_port_of_the_range_to_another_program() -> None:
     lowest, _ = map(int, GIVEN_TO_ANY_PROGRAM.read_text().split())
     if lowest < DEFAULT:
         pytest.skip(f"this machine gives ports from {lowest}")
-    assert max(ports.RANGE) < lowest
+    assert max(network.RANGE) < lowest

@@ -15,7 +15,7 @@ from tests.local.jobs import (
     replicated_job,
     shell,
 )
-from trainer_infra.local import ports
+from trainer_infra.local import network
 
 SERVER = """
 import http.server, sys
@@ -51,7 +51,7 @@ def ready(job: Job, within: float) -> bool:
 )
 def test_a_pod_is_ready_when_its_probe_passes(kind: dict[str, Any], expected: bool) -> None:
     within = 300 if expected else 2
-    with ports.reserved_port() as port:
+    with network.reserved_port() as port:
         assert ready(job_with_server(kind, port), within) is expected
 
 

@@ -10,13 +10,16 @@ from tests.parity import comparison, generator, reference
 from tests.parity.canonical import amount
 from tests.parity.comparison import Ours
 from tests.parity.reference import Case, Outcome
-from trainer_infra.controller import field_error
+from trainer_infra.controller import admission_review
 from trainer_infra.errors import Problem
 
 pytestmark = pytest.mark.verify
 
 SEEDS = range(1400)
-TYPES = {"FieldValueInvalid": field_error.INVALID, "FieldValueForbidden": field_error.FORBIDDEN}
+TYPES = {
+    "FieldValueInvalid": admission_review.INVALID,
+    "FieldValueForbidden": admission_review.FORBIDDEN,
+}
 NOTHING: tuple[Any, ...] = ({}, [], None, "", False)
 """What Go's types add or leave out."""
 
@@ -53,11 +56,11 @@ def sentences(case: Case, theirs: Outcome, ours: Ours) -> Iterator[tuple[tuple[s
 
 
 def kind(problem: Problem) -> str:
-    return field_error.FORBIDDEN if problem.forbidden else field_error.INVALID
+    return admission_review.FORBIDDEN if problem.forbidden else admission_review.INVALID
 
 
 def shown(problem: Problem, judged: Any) -> Any:
-    return "" if problem.forbidden else field_error.bad_value(problem, judged)
+    return "" if problem.forbidden else admission_review.bad_value(problem, judged)
 
 
 def canonical(value: Any) -> str:

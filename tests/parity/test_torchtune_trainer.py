@@ -49,7 +49,7 @@ OPTIONS: Final[dict[str, Any]] = {
 def case(runtime: ShippedRuntime, trainer: TorchTune) -> Case:
     packed = trainer.pack()
     assert packed.code is None
-    # The reference refuses an output_dir, which is left out for it: trainers/torchtune_outputs.py.
+    # The reference refuses an output_dir, which is left out for it: trainers/kept_outputs.py.
     args = [each for each in packed.trainer["args"] if not each.startswith("output_dir=")]
     job = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.render import patch_conflicts
+from trainer_infra.render import runtime_patches
 
 POD = "template.spec.replicatedJobs[node].template.spec.template.spec"
 
@@ -16,7 +16,7 @@ def sentences(*templates: dict[str, Any]) -> list[str]:
         for position, template in enumerate(templates)
     ]
     spec = {"runtimeRef": {"name": "r"}, "runtimePatches": patches}
-    found = patch_conflicts.conflict_sentences(
+    found = runtime_patches.conflict_sentences(
         TrainJob.from_wire({"metadata": {"name": "t"}, "spec": spec})
     )
     return list(found)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trainer_infra.render import pod_requests
+from trainer_infra.render import resources
 
 
 def container(restart: str | None = None, **requests: str) -> dict[str, Any]:
@@ -11,7 +11,7 @@ def container(restart: str | None = None, **requests: str) -> dict[str, Any]:
 
 
 def single(pod: dict[str, Any], *, defaulted: bool = False) -> dict[str, str]:
-    found = pod_requests.requests_of_pod(pod, defaulted=defaulted)
+    found = resources.requests_of_pod(pod, defaulted=defaulted)
     return {name: str(each) for name, each in found.items()}
 
 

@@ -7,7 +7,7 @@ import traceback
 
 import pytest
 
-from trainer_infra.runs.last_words import last_words
+from trainer_infra.runs.failure_advice import last_words
 from trainer_infra.runs.run import Failure
 
 TRACEBACK = """Traceback (most recent call last):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trainer_infra.runs.metric_spans import metric_spans
+from trainer_infra.runs.reports import metric_spans
 from trainer_infra.runs.run import Node, Owner, Run
 
 

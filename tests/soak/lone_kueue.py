@@ -21,7 +21,7 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
 from tests.kube import real_server
 from tests.kube.real_server import RealServer
-from trainer_infra.local.ports import reserved_port
+from trainer_infra.local.network import reserved_port
 from trainer_infra.platform.kueue import FRAMEWORKS
 
 JSON = dict[str, Any]

@@ -11,7 +11,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.trainers import adapter_base, compose, initializer_claims, kept_outputs
+from trainer_infra.trainers import adapter_base, claim_volumes, compose, kept_outputs
 from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.libraries.trl import Trl
 
@@ -52,7 +52,7 @@ def pods(
         job["spec"]["initializer"] = initializer
     job = kept_outputs.attach_outputs(job, runtime, kept)
     job = adapter_base.with_adapter_claim(job, runtime, code, str)
-    job = initializer_claims.attach_claims(job, runtime, str)
+    job = claim_volumes.attach_claims(job, runtime, str)
     behaviour = Behaviour(OURS.plugins, package_cache=cache)
     run = compose.compose(job, runtime, code, (), behaviour)
     (jobset,) = (each for each in run.objects if each["kind"] == "JobSet")

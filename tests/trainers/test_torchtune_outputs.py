@@ -6,7 +6,7 @@ from trainer_infra import catalog
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import REFERENCE
-from trainer_infra.trainers import torchtune_outputs
+from trainer_infra.trainers import kept_outputs
 
 RUNTIME = catalog.get("torchtune-llama3.2-1b")
 
@@ -30,7 +30,7 @@ def args_of(job: dict[str, Any]) -> list[str]:
 
 def test_the_reference_reads_the_data_of_the_runtime_from_the_arguments() -> None:
     given = tuned("epochs=1", "output_dir=output://model", "dataset.packed=True")
-    made = torchtune_outputs.as_the_reference_takes_it(given, RUNTIME)
+    made = kept_outputs.as_the_reference_takes_it(given, RUNTIME)
     assert args_of(made) == [
         "dataset=torchtune.datasets.instruct_dataset",
         "dataset.source=parquet",
@@ -42,13 +42,13 @@ def test_the_reference_reads_the_data_of_the_runtime_from_the_arguments() -> Non
 
 
 def test_an_own_folder_is_left_for_the_reference_to_refuse() -> None:
-    made = torchtune_outputs.as_the_reference_takes_it(tuned("output_dir=/data/out"), RUNTIME)
+    made = kept_outputs.as_the_reference_takes_it(tuned("output_dir=/data/out"), RUNTIME)
     problems = pipeline.rendering_problems(TrainJob.from_wire(made), RUNTIME, REFERENCE)
     assert ["output_dir" in each.what for each in problems] == [True]
 
 
 def test_another_command_is_left_alone() -> None:
     given = tuned("output_dir=output://model", command=("python", "t.py"))
-    assert torchtune_outputs.as_the_reference_takes_it(given, RUNTIME) == given
-    assert torchtune_outputs.with_output_dir(given, ["model"]) == given
-    assert list(torchtune_outputs.unwritten_outputs(given, {"model": "s3://a/b"})) == []
+    assert kept_outputs.as_the_reference_takes_it(given, RUNTIME) == given
+    assert kept_outputs.with_output_dir(given, ["model"]) == given
+    assert list(kept_outputs.unwritten_outputs(given, {"model": "s3://a/b"})) == []

@@ -20,7 +20,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.controller import admission_review
 from trainer_infra.controller.admission_judgement import VALIDATE_TRAIN_JOB, AdmissionJudge
-from trainer_infra.controller.admission_lookups import AdmissionLookups
+from trainer_infra.controller.runtime_lookup import AdmissionLookups
 from trainer_infra.json_values import JSONObject
 
 ROUNDS: Final = 3

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import MLPolicy, Torch, TrainingRuntimeSpec
-from trainer_infra.catalog import replicated_jobs, shipped_runtime
+from trainer_infra.catalog import shipped_runtime
 from trainer_infra.catalog.one_job import TORCH_IMAGE
 from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
@@ -28,16 +28,16 @@ def _initializer() -> dict[str, Any]:
         "image": f"{IMAGES}/{name}:{TAG}",
         "env": [{"name": "CACHE_IMAGE", "value": CACHE_IMAGE}, _train_job_name()],
     }
-    job = replicated_jobs.replicated_job(name, container, name, serviceAccountName=SERVICE_ACCOUNT)
+    job = shipped_runtime.replicated_job(name, container, name, serviceAccountName=SERVICE_ACCOUNT)
     return {"name": name, "replicas": 1, "template": job["template"]}
 
 
 def _spec() -> TrainingRuntimeSpec:
-    node = replicated_jobs.node_job(TORCH_IMAGE, env=[_train_job_name()])
+    node = shipped_runtime.node_job(TORCH_IMAGE, env=[_train_job_name()])
     return shipped_runtime.runtime_spec(
         MLPolicy(num_nodes=1, torch=Torch()),
         _initializer(),
-        replicated_jobs.depends_on(node, "Complete", names.DATASET_INITIALIZER),
+        shipped_runtime.depends_on(node, "Complete", names.DATASET_INITIALIZER),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime, TrainingRuntimeSpec
-from trainer_infra.catalog import one_job, replicated_jobs
+from trainer_infra.catalog import one_job, shipped_runtime
 from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
@@ -34,7 +34,7 @@ def has_our_program(image: str, args: Collection[str]) -> bool:
 def initializer_job(name: str, image: str, **container: Any) -> JSONDict:
     """The job of one initializer: a container of that image, with these further fields."""
     whole = {"name": name, "image": image, **container, "volumeMounts": [workspace_mount()]}
-    return replicated_jobs.replicated_job(name, whole, name)
+    return shipped_runtime.replicated_job(name, whole, name)
 
 
 def workspace_mount() -> JSONDict:
@@ -100,7 +100,7 @@ def _after_initializers(job: JSONDict) -> JSONDict:
         container["volumeMounts"] = [*(container.get("volumeMounts") or ()), workspace_mount()]
     if job.get("dependsOn"):
         return job
-    return {**job, **replicated_jobs.depends_on(job, "Complete", *ROLES)}
+    return {**job, **shipped_runtime.depends_on(job, "Complete", *ROLES)}
 
 
 def _spec() -> TrainingRuntimeSpec:

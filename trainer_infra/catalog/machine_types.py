@@ -3,6 +3,10 @@
 Read by pools, whose capacity, quota and fabric follow from it. Accelerators, cores and memory are what
 the cloud's own pages say of the type; memory of one accelerator is in `accelerators`. Only what we are
 sure of is here: a pool of another type says its `capacity` itself.
+
+Read in 2026-10: Amazon EC2, accelerated computing instances, maximum EFA interfaces and instance topology;
+Azure virtual machines, sizes of the series ND and NC; Compute Engine, GPU machine types; GKE, networking and
+topology of GPU machines.
 """
 
 import difflib
@@ -14,15 +18,6 @@ from typing import Final, Literal
 Cloud = Literal["aws", "azure", "gcp"]
 NVIDIA_GPU: Final = "nvidia.com/gpu"
 """The resource that NVIDIA's device plugin serves."""
-
-READ_IN: Final[Mapping[Cloud, str]] = {
-    "aws": "Amazon EC2: accelerated computing instances; maximum EFA interfaces; instance topology",
-    "azure": "Azure virtual machines: sizes of the series ND and NC",
-    "gcp": "Compute Engine: GPU machine types; GKE: networking and topology of GPU machines",
-}
-"""The public pages that the rows are from."""
-READ_ON: Final = "2026-10"
-"""When they were read."""
 
 
 @dataclass(frozen=True, slots=True)

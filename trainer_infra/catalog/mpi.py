@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import MPI, MLPolicy, TrainingRuntimeSpec
-from trainer_infra.catalog import replicated_jobs, shipped_runtime
+from trainer_infra.catalog import shipped_runtime
 from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
 HOME: Final = "/home/mpiuser"
@@ -33,7 +33,7 @@ def _spec(image: str) -> TrainingRuntimeSpec:
     return shipped_runtime.runtime_spec(
         MLPolicy(num_nodes=1, mpi=policy),
         _job(names.NODE, image, None, **server),
-        replicated_jobs.depends_on(launcher, "Ready", names.NODE),
+        shipped_runtime.depends_on(launcher, "Ready", names.NODE),
         network={"publishNotReadyAddresses": True},
         successPolicy={"operator": "All", "targetReplicatedJobs": [names.LAUNCHER]},
     )
@@ -42,7 +42,7 @@ def _spec(image: str) -> TrainingRuntimeSpec:
 def _job(name: str, image: str, ancestor: str | None, **container: Any) -> dict[str, Any]:
     security = {"securityContext": {"runAsUser": USER}}
     node = {"name": names.NODE, "image": image, **security, **container}
-    return replicated_jobs.replicated_job(name, node, ancestor, securityContext={"fsGroup": USER})
+    return shipped_runtime.replicated_job(name, node, ancestor, securityContext={"fsGroup": USER})
 
 
 DEEPSPEED_DISTRIBUTED: Final = ShippedRuntime(

@@ -8,7 +8,7 @@ flux example, and plain-distributed is ours: nodes without a framework.
 from typing import Any, Final
 
 from trainer_infra.api.runtime import JAX, Flux, MLPolicy, Torch, TrainingRuntimeSpec, XGBoost
-from trainer_infra.catalog import replicated_jobs, shipped_runtime
+from trainer_infra.catalog import shipped_runtime
 from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
 TORCH_IMAGE: Final = "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"
@@ -16,7 +16,7 @@ TORCH_IMAGE: Final = "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"
 
 def _spec(image: str, **framework: Any) -> TrainingRuntimeSpec:
     return shipped_runtime.runtime_spec(
-        MLPolicy(num_nodes=1, **framework), replicated_jobs.node_job(image)
+        MLPolicy(num_nodes=1, **framework), shipped_runtime.node_job(image)
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import MLPolicy, Torch, TrainingRuntimeSpec
-from trainer_infra.catalog import initializers, replicated_jobs, shipped_runtime
+from trainer_infra.catalog import initializers, shipped_runtime
 from trainer_infra.catalog.initializers import ACCESS, STORAGE, WORKSPACE
 from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
@@ -48,7 +48,7 @@ def _torchtune(name: str, purpose: str, model: _Model) -> ShippedRuntime:
 
 
 def _spec(model: _Model) -> TrainingRuntimeSpec:
-    node = replicated_jobs.node_job(
+    node = shipped_runtime.node_job(
         f"{IMAGES}/torchtune-trainer:{TAG}",
         command=[
             *("tune", "run", f"--rdzv_endpoint={model.rendezvous}"),
@@ -67,7 +67,7 @@ def _spec(model: _Model) -> TrainingRuntimeSpec:
         MLPolicy(num_nodes=model.nodes, torch=Torch()),
         _initializer(names.DATASET_INITIALIZER, DATASET),
         _initializer(names.MODEL_INITIALIZER, model.uri),
-        replicated_jobs.depends_on(node, "Complete", *initializers.ROLES),
+        shipped_runtime.depends_on(node, "Complete", *initializers.ROLES),
         volumeClaimPolicies=[
             {"templates": [initializers.workspace_claim(model.storage, model.access)]}
         ],

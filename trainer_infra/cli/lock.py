@@ -18,7 +18,7 @@ from typing import Final
 import typer
 
 from trainer_infra.errors import InvalidInput, NotAvailable
-from trainer_infra.local import pip_settings, pod_environment, uv_installer
+from trainer_infra.local import installer, pip_settings, pod_environment
 from trainer_infra.trainers.pods import lock_file
 
 SUFFIX: Final = ".lock"
@@ -48,7 +48,7 @@ def lock_requirements(request: LockRequest) -> Path:
         InvalidInput: The lock would have a requirement that is not pinned.
         NotAvailable: There is no uv or no requirements file, or they cannot be resolved.
     """
-    uv = uv_installer.uv_command()
+    uv = installer.uv_command()
     if uv is None:
         where = f"neither beside {sys.executable} nor on PATH"
         raise NotAvailable(f"locking packages needs uv, which is {where}; {INSTALL}")
@@ -93,7 +93,7 @@ def _compile(uv: Sequence[str], request: LockRequest, made: Path, excluded: Path
         lines = done.stderr.splitlines()
         if any("unexpected argument" in line for line in lines):
             raise NotAvailable(f"this uv is too old to lock packages: {lines[0]}; {INSTALL} anew")
-        reason = uv_installer.failure_reason(lines).rstrip(".")
+        reason = installer.uv_failure(lines).rstrip(".")
         raise NotAvailable(f"{request.requirements} cannot be locked: {reason}")
 
 

@@ -13,16 +13,17 @@ from typing import Any, Final, TypeVar
 
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.controller import field_error
-from trainer_infra.controller.admission_lookups import AdmissionLookups
+from trainer_infra.controller import admission_review
 from trainer_infra.controller.admission_review import (
     CREATE,
+    LARGE,
     OPERATIONS,
     UPDATE,
     AdmissionRequest,
     AdmissionResponse,
+    LargeReviews,
 )
-from trainer_infra.controller.large_reviews import LARGE, LargeReviews
+from trainer_infra.controller.runtime_lookup import AdmissionLookups
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, summed_up
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.refusals import Answer
@@ -63,7 +64,7 @@ class _LookupFailure(Exception):
 
     def __init__(self, field: str, error: Exception) -> None:
         why = str(error) or "the API server gave no answer in time"
-        super().__init__(f"{field}: {field_error.INTERNAL}: {why}")
+        super().__init__(f"{field}: {admission_review.INTERNAL}: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +184,17 @@ class AdmissionJudge:
         value = given()
         advice = self.behaviour.ours(Deviation.ADVICE)
         problems = summed_up(verdict.problems)
-        longest = field_error.LONGEST // len(problems)
+        longest = admission_review.LONGEST // len(problems)
         sentences = (
-            field_error.field_error(each, value, with_advice=advice, longest=longest)
+            admission_review.field_error(each, value, with_advice=advice, longest=longest)
             for each in problems
         )
-        causes = (field_error.status_cause(each, value, longest) for each in problems)
+        causes = (admission_review.status_cause(each, value, longest) for each in problems)
         return AdmissionResponse(
             allowed=False,
             code=403,
             reason="Forbidden",
-            message=field_error.aggregate_message(sentences),
+            message=admission_review.aggregate_message(sentences),
             causes=tuple(causes) if advice else (),
             warnings=verdict.warnings,
         )

@@ -21,13 +21,14 @@ from prometheus_client import Histogram
 from trainer_infra.controller.admission_judgement import AdmissionJudge
 from trainer_infra.controller.certificate_rotation import CertificateOptions, CertificateRotation
 from trainer_infra.controller.serving_certificate import AUTHORITIES, SERVER, SERVER_KEY
-from trainer_infra.controller.tls_context import ChangingTLSContext
-from trainer_infra.controller.tls_options import TLSOptions
+from trainer_infra.controller.tls_options import ChangingTLSContext, TLSOptions
 from trainer_infra.controller.webhook_server import WebhookAddress, serve_webhooks
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import KubeClient
 
 FOLDER: Final = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108  the reference's
+_PAUSE: Final = 10.0
+"""Seconds between two looks at files."""
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -35,19 +36,15 @@ _LOG: Final = logging.getLogger(__name__)
 class CertificateFiles:
     """Runs until it is cancelled; `step` is one look."""
 
-    def __init__(
-        self, tls: ChangingTLSContext, folder: Path = FOLDER, interval: float = 10.0
-    ) -> None:
+    def __init__(self, tls: ChangingTLSContext, folder: Path = FOLDER) -> None:
         """Nothing is read yet.
 
         Args:
             tls: where they are shown.
             folder: with tls.crt, tls.key and, where there is one, ca.crt.
-            interval: seconds between two looks.
         """
         self._tls = tls
         self._folder = folder
-        self._interval = interval
         self.authorities = b""
         """PEM of what vouches for the server; empty where there is no such file."""
 
@@ -63,7 +60,7 @@ class CertificateFiles:
                 await self.step()
             except NotAvailable as error:
                 _LOG.warning("the webhooks' certificate cannot be read now: %s", error)
-            await asyncio.sleep(self._interval)
+            await asyncio.sleep(_PAUSE)
 
     async def step(self) -> None:
         """Show what is in the files.

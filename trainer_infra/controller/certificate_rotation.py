@@ -9,7 +9,7 @@ import asyncio
 import base64
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -26,7 +26,7 @@ from trainer_infra.controller.serving_certificate import (
     due_certificates,
     read_certificates,
 )
-from trainer_infra.controller.tls_context import ChangingTLSContext
+from trainer_infra.controller.tls_options import ChangingTLSContext
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -80,16 +80,11 @@ class CertificateRotation:
     """Runs until it is cancelled; `step` is one look and everything that is due by then."""
 
     def __init__(
-        self,
-        client: KubeClient,
-        tls: ChangingTLSContext,
-        options: CertificateOptions,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        self, client: KubeClient, tls: ChangingTLSContext, options: CertificateOptions
     ) -> None:
         self._client = client
         self._tls = tls
         self._options = options
-        self._now = now
         self._known: dict[str, bytes] = {}
         self._injected = b""
         self._absent: set[str] = set()
@@ -154,7 +149,7 @@ class CertificateRotation:
         due = due_certificates(
             stored,
             self._options.dns_names,
-            self._now(),
+            datetime.now(UTC),
             self._options.periods,
             is_settled=self._is_settled(stored.get(AUTHORITIES, b"")),
         )
@@ -177,7 +172,7 @@ class CertificateRotation:
         return contents
 
     def _read(self, contents: Mapping[str, bytes]) -> ServingCertificate:
-        return read_certificates(contents, self._options.dns_names, self._now())
+        return read_certificates(contents, self._options.dns_names, datetime.now(UTC))
 
     def _is_settled(self, bundle: bytes) -> bool:
         since = time.monotonic() - self._injected_since

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.informer import ObjectKey
 from trainer_infra.controller.work_queue import QueueState
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, jobs_status, status

@@ -16,7 +16,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.controller.leader_client import LeaderClient
+from trainer_infra.controller.leader_election import LeaderClient
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Exists

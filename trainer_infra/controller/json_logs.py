@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.informer import ObjectKey
 
 CURRENT: Final[ContextVar[ObjectKey | None]] = ContextVar("train_job", default=None)
 """The TrainJob that this task looks at."""

@@ -9,14 +9,16 @@ of the work outlives `seconds_left`, for a process that is stopped and goes on c
 
 import asyncio
 import logging
+import math
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.errors import TrainerInfraError
+from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Conflict, Exists, NotFound
@@ -25,7 +27,6 @@ from trainer_infra.kube.resource import Resource
 LEASE: Final = Resource("coordination.k8s.io/v1", "Lease", "leases")
 _JITTER: Final = 0.2
 """Part of the retry period by which tries differ."""
-
 _log: Final = logging.getLogger(__name__)
 _random: Final = random.SystemRandom()
 
@@ -163,3 +164,32 @@ class LeaderElection:
             "metadata": {**place, **metadata},
             "spec": spec,
         }
+
+
+class LeaderClient:
+    """A client whose requests end with the Lease, for what only the replica that leads may do.
+
+    The reconciler, the recorder of events and the finalizers of runtimes write with it.
+    """
+
+    def __init__(self, client: KubeClient) -> None:
+        """For ever, until replicas elect a leader.
+
+        Args:
+            client: of the cluster.
+        """
+        self.client = client
+        """For what every replica may do, reads above all."""
+        self.seconds_left: Callable[[], float] = lambda: math.inf
+        """How long it may write; replaced where replicas elect a leader."""
+
+    def within(self, seconds: float) -> KubeClient:
+        """The client for one request, which takes no longer than this many seconds.
+
+        Raises:
+            NotAvailable: Another replica may lead.
+        """
+        left = self.seconds_left()
+        if left <= 0.0:
+            raise NotAvailable("another replica may lead now: nothing more is written")
+        return self.client.within(min(seconds, left))

@@ -25,11 +25,9 @@ from trainer_infra.controller.configuration import STATUS_GATE, ControllerConfig
 from trainer_infra.controller.controller_metrics import BUG, ControllerMetrics
 from trainer_infra.controller.controller_servers import ServedParts, controller_servers
 from trainer_infra.controller.event_recorder import EventRecorder
-from trainer_infra.controller.informer import Informer
+from trainer_infra.controller.informer import Informer, ObjectCache, ObjectKey
 from trainer_infra.controller.json_logs import CURRENT
-from trainer_infra.controller.leader_client import LeaderClient
-from trainer_infra.controller.leader_election import LeaderElection, LeaseTerms
-from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
+from trainer_infra.controller.leader_election import LeaderClient, LeaderElection, LeaseTerms
 from trainer_infra.controller.plugin_watches import PluginWatches, Wakers
 from trainer_infra.controller.runtime_finalizer import RuntimeFinalizers
 from trainer_infra.controller.runtime_lookup import InformedLookups
@@ -40,7 +38,7 @@ from trainer_infra.errors import Bug, NotAvailable
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.kubeconfig_context import IN_POD
-from trainer_infra.kube.request_rate import RequestRate
+from trainer_infra.kube.request_retry import RequestRate
 from trainer_infra.kube.resource import (
     CLUSTER_TRAINING_RUNTIME,
     JOBSET,

@@ -16,8 +16,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.controller import child_memory, projection
 from trainer_infra.controller.child_memory import Child
-from trainer_infra.controller.informer import Informer
-from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
+from trainer_infra.controller.informer import Informer, ObjectCache, ObjectKey
 from trainer_infra.controller.runtime_lookup import RuntimeLookup
 from trainer_infra.errors import InvalidInput, TrainerInfraError
 from trainer_infra.json_values import JSONObject

@@ -96,7 +96,7 @@ class PodMembership:
 
     async def _of_pod(self, identity: PodIdentity, name: str) -> str | None:
         pod = await self._get(POD, identity.name, identity.namespace, identity.uid)
-        labels = _labels(pod)
+        labels = (pod.get("metadata") or {}).get("labels") or {}
         owner = _controller(pod, JOB)
         if labels.get(names.JOBSET_NAME_LABEL) != name or owner is None:
             return None
@@ -127,10 +127,6 @@ class PodMembership:
         except NotFound:
             return {}
         return found if found["metadata"].get("uid") == uid else {}
-
-
-def _labels(value: JSONObject) -> Mapping[str, str]:
-    return (value.get("metadata") or {}).get("labels") or {}
 
 
 def _controller(value: JSONObject, resource: Resource) -> JSONObject | None:

@@ -12,7 +12,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.controller import projection
-from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.informer import ObjectKey
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import JOB, POD, Resource

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.controller.leader_client import LeaderClient
-from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
+from trainer_infra.controller.informer import ObjectCache, ObjectKey
+from trainer_infra.controller.leader_election import LeaderClient
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Conflict, NotFound

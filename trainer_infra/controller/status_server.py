@@ -22,8 +22,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, Histogram
 
 from trainer_infra.controller.pod_token import PodTokens, TokenVerdicts
-from trainer_infra.controller.report_connections import ReportConnections
-from trainer_infra.controller.report_rate import Rate, RateLimit, TokenBuckets
+from trainer_infra.controller.report_rate import Rate, RateLimit, ReportConnections, TokenBuckets
 from trainer_infra.controller.trainer_status_store import TrainerStatusStore
 from trainer_infra.controller.training_metrics import TrainingMetrics
 from trainer_infra.errors import Bug, TrainerInfraError

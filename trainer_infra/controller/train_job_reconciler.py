@@ -17,8 +17,8 @@ from trainer_infra.controller import child_memory, projection
 from trainer_infra.controller.child_memory import Child, ChildMemory
 from trainer_infra.controller.controller_metrics import ControllerMetrics
 from trainer_infra.controller.event_recorder import EventRecorder
-from trainer_infra.controller.leader_client import LeaderClient
-from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
+from trainer_infra.controller.informer import ObjectCache, ObjectKey
+from trainer_infra.controller.leader_election import LeaderClient
 from trainer_infra.controller.pod_observation import PodObservation
 from trainer_infra.controller.runtime_lookup import RuntimeLookup
 from trainer_infra.errors import InvalidInput, TrainerInfraError

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.informer import ObjectKey
 
 FIRST_PAUSE: Final = 0.05
 """Seconds, at most, before the first retry."""

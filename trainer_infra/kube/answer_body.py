@@ -5,7 +5,7 @@ must not be taken for Kubernetes' word. A page with status 404 says nothing abou
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
 from html import unescape
 from typing import Any, Final
@@ -16,11 +16,15 @@ import orjson
 from trainer_infra.kube.refusals import NotKubernetes
 from trainer_infra.kube.request import LIST, KubeRequest
 
+
+class BrokenStream(Exception):
+    """A stream's connection was lost, or was silent for too long."""
+
+
 JSON_TYPE: Final = "application/json"
 """Content type of what an API server says of objects."""
 PLAIN: Final = "text/plain"
 """Content type of some of its refusals, for example of a path that it does not know, and of logs."""
-
 _SHOWN: Final = 300
 """Characters of a text that a message shows."""
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
@@ -30,7 +34,6 @@ _UNAUTHORIZED: Final = 401
 _GOOD: Final = range(200, 300)
 _IN_TROUBLE: Final = 500
 """From this status on the body is only shown: what is in trouble may say anything."""
-
 _CORRECT: Final = "correct the server in the kubeconfig"
 _SIGN_IN: Final = f"is a proxy or a login in between? sign in again, or {_CORRECT}"
 
@@ -158,7 +161,6 @@ def _is_whole(expected: str, value: Mapping[str, Any]) -> bool:
 
 DISCOVERED: Final = "APIResourceList"
 """Kind of the answer to which kinds a version has."""
-
 _TYPES: Final[Mapping[type, str]] = {
     list: "list",
     str: "string",
@@ -194,3 +196,22 @@ def _without_query(location: str) -> str:
         return "a place that it does not name"
     place = urlsplit(location)
     return urlunsplit((place.scheme, place.netloc.rpartition("@")[2], place.path, "", ""))
+
+
+async def stream_lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Each line of a stream without its end, however long: an event of a watch is one.
+
+    A last one without an end comes too, unless the stream breaks.
+
+    Raises:
+        BrokenStream: The stream did not end by itself; every whole line has come before.
+    """
+    kept: list[bytes] = []
+    async for chunk in chunks:
+        head, *rest = chunk.split(b"\n")
+        kept.append(head)
+        for line in rest:
+            yield b"".join(kept)
+            kept = [line]
+    if last := b"".join(kept):
+        yield last

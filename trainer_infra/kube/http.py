@@ -33,8 +33,7 @@ from trainer_infra.kube.client import (
 )
 from trainer_infra.kube.refusals import Exists, Expired, NotServed
 from trainer_infra.kube.request import LIST, KubeRequest, KubeResponse, named_path, refusal_of
-from trainer_infra.kube.request_rate import RequestRate
-from trainer_infra.kube.request_retry import Patience
+from trainer_infra.kube.request_retry import Patience, RequestRate
 from trainer_infra.kube.resource import Resource
 
 if TYPE_CHECKING:

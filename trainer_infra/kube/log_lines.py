@@ -11,12 +11,12 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from trainer_infra.kube import answer_body, streaming
+from trainer_infra.kube import answer_body
+from trainer_infra.kube.answer_body import BrokenStream
 from trainer_infra.kube.client import LogOf
 from trainer_infra.kube.refusals import Invalid, NotFound
 from trainer_infra.kube.request import KubeRequest
 from trainer_infra.kube.resource import POD
-from trainer_infra.kube.streaming import BrokenStream
 
 if TYPE_CHECKING:
     from trainer_infra.kube.transport import Transport
@@ -56,7 +56,7 @@ async def _one_stream(
 ) -> AsyncGenerator[str, None]:
     """The new lines of one connection, until it ends."""
     async with transport.stream(_request(wanted, seen.resume()), SILENCE) as chunks:
-        async for line in streaming.stream_lines(chunks):
+        async for line in answer_body.stream_lines(chunks):
             whole = line.decode("utf-8", "replace")
             time, _, text = whole.partition(" ")
             if not _is_time(time):

@@ -4,27 +4,52 @@ What may be tried again is decided there; this is the time: full jitter, so that
 server that comes back do not come at once, the server's own Retry-After, and an end.
 """
 
+import asyncio
 import math
 import random
 import time
 from dataclasses import dataclass
 from typing import Final
 
+
+class RequestRate:
+    """A bucket of `burst` tokens that gets `qps` of them a second; a request takes one, as in client-go."""
+
+    def __init__(self, qps: float, burst: int) -> None:
+        """A full bucket.
+
+        Args:
+            qps: requests per second, more than 0.
+            burst: requests at once, at least 1.
+        """
+        self._qps = qps
+        self._burst = max(1, burst)
+        self._tokens = float(self._burst)
+        self._at = time.monotonic()
+
+    async def take(self) -> None:
+        """Wait until there is a token, and take it; first come, first served."""
+        now = time.monotonic()
+        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._qps)
+        self._at = now
+        self._tokens -= 1.0
+        if self._tokens < 0.0:
+            # Who comes next owes a token more, and so waits for longer.
+            await asyncio.sleep(-self._tokens / self._qps)
+
+
 FIRST_CONTACT: Final = 10.0
 """Seconds for a server that has never answered: a wrong address shall not look like a wait."""
 GIVE_UP_AFTER: Final = 90.0
 """Seconds for one that has: longer than an API server takes to start."""
-
 WATCH_FOR: Final = 300
 """Seconds of one watch; a server tells where it is shortly before their end."""
-
 _FIRST: Final = 0.1
 """Half of the seconds, at most, before the second try."""
 _LONGEST: Final = 5.0
 """Seconds, at most, before any try, unless the server asks for more."""
 _SHORTEST: Final = 0.1
 """Seconds that a try must have, or it is not made."""
-
 _random: Final = random.SystemRandom()
 
 

@@ -24,15 +24,13 @@ from yarl import URL
 
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import answer_body, kubeconfig, refusals
-from trainer_infra.kube.answer_body import Body
+from trainer_infra.kube.answer_body import Body, BrokenStream
 from trainer_infra.kube.connection_failure import is_final, why_unreachable
 from trainer_infra.kube.kubeconfig import SignedServer
 from trainer_infra.kube.refusals import Answer, NotKubernetes, Unreachable
 from trainer_infra.kube.request import KubeRequest, KubeResponse, refusal_of
-from trainer_infra.kube.request_rate import RequestRate
-from trainer_infra.kube.request_retry import Patience, Tries
+from trainer_infra.kube.request_retry import Patience, RequestRate, Tries
 from trainer_infra.kube.server_clock import ServerClock
-from trainer_infra.kube.streaming import BrokenStream
 
 AT_ONCE: Final = 32
 """Requests in flight, streams not counted; more wait here instead of in the server's queues."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from trainer_infra.kube import refusals, streaming
+from trainer_infra.kube import answer_body, refusals
+from trainer_infra.kube.answer_body import BrokenStream
 from trainer_infra.kube.client import ObjectChange, ObjectSelection
 from trainer_infra.kube.refusals import Answer, Expired, NotKubernetes
 from trainer_infra.kube.request import KubeRequest
-from trainer_infra.kube.streaming import BrokenStream
 
 if TYPE_CHECKING:
     from trainer_infra.kube.transport import Transport
@@ -86,7 +86,7 @@ async def _one_watch(
     )
     with suppress(BrokenStream):
         async with transport.stream(request, SILENCE) as chunks:
-            async for line in streaming.stream_lines(chunks):
+            async for line in answer_body.stream_lines(chunks):
                 yield _change(line, asked, transport.server)
 
 

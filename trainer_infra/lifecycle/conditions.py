@@ -17,10 +17,15 @@ def find_condition(conditions: Conditions, kind: str) -> JSONObject | None:
     return next((each for each in conditions if each["type"] == kind), None)
 
 
+def true_condition(conditions: Conditions, kind: str) -> JSONObject | None:
+    """The condition of that type, where it is True."""
+    found = find_condition(conditions, kind)
+    return found if found is not None and found["status"] == "True" else None
+
+
 def is_true(conditions: Conditions, kind: str) -> bool:
     """Whether the condition of that type is there and True."""
-    found = find_condition(conditions, kind)
-    return found is not None and found["status"] == "True"
+    return true_condition(conditions, kind) is not None
 
 
 def is_finished(conditions: Conditions) -> bool:

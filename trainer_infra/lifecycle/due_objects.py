@@ -10,7 +10,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import owner, pipeline, runtime_ref, snapshot
+from trainer_infra.render import child_metadata, pipeline, runtime_ref, snapshot
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed_objects import ObservedObjects
@@ -42,7 +42,7 @@ def due_objects(
     try:
         born_with = runtime_born_with(job, runtime, observed)
         if observed.snapshot is None:
-            whole = owner.with_owner(snapshot.config_map(job, born_with), job)
+            whole = child_metadata.with_owner(snapshot.config_map(job, born_with), job)
             first = pipeline.completed_objects((whole,), job, behaviour)
         due = pipeline.due_objects(job, born_with, observed, behaviour)
     except InvalidInput as error:

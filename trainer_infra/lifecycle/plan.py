@@ -33,7 +33,7 @@ from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
 from trainer_infra.lifecycle.events import Event
 from trainer_infra.lifecycle.status import TrainJobCase
-from trainer_infra.render import patch_conflicts, resolve, runtime_ref, ttl_seconds_after_finished
+from trainer_infra.render import resolve, runtime_patches, runtime_ref, ttl_seconds_after_finished
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed_objects import ObservedObjects
@@ -202,7 +202,7 @@ def _events(
     if case.observed.jobset is None and any(each["kind"] == names.JOBSET for each in due.objects):
         yield events.objects_created(due.objects)
         if case.ours(Deviation.PATCHES):
-            yield from events.patch_overridden(patch_conflicts.conflict_sentences(case.job))
+            yield from events.patch_overridden(runtime_patches.conflict_sentences(case.job))
     yield from events.condition_changes(stored, after)
     yield from _without_written_events(case, failed)
     if not conditions.is_finished(after) and not case.job.spec.suspend:

@@ -14,7 +14,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions, deadline, failure_reason, job_failure, jobs_status
+from trainer_infra.lifecycle import conditions, deadline, failure_reason, jobs_status
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.render import runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
@@ -155,7 +155,7 @@ def _with_reason(case: TrainJobCase, ended: Conditions) -> Conditions:
     if failed is None or not case.ours(Deviation.FAILURE_REASON):
         return ended
     pod = failure_reason.first_failure(case.observed.pods)
-    job = job_failure.first_failed_job(case.observed.jobs)
+    job = jobs_status.first_failed_job(case.observed.jobs)
     if pod is not None and (job is None or not job.is_late):
         return _explained(ended, failed, pod.sentence())
     if job is None:

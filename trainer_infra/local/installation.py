@@ -14,14 +14,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import (
-    disk_use,
-    installer,
-    pip_installer,
-    pip_settings,
-    pod_environment,
-    uv_installer,
-)
+from trainer_infra.local import disk_use, installer, pip_settings, pod_environment
 from trainer_infra.local.children import Children, Command
 from trainer_infra.local.installer import Installer
 
@@ -86,7 +79,7 @@ def installation_progress(venv: Path, packages: Sequence[str]) -> str:
     what = f"{BEGIN}{', '.join(found[:SHOWN])}{more}"
     lines = _lines(installation_log(venv))
     is_uv = bool(lines) and lines[0].endswith(f"{WITH}uv")
-    state = (uv_installer if is_uv else pip_installer).installation_state
+    state = installer.uv_state if is_uv else installer.pip_state
     now = state(lines, disk_use.size_of(venv / TEMPORARY))
     if now.unpacking:
         size = f" of {disk_use.size_text(now.announced)}" if now.announced else ""
@@ -130,7 +123,7 @@ async def _installer(packages: Sequence[str], shell: _Shell) -> Installer:
     Raises:
         NotAvailable: The installer that the user asks for is not there.
     """
-    uv, asked = uv_installer.uv_command(), os.environ.get(names.INSTALLER) or ""
+    uv, asked = installer.uv_command(), os.environ.get(names.INSTALLER) or ""
     if asked and asked not in INSTALLERS:
         raise NotAvailable(f"{names.INSTALLER} names no installer, got {asked!r}; use uv or pip")
     if asked == "uv" and uv is None:
@@ -144,10 +137,10 @@ async def _installer(packages: Sequence[str], shell: _Shell) -> Installer:
             _begin(shell.venv, packages, "uv")
             variables = pip_settings.for_uv(settings, shell.environment)
             wanted = installer.requirement_arguments(packages, shell.venv / REQUIREMENTS)
-            return uv_installer.installer_for(uv, shell.venv, wanted, variables)
+            return installer.uv_installer(uv, shell.venv, wanted, variables)
         why = f", which has a setting that uv does not know: {unsayable}"
     _begin(shell.venv, packages, f"pip{why}")
-    return pip_installer.installer_for(shell.venv, packages, shell.venv / REQUIREMENTS)
+    return installer.pip_installer(shell.venv, packages, shell.venv / REQUIREMENTS)
 
 
 async def _pip_settings(shell: _Shell) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput
-from trainer_infra.local import full_disk, probes
+from trainer_infra.local import disk_use, probes
 from trainer_infra.local.children import Children
 from trainer_infra.local.container import ContainerProcess, ContainerSetup
 from trainer_infra.local.jobset.pods import ObservedPod, PodPhase, Start
@@ -239,7 +239,7 @@ class PodTry:
         return set_ready
 
     def _not_started(self, what: str, error: Exception) -> None:
-        if isinstance(error, OSError) and full_disk.is_full(error):
+        if isinstance(error, OSError) and disk_use.is_full(error):
             self._hooks.disk_full(Path(error.filename or self._path), error)
         else:
             self._log.line(f"trainer-infra: {what} cannot start: {error}")

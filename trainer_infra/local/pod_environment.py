@@ -5,19 +5,20 @@ envFrom, env; `$(VAR)` sees what was defined before it.
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from trainer_infra.api import quantity
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import downward, expansion
 from trainer_infra.local import network as loopback
+from trainer_infra.local import sources
 from trainer_infra.local.capacity import Machine
-from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.network import Network
 from trainer_infra.local.sources import Sources
 
@@ -34,6 +35,37 @@ _LOOPBACK_INTERFACE: Final = "lo" if sys.platform == "linux" else "lo0"
 
 INSTALLERS: Final = ("PIP_", "UV_", "XDG_")
 """Prefixes that installing packages may see in addition, with the place of uv's cache; pods do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mounts:
+    """The mounts of one container.
+
+    Mounting a path needs privileges, so a mountPath is a folder somewhere else, and every occurrence of
+    it at a path boundary in command, args and env values is rewritten to that folder.
+    """
+
+    folders: Mapping[str, Path]
+    """mountPath without a trailing slash, to the folder that stands for it."""
+
+    def local(self, text: str) -> str:
+        """The text with every mountPath replaced, the longest first, each place once.
+
+        A mountPath begins at the start, after `://`, or after what cannot be part of a path.
+        """
+        if not self.folders:
+            return text
+        paths = "|".join(re.escape(path) for path in sorted(self.folders, key=len, reverse=True))
+        pattern = rf"(?:(?<![\w./~-])|(?<=://))(?:{paths})(?![\w.-])"
+        return re.sub(pattern, lambda match: str(self.folders[match[0]]), text)
+
+    def folder(self, path: str) -> Path | None:
+        """The folder of an absolute path at or below a mount; None when it is below none."""
+        wanted = PurePosixPath(path)
+        for mount in sorted(self.folders, key=len, reverse=True):
+            if wanted.is_relative_to(mount):
+                return self.folders[mount] / wanted.relative_to(mount)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +137,7 @@ def container_environment(own: Variables, place: PodContext, mounts: Mounts) -> 
 
 def expand_word(value: str, own: Variables, place: PodContext, mounts: Mounts) -> str:
     """A command or argument with `$(VAR)`, endpoint names and mount paths replaced."""
-    return file_text(expansion.expand_references(value, own.values), place, mounts)
+    return file_text(sources.expand_references(value, own.values), place, mounts)
 
 
 def file_text(value: str, place: PodContext, mounts: Mounts) -> str:
@@ -151,10 +183,10 @@ def _value(
     """The value of one env entry; None when an optional key is not there."""
     source = entry.get("valueFrom")
     if not source:
-        plain = expansion.expand_references(entry.get("value") or "", own)
+        plain = sources.expand_references(entry.get("value") or "", own)
         return loopback.local_variable(entry["name"], plain, place.network)
     if "fieldRef" in source:
-        return downward.downward_field(place.pod, source["fieldRef"]["fieldPath"])
+        return sources.downward_field(place.pod, source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
         return resource_amount(container, source["resourceFieldRef"])
     kind = "configMapKeyRef" if "configMapKeyRef" in source else "secretKeyRef"

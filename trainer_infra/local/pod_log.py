@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.local import full_disk
+from trainer_infra.local import disk_use
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.terminal_lines import TerminalLines
 
@@ -122,6 +122,6 @@ class PodLog:
             while view:
                 view = view[os.write(self._handle, view) :]
         except OSError as error:
-            if not full_disk.is_full(error):
+            if not disk_use.is_full(error):
                 raise
             self._on_full(self._path, error)

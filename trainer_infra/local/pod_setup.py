@@ -8,12 +8,11 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import image_entrypoint, pod_environment, volumes
+from trainer_infra.local import pod_environment, unsupported_fields, volumes
 from trainer_infra.local.children import Command
 from trainer_infra.local.container import ContainerSetup
-from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.pod import PodSetup
-from trainer_infra.local.pod_environment import PodContext
+from trainer_infra.local.pod_environment import Mounts, PodContext
 from trainer_infra.render import resources
 
 VARIABLES: Final = (
@@ -61,7 +60,7 @@ def prepare_pod(place: PodContext, ground: PodFolders) -> PodSetup:
             **_mounted(mounts),
             names.PROCESS_MARK: f"{ground.mark}/{name}",
         }
-        command = container.get("command") or image_entrypoint.image_entrypoint(container)
+        command = container.get("command") or unsupported_fields.image_entrypoint(container)
         words = (*command, *(container.get("args") or ()))
         arguments = [pod_environment.expand_word(word, own, place, mounts) for word in words]
         folder = _working_folder(container.get("workingDir") or "", mounts, ground.folder / "work")

@@ -21,14 +21,13 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions
 from trainer_infra.lifecycle import plan as lifecycle
 from trainer_infra.local import (
-    full_disk,
+    disk_use,
     installation,
     network,
     packages,
     pod_environment,
     pod_setup,
     pod_wire_form,
-    ports,
     run_folder,
     sources,
 )
@@ -243,7 +242,7 @@ class Reconciler:
 
     def _start(self, start: Start) -> None:
         if start.attempt not in self._ports:
-            self._ports[start.attempt] = self._held.enter_context(ports.reserved_port())
+            self._ports[start.attempt] = self._held.enter_context(network.reserved_port())
         manifest = pods.manifest(self._jobset or {}, start)
         log = self._folder.logs / f"{manifest['metadata']['name']}.log"
         data = run_folder.read_json(self._folder.secrets) or {}
@@ -331,10 +330,10 @@ class Reconciler:
         Raises:
             OSError: The disk is not full: another error, which no caller can handle.
         """
-        if not full_disk.is_full(error):
+        if not disk_use.is_full(error):
             raise error
         self._folder.reserve.unlink(missing_ok=True)
-        self.fail(names.DISK_FULL, full_disk.full_disk_message(path, error))
+        self.fail(names.DISK_FULL, disk_use.full_disk_message(path, error))
 
     def _reported(self, pod: str, status: JSONObject) -> None:
         report = report_history.past_report(sentences.short_pod_name(self._run, pod), status)

@@ -23,7 +23,7 @@ import psutil
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.home_folders import state_home
-from trainer_infra.local import full_disk
+from trainer_infra.local import disk_use
 
 RESERVE: Final = 256 * 1024
 """Bytes set aside in a run's folder, so that the status can be written when the disk is full."""
@@ -208,7 +208,7 @@ def locked_folder(target: RunFolder) -> Iterator[None]:
         locks.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = _hold(path)
     except OSError as error:
-        raise NotAvailable(full_disk.not_written(locks, error)) from error
+        raise NotAvailable(disk_use.not_written(locks, error)) from error
     try:
         yield
     finally:

@@ -20,10 +20,10 @@ from trainer_infra import names
 from trainer_infra.errors import InvalidInput, NotAvailable, Unreadable
 from trainer_infra.lifecycle import conditions
 from trainer_infra.local import (
-    full_disk,
+    disk_use,
     guard,
     metrics_file,
-    ports,
+    network,
     processes,
     run_folder,
     run_record,
@@ -79,7 +79,10 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
         Refused: A run of that name has another owner or other content.
         NotAvailable: The supervisor cannot be started.
     """
-    target = _folder(submission)
+    metadata = submission.job["metadata"]
+    target = run_folder.folder_of(
+        metadata.get("namespace") or names.DEFAULT_NAMESPACE, metadata["name"]
+    )
     with run_folder.locked_folder(target):
         run = run_record.look_up(target)
         if run is not None:
@@ -87,7 +90,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
         if run is None:
             found = (
                 *unsupported_fields.unsupported_here(submission.objects),
-                *ports.ports_in_use(submission.objects),
+                *network.ports_in_use(submission.objects),
             )
             if found:
                 raise InvalidInput(found)
@@ -224,13 +227,6 @@ def history(key: RunKey) -> tuple[PastReport, ...]:
     return report_history.with_last_reports(run, metrics_file.read_metrics(target.metrics))
 
 
-def _folder(submission: Submission) -> RunFolder:
-    metadata = submission.job["metadata"]
-    return run_folder.folder_of(
-        metadata.get("namespace") or names.DEFAULT_NAMESPACE, metadata["name"]
-    )
-
-
 def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool) -> Run | None:
     """The run, with its new owner where it is adopted; None after one was removed.
 
@@ -257,7 +253,7 @@ def _made(target: RunFolder, submission: Submission) -> None:
     try:
         _create(target, submission)
     except OSError as error:
-        raise NotAvailable(full_disk.not_written(target.path, error)) from error
+        raise NotAvailable(disk_use.not_written(target.path, error)) from error
 
 
 def _create(target: RunFolder, submission: Submission) -> None:

@@ -1,11 +1,19 @@
-"""What env variables and volumes take their values from: ConfigMaps and Secrets. Pure."""
+"""What env variables and volumes take their values from: ConfigMaps, Secrets, and fields of their pod. Pure."""
 
 import base64
+import json
+import platform
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
+from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.local.network import LOOPBACK
 
+_REFERENCE: Final = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
+_KEYED: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 Data = Mapping[str, Mapping[str, bytes]]
 
 
@@ -48,3 +56,47 @@ def _secret(value: JSONObject) -> dict[str, bytes]:
 
 def _decoded(value: Mapping[str, str]) -> dict[str, bytes]:
     return {key: base64.b64decode(text) for key, text in value.items()}
+
+
+def downward_field(pod: JSONObject, path: str) -> str:
+    """The value of a fieldPath, as the downward API has it; a label or annotation that is not there is empty.
+
+    Raises:
+        InvalidInput: There is no such field.
+    """
+    metadata = pod["metadata"]
+    keyed = _KEYED.fullmatch(path)
+    if keyed:
+        return str((metadata.get(keyed[1]) or {}).get(keyed[2], ""))
+    if path in {"metadata.labels", "metadata.annotations"}:
+        return _lines(metadata.get(path.partition(".")[2]) or {})
+    values = {
+        "metadata.name": metadata["name"],
+        "metadata.namespace": metadata["namespace"],
+        "metadata.uid": metadata.get("uid", ""),
+        "spec.nodeName": platform.node(),
+        "spec.serviceAccountName": pod["spec"].get("serviceAccountName", "default"),
+        "status.hostIP": LOOPBACK,
+        "status.hostIPs": LOOPBACK,
+        "status.podIP": LOOPBACK,
+        "status.podIPs": LOOPBACK,
+    }
+    if path not in values:
+        raise InvalidInput([Problem("fieldRef.fieldPath", "is not a field of a pod", got=path)])
+    return str(values[path])
+
+
+def _lines(entries: Mapping[str, str]) -> str:
+    """`key="value"` lines, sorted and escaped as the kubelet writes them."""
+    return "\n".join(
+        f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in sorted(entries.items())
+    )
+
+
+def expand_references(text: str, variables: Mapping[str, str]) -> str:
+    """The text with each `$(VAR)` replaced, as Kubernetes does; an unknown one stays, and `$$` is a plain `$`."""
+
+    def value(match: re.Match[str]) -> str:
+        return "$" if match[1] else variables.get(match[2], match[0])
+
+    return _REFERENCE.sub(value, text)

@@ -4,14 +4,16 @@ Only what would change results is a problem: an image is not pulled and a node s
 to select, which harms no other pod; a container without a command would not run at all.
 """
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.catalog.initializers import ROLES
 from trainer_infra.errors import Problem
+from trainer_infra.in_pod import initializers
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.image_entrypoint import image_entrypoint
 from trainer_infra.local.jobset import replicated_job
 from trainer_infra.local.jobset.failure_policy import FAIL, RESTART, RESTART_FREELY
 
@@ -211,3 +213,16 @@ def _in_jobs(spec: JSONObject) -> Iterator[Problem]:
             path = f"spec.replicatedJobs[{index}].template.spec.successPolicy"
             got = job.spec["successPolicy"]
             yield Problem(path, _LOCAL, got, "use the JobSet's own successPolicy")
+
+
+def image_entrypoint(container: JSONObject) -> Sequence[str]:
+    """The command of an initializer's image, run by our own Python; empty for any other container.
+
+    Ours and the reference's images fetch the same (reference behaviour 7.1).
+    """
+    name = str(container["name"])
+    role = "code" if name == names.CODE_INITIALIZER else ROLES.get(name)
+    if role is None:
+        return ()
+    told = () if container.get("args") else (role,)
+    return (sys.executable, "-m", initializers.__name__, *told)

@@ -10,10 +10,9 @@ from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import downward, expansion, pod_environment
 from trainer_infra.local import network as loopback
-from trainer_infra.local.mounts import Mounts
-from trainer_infra.local.pod_environment import PodContext
+from trainer_infra.local import pod_environment, sources
+from trainer_infra.local.pod_environment import Mounts, PodContext
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  the path that a pod mounts
 Files = Mapping[str, tuple[bytes, int]]
@@ -29,7 +28,7 @@ def mounts_of(
         path = str(mount["mountPath"]).rstrip("/")
         if path == SHARED_MEMORY:
             continue
-        below = mount.get("subPath") or expansion.expand_references(
+        below = mount.get("subPath") or sources.expand_references(
             mount.get("subPathExpr") or "", variables
         )
         folders[path] = _sub_path(volumes[mount["name"]], below)
@@ -153,7 +152,7 @@ def _downward(source: JSONObject, pod: JSONObject) -> Files:
     files = {}
     for item in source.get("items") or ():
         if "fieldRef" in item:
-            value = downward.downward_field(pod, item["fieldRef"]["fieldPath"])
+            value = sources.downward_field(pod, item["fieldRef"]["fieldPath"])
         else:
             reference = item["resourceFieldRef"]
             value = pod_environment.resource_amount(

@@ -48,7 +48,10 @@ def decode_status(body: bytes) -> dict[str, Any] | None:
     decoded: dict[str, Any] = {}
     for field in ("progressPercentage", "estimatedRemainingSeconds"):
         if given.get(field) is not None:
-            decoded[field] = _int32(given[field])
+            value = given[field]
+            if isinstance(value, bool) or not isinstance(value, int) or value not in _INT32:
+                raise ValueError("no int32")
+            decoded[field] = value
     if given.get("metrics") is not None:
         metrics = [_metric(each) for each in _list(given["metrics"])]
         decoded |= {"metrics": metrics} if metrics else {}
@@ -71,12 +74,6 @@ def _object(value: object) -> Mapping[str, Any]:
 def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError("no list")  # noqa: TRY004  the same
-    return value
-
-
-def _int32(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value not in _INT32:
-        raise ValueError("no int32")
     return value
 
 

@@ -1,8 +1,9 @@
-"""metadata of a TrainJob's child objects: their names are those of reference behaviour 3.11.
+"""metadata of a TrainJob's child objects: names (reference behaviour 3.11) and owner (4.5).
 
-For plugins that build an object besides the JobSet. `owner` adds the owner afterwards.
+For plugins that build an object besides the JobSet.
 """
 
+from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
 
@@ -18,3 +19,21 @@ def metadata_of_child(job: TrainJob, suffix: str) -> JSONObject:
     if job.metadata.namespace is not None:
         found["namespace"] = job.metadata.namespace
     return found
+
+
+def with_owner(value: JSONObject, job: TrainJob) -> JSONObject:
+    """The object with the TrainJob as its controller, with which it goes.
+
+    A TrainJob that is not stored in an API server has no UID and owns nothing.
+    """
+    if job.metadata.uid is None:
+        return value
+    reference = {
+        "apiVersion": names.API_VERSION,
+        "kind": names.TRAIN_JOB,
+        "name": job.metadata.name,
+        "uid": job.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return {**value, "metadata": {**value["metadata"], "ownerReferences": [reference]}}

@@ -17,7 +17,7 @@ from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import child_metadata, pod_requests, resolve
+from trainer_infra.render import child_metadata, resolve, resources
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
 from trainer_infra.render.observed_objects import ObservedObjects
@@ -138,11 +138,11 @@ def _uses_runtime_class(runtime_class: JSONObject, job: TrainJob, runtime: Runti
 
 def _min_resources(draft: Draft) -> JSONObject:
     # Of all members: nodes whose launcher finds no place would hold theirs for nothing.
-    total: pod_requests.Amounts = {}
+    total: resources.Amounts = {}
     inside = {each.name for each in members(draft)}
     for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True):
         if pod_set.name in inside:
-            for name, each in pod_requests.requests_of_pod(resolve.pod_spec(template)).items():
+            for name, each in resources.requests_of_pod(resolve.pod_spec(template)).items():
                 more = each.times(pod_set.count)
                 total[name] = total[name] + more if name in total else more
     return {name: str(each) for name, each in total.items()}

@@ -129,3 +129,21 @@ def _node(job: JSONObject) -> Any:
 def _count(job: JSONObject) -> int:
     spec = job["template"].get("spec") or {}
     return int(job.get("replicas") or 1) * int(spec.get("parallelism") or 1)
+
+
+def volume_sentences(job_set: JSONObject) -> Iterator[str]:
+    """A sentence for each volume whose claim another volume of the pod has: such a pod never starts.
+
+    A rule says the same of files: rules/data/claims.py.
+    """
+    for job in job_set["spec"]["replicatedJobs"]:
+        first: dict[str, str] = {}
+        for volume in resolve.pod_spec(job).get("volumes") or ():
+            claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+            if claim in first:
+                yield (
+                    f"job {job['name']}: the volumes {first[claim]!r} and {volume['name']!r} are of one claim, {claim}, "
+                    f"and the kubelet never starts such a pod; mount {first[claim]!r} twice, with a subPath each"
+                )
+            elif claim:
+                first[claim] = volume["name"]

@@ -10,6 +10,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.render import trainer_env
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
 
@@ -58,10 +59,7 @@ def _tail(draft: Draft, index: int) -> int:
 
 def _count(draft: Draft, pod_set: PodSet) -> int:
     """Pods of the job: those of the training nodes are what the TrainJob asks for."""
-    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
-    nodes = trainer.num_nodes if trainer else None
-    mpi = policy.mpi if policy else None
-    is_nodes = pod_set.name == names.NODE if mpi else pod_set.ancestor == names.TRAINER
-    if nodes is None or not is_nodes:
-        return pod_set.count
-    return max(nodes - 1, 1) if mpi and mpi.run_launcher_as_node else nodes
+    nodes, policy = trainer_env.pods_of_nodes(draft), draft.runtime.spec.ml_policy
+    is_mpi = policy is not None and policy.mpi is not None
+    is_nodes = pod_set.name == names.NODE if is_mpi else pod_set.ancestor == names.TRAINER
+    return pod_set.count if nodes is None or not is_nodes else nodes

@@ -14,16 +14,15 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import MOST_PROBLEMS, InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import (
+    child_metadata,
     launch_warnings,
-    owner,
-    patch_conflicts,
     pod_metadata,
     resolve,
     resources,
+    runtime_patches,
     runtime_ref,
     scheduler,
     ttl_seconds_after_finished,
-    volume_warnings,
 )
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
@@ -111,7 +110,7 @@ def rendering_warnings(
     draft, _ = _drafted(job, runtime, behaviour)
     return (
         *((f"Referenced {runtime_ref.deprecation_sentence(runtime)}",) if deprecated else ()),
-        *(patch_conflicts.conflict_sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
+        *(runtime_patches.conflict_sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
         *(resources.uncounted_sentences(draft) if behaviour.ours(Deviation.Q6) else ()),
         *islice(_told(job, runtime, behaviour), MOST_PROBLEMS),
     )
@@ -128,7 +127,7 @@ def _told(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> Iterable[str
         return
     for each in objects:
         if each["kind"] == names.JOBSET:
-            yield from volume_warnings.volume_sentences(each)
+            yield from launch_warnings.volume_sentences(each)
             yield from launch_warnings.launch_sentences(job, runtime, each)
 
 
@@ -160,7 +159,7 @@ def _after_phases(draft: Draft, active: Iterable[Plugin]) -> Draft:
 
 def _built(plugin: Plugin, draft: Draft) -> Iterable[JSONObject]:
     objects = plugin.build(draft) if plugin.build else ()
-    return (owner.with_owner(each, draft.job) for each in objects)
+    return (child_metadata.with_owner(each, draft.job) for each in objects)
 
 
 def _problems(

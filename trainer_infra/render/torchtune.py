@@ -10,7 +10,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import endpoints, resolve, resources
+from trainer_infra.render import endpoints, resolve, resources, trainer_env
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
@@ -166,11 +166,9 @@ def _nodes(draft: Draft) -> int:
 
     The reference's validation leaves the runtime's mlPolicy.numNodes out (reference behaviour 3.3).
     """
-    trainer = draft.job.spec.trainer
-    if trainer and trainer.num_nodes is not None:
-        return trainer.num_nodes
+    nodes = trainer_env.num_nodes(draft)
     counted = draft.trainer if draft.ours(Deviation.TORCHTUNE) else None
-    return 1 if counted is None else counted.count
+    return (counted.count if counted else 1) if nodes is None else nodes
 
 
 def _args(draft: Draft) -> tuple[str, ...]:

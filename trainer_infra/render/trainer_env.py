@@ -42,12 +42,28 @@ def reserved_variables(draft: Draft, taken: Iterable[str], fix: str) -> Iterable
         )
 
 
+def num_nodes(draft: Draft) -> int | None:
+    """TrainJob.spec.trainer.numNodes; zero is kept (Q21)."""
+    trainer = draft.job.spec.trainer
+    return trainer.num_nodes if trainer else None
+
+
+def pods_of_nodes(draft: Draft) -> int | None:
+    """Pods of the training nodes that numNodes asks for.
+
+    With an MPI launcher that trains too they are one less, but one at least (Q5).
+    """
+    nodes, policy = num_nodes(draft), draft.runtime.spec.ml_policy
+    if nodes is not None and policy and policy.mpi and policy.mpi.run_launcher_as_node:
+        return max(nodes - 1, 1)
+    return nodes
+
+
 def with_num_nodes(draft: Draft) -> Draft:
-    """TrainJob.spec.trainer.numNodes is the trainer's count; zero is kept (Q21)."""
-    trainer, pod_set = draft.job.spec.trainer, draft.trainer
-    if trainer is None or trainer.num_nodes is None or pod_set is None:
+    """TrainJob.spec.trainer.numNodes is the trainer's count."""
+    count, pod_set = num_nodes(draft), draft.trainer
+    if count is None or pod_set is None:
         return draft
-    count = trainer.num_nodes
     return draft.with_pod_set(pod_set.name, lambda old: replace(old, count=count))
 
 
@@ -94,8 +110,7 @@ def with_env(
 
 def num_nodes_problems(draft: Draft) -> Iterable[Problem]:
     """A negative number of nodes, which the reference admits and Kubernetes refuses. Zero stays (Q21)."""
-    trainer = draft.job.spec.trainer
-    nodes = trainer.num_nodes if trainer else None
+    nodes = num_nodes(draft)
     if nodes is not None and nodes < 0 and draft.ours(Deviation.NUM_NODES):
         yield Problem(
             "spec.trainer.numNodes",

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from trainer_infra import names
-from trainer_infra.runs import failure_advice, last_words
+from trainer_infra.runs import failure_advice
 from trainer_infra.runs.run import FAILED, FINISHED, LOST, SUSPENDED, Node, Owner, Run
 
 WHOLE: Final = 1000
@@ -139,7 +139,7 @@ def failure_lines(run: Run) -> str:
 
 def failure_line(run: Run) -> str:
     """Why a run failed in one line, the exception that ended its program first: Pulumi cuts long outputs."""
-    why, words = _why_failed(run), last_words.last_words(run.failure)
+    why, words = _why_failed(run), failure_advice.last_words(run.failure)
     if not words or words in why:
         return why
     head, _, rest = why.partition(": ")

@@ -14,7 +14,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions, failure_reason, job_failure
+from trainer_infra.lifecycle import conditions, failure_reason, jobs_status
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
 from trainer_infra.runs import causes, pods, reports, settings, waiting_cause
@@ -77,7 +77,7 @@ def current_run(known: Run, seen: Observation, now: datetime) -> Run:
     """
     seen = replace(seen, pods=pods.in_order(seen.jobset, seen.pods))
     found = seen.status.get("conditions") or ()
-    end = next((one for kind in FINISHED if (one := _true(found, kind))), None)
+    end = next((one for kind in FINISHED if (one := conditions.true_condition(found, kind))), None)
     phase = _phase(found, seen)
     begun = (each for pod in seen.pods if (each := pods.started_at(pod)))
     nodes = _nodes(seen, phase) if seen.jobset is not None else known.nodes
@@ -182,10 +182,6 @@ def _waiting(run: Run, seen: Observation, now: datetime) -> Run:
     return replace(run, waiting_for=sentence, cause=str(found.cause), stuck=stuck)
 
 
-def _true(found: Sequence[JSONObject], kind: str) -> JSONObject | None:
-    return conditions.find_condition(found, kind) if conditions.is_true(found, kind) else None
-
-
 def _phase(found: Sequence[JSONObject], seen: Observation) -> str:
     for phase in (FAILED, COMPLETE, SUSPENDED):
         if conditions.is_true(found, phase):
@@ -206,7 +202,7 @@ def _phase(found: Sequence[JSONObject], seen: Observation) -> str:
 
 def _failure(seen: Observation) -> Failure | None:
     """The pod that ended the run, when a pod did and no deadline of its Job."""
-    job = job_failure.first_failed_job(seen.jobs)
+    job = jobs_status.first_failed_job(seen.jobs)
     if job is not None and job.is_late:
         return None
     first = failure_reason.first_failure(reports.without_last_words(each) for each in seen.pods)

@@ -12,7 +12,7 @@ from trainer_infra.in_pod.lora_adapter import MODEL_URI
 from trainer_infra.json_values import JSONDict
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
-from trainer_infra.trainers import code_mount, initializer_claims, volume_address
+from trainer_infra.trainers import claim_volumes, code_mount, volume_address
 from trainer_infra.trainers.code import Code
 
 
@@ -57,7 +57,7 @@ def with_adapter_claim(
     if not adapter.startswith(volume_address.CLAIM):
         return job
     claim, _ = volume_address.claim_of(adapter)
-    volume, mount = initializer_claims.of_claim(claim, place(f"{volume_address.CLAIM}{claim}"))
+    volume, mount = claim_volumes.of_claim(claim, place(f"{volume_address.CLAIM}{claim}"))
     mounting = code_mount.Mounting(names.ADAPTER_MANAGER, [volume], [mount])
     patches = [
         *(job["spec"].get("runtimePatches") or ()),

@@ -10,20 +10,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Self
 
 from trainer_infra.json_values import JSONDict
 
 _PARSING = Lock()
-
 BOM: Final = "\ufeff"
 """May begin a Python file: Python skips it in a file, and refuses it in a text that it parses."""
-
 OURS = ("main.py", "packages.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
-
-
 PLACES = ("packagesAt", "origin", "stored")
 """Keys of the wire form that say where something is kept or comes from."""
 
@@ -162,3 +159,10 @@ def syntax_of(text: str) -> ast.Module | None:
             return ast.parse(text.removeprefix(BOM))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def shown_path(path: str | Path) -> str:
+    """A path from the working directory when it lies there."""
+    full = Path(path)
+    here = Path.cwd()
+    return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)

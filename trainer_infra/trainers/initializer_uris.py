@@ -22,7 +22,7 @@ def unreadable_uris(job: JSONObject, runtime: Runtime) -> tuple[Problem, ...]:
     found: list[Problem] = []
     for name, field in initializers.ROLES.items():
         uri = str((given.get(field) or {}).get("storageUri") or "")
-        if uri and _is_ours(runtime, name):
+        if uri and any(map(_has_our_program, _containers(runtime, name))):
             found += _problems(f"spec.initializer.{field}.storageUri", uri, field)
     return tuple(found)
 
@@ -61,11 +61,6 @@ def seen_folders(job: JSONObject, runtime: Runtime) -> Iterator[str]:
                     f"{target}/{STATE}, which a program that takes each folder for a class takes for "
                     f"one; mount the volume at {initializers.WORKSPACE}"
                 )
-
-
-def _is_ours(runtime: Runtime, name: str) -> bool:
-    """Whether that initializer of the runtime is `with_initializers`' or has our image."""
-    return any(map(_has_our_program, _containers(runtime, name)))
 
 
 def _has_our_program(container: JSONObject) -> bool:

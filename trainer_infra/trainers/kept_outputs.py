@@ -3,7 +3,8 @@
 `outputs=` of a TrainJob names them; where each one is kept is an address: `pvc://CLAIM/PATH` (a
 volume claim), `/PATH` (a folder of this machine), or a URI that the program writes to itself
 (`s3://`, `gs://`, `hf://`). `output_addresses` finds them, `attach_outputs` mounts them and tells
-the program by env variables, which `trainer_infra.storage.output` reads. Pure.
+the program by env variables, which `trainer_infra.storage.output` reads. `tune run` reads no variable: what it writes
+and reads is said in its arguments. Pure.
 """
 
 import json
@@ -17,15 +18,17 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.render.torchtune import MANAGED, OUTPUT, runtime_items
 from trainer_infra.trainers import code_mount, volume_address
 from trainer_infra.trainers.code import Code
 
+MODEL: Final = "model"
+"""The output to which torchtune writes where nothing says another."""
 CLAIM: Final = volume_address.CLAIM
 PLACE: Final = "{namespace}/{run}/{name}"
 """Below the place of all outputs, so that no run writes over another one's."""
 PLACEHOLDERS: Final = ("{namespace}", "{run}", "{name}")
 FORMS: Final = "pvc://CLAIM/PATH, or a URI such as s3://BUCKET/PATH"
-
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]{0,30}[a-z0-9])?")
 _WRITTEN_TO: Final = re.compile("output://([-a-z0-9]+)")
 _ADDRESS: Final = re.compile(r"(?P<scheme>[a-z][-+.a-z0-9]*)://(?P<rest>\S+)|/[^\x00-\x1f\x7f]+")
@@ -198,3 +201,68 @@ def output_variable(name: str) -> str:
 def output_mount(name: str) -> str:
     """Where an output that is a folder is mounted."""
     return f"{names.OUTPUTS_MOUNT}/{name}"
+
+
+def with_output_dir(job: JSONDict, kept: Collection[str]) -> JSONDict:
+    """The TrainJob that writes to its output `model`, unless it says where it writes.
+
+    Args:
+        job: in wire form; not changed.
+        kept: names of its outputs.
+    """
+    trainer = _tunes(job)
+    args = (trainer or {}).get("args") or ()
+    if trainer is None or MODEL not in kept or any(each.startswith(f"{OUTPUT}=") for each in args):
+        return job
+    written = [*args, f"{OUTPUT}={output_mount(MODEL)}"]
+    return {**job, "spec": {**job["spec"], "trainer": {**trainer, "args": written}}}
+
+
+def as_the_reference_takes_it(job: JSONDict, runtime: Runtime) -> JSONDict:
+    """The TrainJob for a controller that refuses output_dir, and that drops the runtime's other items.
+
+    Args:
+        job: in wire form; not changed.
+        runtime: what it runs on.
+    """
+    trainer = _tunes(job)
+    if trainer is None:
+        return job
+    # An output_dir of the user's own the controller refuses in its own words.
+    ours = (f"{OUTPUT}=output://", f"{OUTPUT}={names.OUTPUTS_MOUNT}/")
+    args = [each for each in trainer.get("args") or () if not each.startswith(ours)]
+    template = runtime.spec.template
+    spec = (template.spec if template else None) or {}
+    items = (each for each in runtime_items(spec, args) if each.partition("=")[0] not in MANAGED)
+    return {**job, "spec": {**job["spec"], "trainer": {**trainer, "args": [*items, *args]}}}
+
+
+def unwritten_outputs(job: JSONDict, kept: Mapping[str, str]) -> Iterator[Problem]:
+    """Outputs that `tune run` does not write, and those that it cannot write.
+
+    Args:
+        job: in wire form, its outputs attached.
+        kept: name to address.
+    """
+    trainer = _tunes(job)
+    if trainer is None:
+        return
+    args = trainer.get("args") or ()
+    written = {each.partition("=")[2] for each in args if each.startswith(f"{OUTPUT}=")}
+    for name, address in kept.items():
+        path = f"outputs[{name!r}]"
+        if not volume_address.is_folder(address):
+            fix = "write pvc://CLAIM/PATH"
+            yield Problem(path, "must be a folder: torchtune writes into one", address, fix)
+        elif not any(f"{each}/".startswith(f"{output_mount(name)}/") for each in written):
+            fix = (
+                f"give output=output://{name} of TorchTune, or {OUTPUT}=output://{name} in spec.trainer.args; "
+                "Kubeflow Trainer's own controller takes neither: leave the output out there"
+            )
+            yield Problem(path, f"is written by nothing: torchtune writes to {OUTPUT}", fix=fix)
+
+
+def _tunes(job: JSONDict) -> JSONDict | None:
+    """The trainer of a TrainJob whose command is exactly `tune run`."""
+    trainer: JSONDict = job["spec"].get("trainer") or {}
+    return trainer if tuple(trainer.get("command") or ()) == names.TUNE_RUN else None

@@ -11,7 +11,7 @@ from tests.in_pod.initializers.initializer_process import Initializer, end_of
 from tests.in_pod.initializers.test_s3 import MIB, noise, write
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.settings import read_settings
-from trainer_infra.in_pod.initializers.sources.local_files import LocalSource
+from trainer_infra.in_pod.initializers.sources.file import LocalSource
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import pytest
 from tests.docs import page
 from tests.in_pod.initializers.test_failures import CASES
 from trainer_infra.in_pod import initializers
+from trainer_infra.in_pod.initializers.__main__ import PERIOD
 from trainer_infra.in_pod.initializers.download import CONNECTIONS
 from trainer_infra.in_pod.initializers.folder import PART
 from trainer_infra.in_pod.initializers.lock import PATIENCE
 from trainer_infra.in_pod.initializers.patterns import MODEL_DEFAULT
-from trainer_infra.in_pod.initializers.progress_line import PERIOD
 from trainer_infra.in_pod.initializers.settings import TARGETS, read_settings
 from trainer_infra.in_pod.initializers.sources.pvc import CLAIMS
 from trainer_infra.in_pod.initializers.storage_uri import SCHEMES, parse_uri

@@ -12,7 +12,7 @@ import pytest
 from tests.in_pod.initializers.initializer_process import Initializer
 from tests.in_pod.initializers.test_s3 import write
 from trainer_infra.in_pod.initializers.lock import FolderLock, LockLost
-from trainer_infra.in_pod.initializers.state_folder import is_mount_point, state_folder, take_over
+from trainer_infra.in_pod.initializers.settings import is_mount_point, state_folder, take_over
 
 FILES = {"politics/a.txt": b"a", "sport/b.txt": b"b"}
 

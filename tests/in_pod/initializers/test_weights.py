@@ -10,8 +10,7 @@ from tests.in_pod.initializers.hub import Hub, Repository
 from tests.in_pod.initializers.initializer_process import Initializer
 from tests.in_pod.initializers.test_oci import TAR, model, name_of, push, tar
 from tests.in_pod.initializers.test_s3 import write
-from trainer_infra.in_pod.initializers.patterns import MODEL_DEFAULT, parse_patterns
-from trainer_infra.in_pod.initializers.weights import with_weights
+from trainer_infra.in_pod.initializers.patterns import MODEL_DEFAULT, parse_patterns, with_weights
 
 __all__ = ["model"]
 

@@ -16,10 +16,9 @@ from tests.local.jobset.worlds import (
     status,
     succeeded,
 )
-from trainer_infra.local.jobset.conditions import JobSetCondition
 from trainer_infra.local.jobset.decide import Decision, JobSetState, decide
 from trainer_infra.local.jobset.pods import PodId
-from trainer_infra.local.jobset.status import JobCounts
+from trainer_infra.local.jobset.status import JobCounts, JobSetCondition
 
 NODES = jobset(replicated("node", 2))
 

@@ -178,7 +178,7 @@ def test_deepspeed_takes_a_stage_as_it_calls_it_itself() -> None:
 def test_a_function_takes_what_it_wants_of_a_framework() -> None:
     launch = launched(Fsdp2("train.py:alone", func_args={"epochs": 2}))
     assert launch["function"] == "alone"
-    assert "lib/trainer_infra/in_pod/frameworks/torch_group.py" in (
+    assert "lib/trainer_infra/in_pod/frameworks/fsdp2.py" in (
         Fsdp2("train.py:meshed").pack().code.files
     )
 

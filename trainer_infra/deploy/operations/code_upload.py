@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from trainer_infra.errors import NotAvailable
-from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.failure import DownloadFailure, with_attempts
 from trainer_infra.in_pod.initializers.patterns import Patterns
-from trainer_infra.in_pod.initializers.retries import with_attempts
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources import open_source
 from trainer_infra.in_pod.initializers.storage_uri import parse_uri
@@ -73,9 +72,7 @@ def _send(file: Path, address: str) -> None:
     import obstore  # noqa: PLC0415  see above
     from obstore.exceptions import BaseError  # noqa: PLC0415  the same
 
-    from trainer_infra.in_pod.initializers.sources.object_store_failure import (  # noqa: PLC0415  the same
-        store_failure,
-    )
+    from trainer_infra.in_pod.initializers.sources.object_store import store_failure  # noqa: PLC0415  the same
 
     path = source.settings.uri.path
 

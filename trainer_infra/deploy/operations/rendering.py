@@ -25,12 +25,11 @@ from trainer_infra.render.deviation import Deviation
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import (
     adapter_base,
+    claim_volumes,
     compose,
-    initializer_claims,
     initializer_uris,
     kept_outputs,
     program_inputs,
-    torchtune_outputs,
 )
 from trainer_infra.trainers.compose import Composition
 
@@ -78,7 +77,7 @@ def preview_run(
     leaks = tuple(leaked_secrets(job, shown))
     wire = run.job.to_wire()
     missing = kept_outputs.missing_outputs(wire, job.code, job.outputs)
-    unwritten = torchtune_outputs.unwritten_outputs(wire, job.outputs)
+    unwritten = kept_outputs.unwritten_outputs(wire, job.outputs)
     # A run that goes on as it is has found its data, or has not.
     unreadable = () if same else initializer_uris.unreadable_uris(wire, runtime)
     unfetched = () if same else program_inputs.unfetched_inputs(wire, job.code, run.objects)
@@ -115,16 +114,16 @@ def compose_run(
     job = properties.with_values(name=name).wire_object(names.TRAIN_JOB)
     plugins = plugin_registry.plugins_with(properties.plugins)
     job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
-    job = torchtune_outputs.with_output_dir(job, properties.outputs)
+    job = kept_outputs.with_output_dir(job, properties.outputs)
     job = adapter_base.with_model_uri(job, properties.code)
     place = partial(place_of, properties)
     job = adapter_base.with_adapter_claim(job, runtime, properties.code, place, plugins)
-    job = initializer_claims.attach_claims(job, runtime, place)
+    job = claim_volumes.attach_claims(job, runtime, place)
     behaviour = target.behaviour(plugins, properties.owner, properties.controller)
     secrets = sorted(properties.secret_data)
     behaviour = replace(behaviour, package_cache=properties.packages_at)
     if not behaviour.ours(Deviation.TORCHTUNE):
-        job = torchtune_outputs.as_the_reference_takes_it(job, runtime)
+        job = kept_outputs.as_the_reference_takes_it(job, runtime)
     return compose.compose(job, runtime, properties.code, secrets, behaviour)
 
 

@@ -8,8 +8,7 @@ import functools
 import math
 import sys
 
-from trainer_infra.in_pod.callbacks.batch import batch_size
-from trainer_infra.in_pod.callbacks.training_progress import TrainingProgress, harmless
+from trainer_infra.in_pod.callbacks.training_progress import TrainingProgress, batch_size, harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ Source: PyTorch's `torch.distributed.fsdp.fully_shard`.
 
 from __future__ import annotations
 
+import gc
+import os
 from contextlib import contextmanager
 from functools import partial
-
-from trainer_infra.in_pod.frameworks.torch_group import process_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,3 +58,21 @@ def shard(model: Any, *, mesh: Any, settings: dict[str, Any]) -> Any:
             for layer in module:
                 fsdp.fully_shard(layer, **arguments)
     return fsdp.fully_shard(model, **arguments)
+
+
+@contextmanager
+def process_group() -> Iterator[str]:
+    """The kind of device that this process trains on: `cuda` or `cpu`."""
+    import torch  # noqa: PLC0415  only this framework has it
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda":
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    torch.distributed.init_process_group("nccl" if device == "cuda" else "gloo")
+    try:
+        yield device
+    finally:
+        # What divides a model holds the group in a circle of references. Freed only when the interpreter
+        # ends, its threads can abort a process that has trained to the end (pytorch/pytorch#179291).
+        gc.collect()
+        torch.distributed.destroy_process_group()

@@ -30,9 +30,8 @@ from trainer_infra.in_pod.initializers.listing import (
     no_file,
     nothing_wanted,
 )
-from trainer_infra.in_pod.initializers.patterns import Patterns
+from trainer_infra.in_pod.initializers.patterns import Patterns, with_weights
 from trainer_infra.in_pod.initializers.units import files_text
-from trainer_infra.in_pod.initializers.weights import with_weights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.failure import DownloadFailure, pause
 from trainer_infra.in_pod.initializers.folder import (
     BLOCK,
     PART,
@@ -25,7 +25,6 @@ from trainer_infra.in_pod.initializers.folder import (
     WholeFile,
 )
 from trainer_infra.in_pod.initializers.listing import Checksum, FileListing, FileSource, RemoteFile
-from trainer_infra.in_pod.initializers.retries import pause
 from trainer_infra.in_pod.initializers.units import bytes_text
 
 CONNECTIONS = 16

@@ -1,6 +1,6 @@
 """The target folder: what is there already, what is half there, and the moves that make a file whole.
 
-Of its own it has a folder, `state_folder`, with
+Of its own it has a folder, `settings.state_folder`, with
 
     done      JSON: input, revision and files, once all are there; its absence means work
     journal   JSON lines: the input, then each part and each file that is on the disk; what is in neither is not ours
@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-from trainer_infra.in_pod.initializers.kernel import boot_id
 from trainer_infra.in_pod.initializers.listing import STATE, FileListing, RemoteFile
+from trainer_infra.in_pod.initializers.lock import boot_id
 
 PART = 16 << 20
 """Bytes of a part of a big file: what one connection may have to transfer twice."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.units import files_text
 
+_NAME = re.compile("([0-9a-f]{64})[.]tar")
 STATE = ".trainer-infra"
 """The beginning of the names of folders with what we keep besides the files; in a target no file has it."""
 
@@ -158,3 +160,23 @@ class Checksum:
         if self.digest is None or self.digest.hexdigest() == self.expected.lower():
             return ""
         return f"its {self.algorithm} is {self.digest.hexdigest()} and should be {self.expected}"
+
+
+def code_listing(place: str, listing: FileListing) -> FileListing:
+    """The listing of the one tar: it is unpacked once its content is what its name says.
+
+    Args:
+        place: the URI, for messages.
+        listing: what its source has there.
+
+    Raises:
+        DownloadFailure: It is not one tar of such a name.
+    """
+    names = [_NAME.fullmatch(each.path) for each in listing.files]
+    if len(names) != 1 or names[0] is None:
+        remedy = "`pulumi up` with attempt= raised puts it there again"
+        raise DownloadFailure(place, "is not the code of a job, named by its sha256", remedy)
+    digest = names[0].group(1)
+    path, checksum = f"{STATE}/archives/{digest}", f"sha256:{digest}"
+    file = replace(listing.files[0], path=path, checksum=checksum, unpacked="")
+    return replace(listing, files=(file,))

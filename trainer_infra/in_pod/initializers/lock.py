@@ -21,11 +21,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainer_infra.in_pod.initializers.kernel import boot_id
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 HEARTBEAT = 5.0
 """Seconds between two signs of life."""
@@ -209,3 +208,11 @@ def _holder(text: str) -> Holder:
         return Holder(found["name"], found["boot"], found["state"], found["text"])
     except (ValueError, KeyError, TypeError):
         return Holder("", "", "", "")
+
+
+def boot_id() -> str:
+    """What this kernel is called since it started, and no other one; empty where it does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except OSError:
+        return ""

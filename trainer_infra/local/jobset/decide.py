@@ -13,8 +13,6 @@ from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import (
     backoff_limit,
-    backoff_limit_per_index,
-    conditions,
     failure_policy,
     pod_failure_policy,
     replicated_job,
@@ -22,11 +20,10 @@ from trainer_infra.local.jobset import (
     status,
 )
 from trainer_infra.local.jobset import job as job_module
-from trainer_infra.local.jobset.conditions import JobSetCondition
 from trainer_infra.local.jobset.failure_policy import Fail
 from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase, Start
-from trainer_infra.local.jobset.status import JobCounts
+from trainer_infra.local.jobset.status import JobCounts, JobSetCondition
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +229,7 @@ def _put(
     """The state with a condition: type, reason and message."""
     kind, reason, message = condition
     new = JobSetCondition(kind, on, reason, message, since=now)
-    return replace(state, conditions=conditions.put_condition(state.conditions, new))
+    return replace(state, conditions=status.put_condition(state.conditions, new))
 
 
 def _status(state: JobSetState, counts: Sequence[JobCounts]) -> JSONObject:
@@ -272,7 +269,7 @@ def find_failure(job: ObservedJob, now: datetime, *, suspended: bool) -> JobFail
         pod_failure_policy.policy_failure(job)
         or backoff_limit.backoff_failure(job)
         or (None if suspended else deadline_failure(job, now))
-        or backoff_limit_per_index.index_failure(job)
+        or backoff_limit.index_failure(job)
     )
 
 
@@ -319,7 +316,7 @@ def find_starts(
 
 def _starts_of_job(job: ObservedJob, now: datetime) -> Iterator[Start]:
     running = {pod.id.index for pod in job.running}
-    done = job.succeeded | backoff_limit_per_index.failed_indexes(job) | running
+    done = job.succeeded | backoff_limit.failed_indexes(job) | running
     due = [index for index in range(job.replicated.completions) if index not in done]
     for index in due[: max(job.replicated.parallelism - len(running), 0)]:
         yield Start(

@@ -81,9 +81,7 @@ def enforce_ml_policy(draft: Draft) -> Draft:
     Raises:
         InvalidInput: Like the reference: the TrainJob has no spec.trainer.numNodes (Q18).
     """
-    trainer = draft.job.spec.trainer
-    named = trainer is not None and trainer.num_nodes is not None
-    if not named and not draft.ours(Deviation.Q18):
+    if trainer_env.num_nodes(draft) is None and not draft.ours(Deviation.Q18):
         raise InvalidInput([Problem("spec.trainer.numNodes", "is needed by the Flux plugin")])
     command, left = _command(draft)
     draft = trainer_env.with_env(trainer_env.with_num_nodes(draft))
@@ -95,11 +93,14 @@ def enforce_ml_policy(draft: Draft) -> Draft:
 def build(draft: Draft) -> Iterable[JSONObject]:
     """The ConfigMap with the scripts, and the Secret with the certificate, not made yet."""
     settings = _settings(draft)
+    nodes = trainer_env.num_nodes(draft)
+    if nodes is None:
+        nodes = draft.trainer.count if draft.trainer else 1
     name, namespace = draft.job.metadata.name or "", draft.job.metadata.namespace
     subdomain = endpoints.subdomain(name, draft.spec if draft.ours(Deviation.Q4) else {})
     cluster = flux_scripts.FluxCluster(
         job=f"{name}-{_job(draft)}-0",
-        nodes=_nodes(draft),
+        nodes=nodes,
         domain=f"{subdomain}.{namespace}.svc.cluster.local" if namespace else subdomain,
         device=settings[NETWORK_DEVICE],
         queue_policy=settings[QUEUE_POLICY],
@@ -139,13 +140,6 @@ def _job(draft: Draft) -> str:
     """The replicated job that Flux runs in: the trainer's; in the reference the one named node (Q4)."""
     trainer = draft.trainer if draft.ours(Deviation.Q4) else None
     return names.NODE if trainer is None else trainer.name
-
-
-def _nodes(draft: Draft) -> int:
-    trainer = draft.job.spec.trainer
-    if trainer and trainer.num_nodes is not None:
-        return trainer.num_nodes
-    return draft.trainer.count if draft.trainer else 1
 
 
 def _settings(draft: Draft) -> dict[str, str]:

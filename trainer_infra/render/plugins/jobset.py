@@ -137,7 +137,8 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObj
         if trainer.image is not None:
             result["image"] = trainer.image
         return _with_user_env(result, draft)
-    mpi = _mpi(draft)
+    policy = draft.runtime.spec.ml_policy
+    mpi = policy.mpi if policy else None
     if pod_set.name == container["name"] == names.NODE and mpi is not None:
         return _mpi_node(draft, mpi, container)
     if spec.initializer and container["name"] == pod_set.ancestor:
@@ -166,26 +167,17 @@ def _with_user_env(container: JSONObject, draft: Draft) -> JSONObject:
     return {**container, "env": list(upsert_env(container.get("env") or (), trainer.env))}
 
 
-def _mpi(draft: Draft) -> MPI | None:
-    """What says that a launcher starts the program on nodes of another job."""
-    policy = draft.runtime.spec.ml_policy
-    return policy.mpi if policy else None
-
-
 def _initializer(
     container: JSONObject, source: DatasetInitializer | ModelInitializer
 ) -> JSONObject:
-    uri = () if source.storage_uri is None else (_storage_uri(source.storage_uri),)
+    given = source.storage_uri
+    uri = () if given is None else ({"name": names.STORAGE_URI, "value": given},)
     env = upsert_env(upsert_env(container.get("env") or (), uri), source.env or ())
     result = {**container, "env": list(env)} if env else dict(container)
     if source.secret_ref is not None:
         reference = {"secretRef": dict(source.secret_ref)}
         result["envFrom"] = [*(container.get("envFrom") or ()), reference]
     return result
-
-
-def _storage_uri(uri: str) -> JSONObject:
-    return {"name": names.STORAGE_URI, "value": uri}
 
 
 def _with_pod_metadata(pod_template: JSONObject, pod_set: PodSet) -> JSONObject:

@@ -80,14 +80,14 @@ def mpirun(variables: Sequence[str]) -> tuple[str, ...]:
 
 def validate(draft: Draft) -> Iterable[Problem]:
     """Both jobs where the launcher trains too, reserved variables, and the implementation."""
-    trainer = draft.job.spec.trainer
+    nodes = trainer_env.num_nodes(draft)
     both = {names.LAUNCHER, names.NODE} <= {each.name for each in draft.pod_sets}
-    if trainer and (trainer.num_nodes or 1) > 1 and _launcher_is_node(draft) and not both:
+    if (nodes or 1) > 1 and _launcher_is_node(draft) and not both:
         yield Problem(
             "spec.trainer.numNodes",
             "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have "
             "either launcher and node",
-            got=trainer.num_nodes,
+            got=nodes,
         )
     fix = "remove them: the runtime sets them for the launcher"
     newer = OF_OPEN_MPI_5 if draft.ours(Deviation.OPEN_MPI_5) else ()
@@ -174,11 +174,9 @@ def _is_open_mpi(draft: Draft) -> bool:
 
 
 def _with_num_nodes(draft: Draft) -> Draft:
-    """The TrainJob's numNodes: with a launcher that trains too, one less, but one at least (Q5)."""
-    trainer = draft.job.spec.trainer
-    if trainer is None or trainer.num_nodes is None:
+    count = trainer_env.pods_of_nodes(draft)
+    if count is None:
         return draft
-    count = max(trainer.num_nodes - 1, 1) if _launcher_is_node(draft) else trainer.num_nodes
     return draft.with_pod_set(names.NODE, lambda old: replace(old, count=count))
 
 

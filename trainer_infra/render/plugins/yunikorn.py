@@ -13,7 +13,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import gang, pod_requests, resolve, scheduler
+from trainer_infra.render import gang, resolve, resources, scheduler
 from trainer_infra.render.draft import Draft, PodSet
 from trainer_infra.render.phases import Plugin, Scheduler
 
@@ -86,7 +86,7 @@ def _labels(draft: Draft, outside: str | None) -> JSONObject:
 
 def _task_group(template: JSONObject, pod_set: PodSet) -> JSONObject:
     pod = resolve.pod_spec(template)
-    requests = pod_requests.requests_of_pod(pod, defaulted=True)
+    requests = resources.requests_of_pod(pod, defaulted=True)
     return {
         "name": pod_set.name,
         "minMember": pod_set.count,

@@ -2,7 +2,7 @@
 
 All are whole billionths of a unit, so that sums and quotients are exact. What is not known counts
 as nothing: every amount is the least that is asked for, and what it does not fit into is too small.
-Rule of a pod's sum: `render/pod_requests`, with limits for requests that are not written, as Kueue
+Rule of a pod's sum: `render/resources`, with limits for requests that are not written, as Kueue
 and the scheduler see a pod.
 """
 
@@ -15,7 +15,7 @@ from trainer_infra.api import quantity
 from trainer_infra.api.quantity import Notation, Quantity
 from trainer_infra.catalog.device_resources import WHOLE, device_use
 from trainer_infra.errors import InvalidInput
-from trainer_infra.render import pod_requests
+from trainer_infra.render import resources
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Subject, Value
 from trainer_infra.rules.value import UNKNOWN
@@ -39,7 +39,7 @@ class _PodRequest:
         spec = self.pod.spec
         wire = {key: [_container(each) for each in spec[key].items()] for key in _CONTAINERS}
         whole = {"resources": _resources(spec["resources"]), "overhead": _written(spec["overhead"])}
-        found = pod_requests.requests_of_pod({**wire, **whole}, defaulted=True)
+        found = resources.requests_of_pod({**wire, **whole}, defaulted=True)
         return ((name, each.nanos) for name, each in found.items() if each.nanos > 0)
 
 

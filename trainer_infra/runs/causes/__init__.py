@@ -7,9 +7,9 @@ from datetime import datetime
 
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import waiting_cause
-from trainer_infra.runs.causes import claims, containers, node, schedule, startup, steps, suspension
+from trainer_infra.runs.causes import containers, kueue_workload, node, schedule, steps
 from trainer_infra.runs.causes.surroundings import Surroundings
-from trainer_infra.runs.waiting_cause import Waiting
+from trainer_infra.runs.waiting_cause import Cause, Waiting
 
 
 def waiting(
@@ -23,15 +23,29 @@ def waiting(
         around: what else is known.
         now: the time.
     """
-    if held := suspension.waiting_suspended(jobset, around, now):
+    if held := waiting_suspended(jobset, around, now):
         # Nothing is made meanwhile, but pods of before may still be there.
         return waiting_cause.first_cause((held, *node.lost_pods(pods, around.nodes)))
     found = (
         *node.lost_pods(pods, around.nodes),
         *containers.waiting_containers(pods),
         *steps.waiting_steps(jobset, pods, around),
-        *claims.waiting_claims(pods, around.events),
+        *schedule.waiting_claims(pods, around.events),
         *schedule.unscheduled_pods(pods, around.events),
-        *startup.starting_pods(pods, around.events),
+        *containers.starting_pods(pods, around.events),
     )
     return waiting_cause.first_cause(found)
+
+
+def waiting_suspended(jobset: JSONObject, around: Surroundings, now: datetime) -> Waiting | None:
+    """What holds the JobSet back; None when nothing does."""
+    if "deletionTimestamp" in jobset["metadata"]:
+        finalizers = ", ".join(jobset["metadata"].get("finalizers") or ())
+        held = f", held by finalizer {finalizers}" if finalizers else ""
+        return Waiting(Cause.DELETION, f"the end of its JobSet, which is being deleted{held}")
+    if not (jobset["spec"] or {}).get("suspend"):
+        return None
+    if queued := kueue_workload.waiting_workload(jobset, around.queueing, now):
+        closed = queued.ended()
+        return Waiting(Cause.QUEUE_CLOSED if closed else Cause.QUEUE, closed or queued.sentence)
+    return Waiting(Cause.SUSPENDED, "a resume: its JobSet was suspended")

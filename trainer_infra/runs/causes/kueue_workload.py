@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
@@ -156,7 +156,8 @@ def _without_workload(
 def _of_workload(workload: JSONObject, cluster_queue: JSONObject | None) -> tuple[KueueCause, str]:
     status = workload.get("status") or {}
     conditions = status.get("conditions") or ()
-    finished, evicted = (_true(conditions, kind) for kind in ("Finished", "Evicted"))
+    finished = status_conditions.true_condition(conditions, "Finished")
+    evicted = status_conditions.true_condition(conditions, "Evicted")
     name = workload["metadata"]["name"]
     if finished:
         return causes.FINISHED, f"Workload {name} is finished: {finished.get('message', '')}"
@@ -216,14 +217,6 @@ def _checks(checks: Iterable[JSONObject]) -> Iterator[str]:
         if each["state"] != "Ready":
             message = f" ({each['message']})" if each.get("message") else ""
             yield f"AdmissionCheck {each['name']} is {each['state']}{message}"
-
-
-def _true(conditions: Any, kind: str) -> JSONObject | None:
-    return (
-        status_conditions.find_condition(conditions, kind)
-        if status_conditions.is_true(conditions, kind)
-        else None
-    )
 
 
 def never_fits(message: str, cluster_queue: JSONObject | None) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import pods as pod_facts
-from trainer_infra.runs.causes import claims, startup, steps
+from trainer_infra.runs.causes import containers, schedule, steps
 
 About = tuple[str, str]
 """Kind and name of an object."""
@@ -19,9 +19,9 @@ def silent_objects(jobset: JSONObject, pods: Sequence[JSONObject]) -> tuple[Abou
     """Objects whose events say why pods are missing or do not start; none where all run."""
     if (jobset.get("spec") or {}).get("suspend"):
         return ()
-    starting = [("Pod", each["metadata"]["name"]) for each in pods if startup.is_starting(each)]
+    starting = [("Pod", each["metadata"]["name"]) for each in pods if containers.is_starting(each)]
     unbound = [
-        ("PersistentVolumeClaim", name) for each in pods for name in claims.unbound_claims(each)
+        ("PersistentVolumeClaim", name) for each in pods for name in schedule.unbound_claims(each)
     ]
     return (*_makers(jobset, pods), *starting[:MOST], *dict.fromkeys(unbound[:MOST]))
 

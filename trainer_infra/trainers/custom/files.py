@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.code import shown_path
 from trainer_infra.trainers.custom import folder, source
 from trainer_infra.trainers.custom.source import CodeSource, Function
-from trainer_infra.trainers.shown_path import shown_path
 
 LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulumi program's own"
 

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.code import BOM
+from trainer_infra.trainers.code import BOM, shown_path
 from trainer_infra.trainers.custom import stored_code
-from trainer_infra.trainers.shown_path import shown_path
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -17,9 +17,9 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.code import shown_path
 from trainer_infra.trainers.custom import source
 from trainer_infra.trainers.custom.source import CodeSource, Function
-from trainer_infra.trainers.shown_path import shown_path
 
 LAZY = __future__.annotations.compiler_flag
 # Consoles and notebooks put these among the builtins; a pod does not have them.

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.code import shown_path
 from trainer_infra.trainers.custom import files, git_tree
 from trainer_infra.trainers.custom.source import CodeSource
-from trainer_infra.trainers.shown_path import shown_path
 
 PREFIX: Final = "git+"
 FORM: Final = (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import Problem
-from trainer_infra.trainers.shown_path import shown_path
+from trainer_infra.trainers.code import shown_path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ENTRIES: Final = ("main", "train", "run", "fit", "train_func", "train_fn")

@@ -17,7 +17,7 @@ from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.frameworks.prepared_framework import PreparedFramework
 from trainer_infra.trainers.libraries import installed_options, option_schema
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
-from trainer_infra.trainers.pods import pod_resources
+from trainer_infra.trainers.pods import pod_arguments
 from trainer_infra.trainers.trainer import PackedProgram
 
 CONSTRAINTS: Final = "monotone_constraints"
@@ -57,7 +57,7 @@ def _framework_problems(schema: OptionSchema, given: Any, rounds: Any) -> Iterat
     if rounds is None:
         what, fix = "must be a whole number from 1, not None", "leave it out for 10"
         yield Problem("rounds", what, fix=fix, independent=True)
-    yield from pod_resources.whole_number("rounds", rounds)
+    yield from pod_arguments.whole_number("rounds", rounds)
 
 
 def _taken(schema: OptionSchema, name: str, value: Any) -> Any:

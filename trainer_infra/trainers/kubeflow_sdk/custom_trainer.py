@@ -1,6 +1,6 @@
-"""The SDK's CustomTrainer: ours of the same function, with what the SDK takes for given.
+"""The SDK's CustomTrainer and CustomTrainerContainer: ours of the same, with what the SDK takes for given.
 
-What it does not do as the SDK: docs/kubeflow-sdk.md.
+What the first does not do as the SDK: docs/kubeflow-sdk.md.
 """
 
 import os
@@ -13,9 +13,10 @@ from typing_extensions import override
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.container_trainer import ContainerTrainer
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.kubeflow_sdk import pod_values
-from trainer_infra.trainers.trainer import PackedProgram
+from trainer_infra.trainers.trainer import PackedProgram, PackedTrainer
 
 TYPE: Final = "CustomTrainer"
 FIELDS: Final = ("func", "func_args", "pip_index_urls")
@@ -23,6 +24,9 @@ EMPTY: Final = ("image", "packages_to_install", "num_nodes", "resources_per_node
 """Fields that are not given when they are empty."""
 INDEXES: Final = "DEFAULT_PIP_INDEX_URLS"
 """Variable of the SDK with the indexes of those who name none."""
+CONTAINER_TYPE: Final = "CustomTrainerContainer"
+CONTAINER_FIELDS: Final = ("image", "num_nodes", "resources_per_node", "env")
+"""Its fields, which are not given when they are empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +65,42 @@ class FunctionOfSdk(CustomTrainer):
 def custom_trainer(given: Any) -> FunctionOfSdk:
     """Ours of the SDK's; values are taken as they are, Outputs too."""
     return FunctionOfSdk(**{name: getattr(given, name) for name in (*FIELDS, *EMPTY)})
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerOfSdk(ContainerTrainer):
+    """Trains with an image; its command and its arguments are those of options, else the runtime's."""
+
+    trainer_type: ClassVar[str] = CONTAINER_TYPE
+
+    @override
+    def pack(self) -> PackedTrainer:
+        """The trainer and its secrets.
+
+        Raises:
+            InvalidInput: holds every problem, in the order of the fields.
+        """
+        given = pod_values.given_values(self, CONTAINER_FIELDS)
+        if problems := tuple(pod_values.mig_problems(given["resources_per_node"])):
+            raise InvalidInput(problems)
+        packed = ContainerTrainer.pack(replace(self, **given))
+        # As they were written: Kubernetes replaces `$(NAME)` in both.
+        words = {name: as_python(getattr(self, name)) for name in ("command", "args")}
+        own = {name: list(each) for name, each in words.items() if each is not None}
+        return replace(packed, trainer=packed.trainer | own)
+
+    @override
+    def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
+        """`spec.trainer` in wire form, with the arguments of its program."""
+        return pod_values.spec_trainer(self, args)
+
+
+def container_trainer(given: Any, words: dict[str, Any]) -> ContainerOfSdk:
+    """Ours of the SDK's.
+
+    Args:
+        given: the SDK's; None where only options say something of a trainer.
+        words: `command` and `args`, where options have them.
+    """
+    own = {} if given is None else {name: getattr(given, name) for name in CONTAINER_FIELDS}
+    return ContainerOfSdk(**own, **words)

@@ -111,15 +111,11 @@ def _given_twice(args: Mapping[str, Any], found: dict[str, Any]) -> list[Problem
 
 def _trainer(args: Mapping[str, Any], kind: str, words: dict[str, Any]) -> Any:
     """Our trainer of the SDK's, or of the words that options alone say."""
-    from trainer_infra.trainers.kubeflow_sdk import (  # noqa: PLC0415  see above
-        builtin_trainer,
-        container_trainer,
-        custom_trainer,
-    )
+    from trainer_infra.trainers.kubeflow_sdk import builtin_trainer, custom_trainer  # noqa: PLC0415  see above
 
     given = args.get("trainer")
-    if kind == container_trainer.TYPE or given is None:
-        return container_trainer.container_trainer(given, words)
+    if kind == custom_trainer.CONTAINER_TYPE or given is None:
+        return custom_trainer.container_trainer(given, words)
     if words:
         what = f"write the {' and '.join(words)} of a trainer that has its own"
         fix = "leave the option out, or give a CustomTrainerContainer"

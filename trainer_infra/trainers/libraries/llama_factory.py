@@ -8,16 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Final, Literal, TypeAlias
 
 from trainer_infra.api.input import Input, is_stand_in
-from trainer_infra.trainers.libraries import installed_options, option_schema
-from trainer_infra.trainers.libraries.fine_tuning import (
-    MergingArguments,
-    adapter_problems,
-    joined_modules,
-    lora_mapping,
-    lora_problems,
-    lora_settings,
-    text_problems,
-)
+from trainer_infra.trainers.libraries import fine_tuning, installed_options, option_schema
+from trainer_infra.trainers.libraries.fine_tuning import MergingArguments
 from trainer_infra.trainers.libraries.library_program import ProgramSetting
 from trainer_infra.trainers.trainer import PackedProgram
 
@@ -60,11 +52,11 @@ class LlamaFactory(MergingArguments):
             InvalidInput: holds every problem, in the order of the fields.
         """
         found = (
-            *text_problems(self, ("model", "output")),
-            *lora_problems(self.lora, modules=(ALL,)),
-            *adapter_problems(self),
-            *text_problems(self, ("template",), optional=True),
-            *text_problems(self, ("dataset", "dataset_dir")),
+            *fine_tuning.text_problems(self, ("model", "output")),
+            *fine_tuning.lora_problems(self.lora, modules=(ALL,)),
+            *fine_tuning.adapter_problems(self),
+            *fine_tuning.text_problems(self, ("template",), optional=True),
+            *fine_tuning.text_problems(self, ("dataset", "dataset_dir")),
         )
         schema = installed_options.option_schema_of("llama-factory")
         name, module = "llamafactory-cli train", "llamafactory.launcher"
@@ -72,7 +64,7 @@ class LlamaFactory(MergingArguments):
         return program.packed(self.options, self, found)
 
     def _settings(self) -> Iterator[ProgramSetting]:
-        lora = lora_mapping(self.lora)
+        lora = fine_tuning.lora_mapping(self.lora)
         options = option_schema.plain(self.options)
         yield ProgramSetting("stage", "stage", self.stage)
         yield ProgramSetting("stage", "do_train", True, "leave it out: the trainer trains")
@@ -87,8 +79,8 @@ class LlamaFactory(MergingArguments):
             instead = "give it or lora= of the trainer, not both"
             trained = "full" if lora is None else "lora"
             yield ProgramSetting("lora", "finetuning_type", trained, instead)
-        yield from lora_settings(lora, _LORA)
-        yield ProgramSetting("lora.target_modules", "lora_target", joined_modules(lora))
+        yield from fine_tuning.lora_settings(lora, _LORA)
+        yield ProgramSetting("lora.target_modules", "lora_target", fine_tuning.joined_modules(lora))
         quantize = (lora or {}).get("quantize")
         bits = quantize if is_stand_in(quantize) else _BITS.get(str(quantize))
         yield ProgramSetting("lora.quantize", "quantization_bit", bits)

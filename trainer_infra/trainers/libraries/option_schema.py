@@ -114,7 +114,7 @@ class OptionSchema:
             elif value is not None:
                 yield from independent(_value_problems(path, self.options[name], value))
 
-    def none_problems(self, given: Mapping[str, Any], field: str = "options") -> Iterator[Problem]:
+    def none_problems(self, given: Mapping[str, Any]) -> Iterator[Problem]:
         """Options of None, which is left out, where the library then takes another value."""
         for name, value in given.items():
             option = self.options.get(name)
@@ -123,7 +123,7 @@ class OptionSchema:
                     f"is None, which is not handed over: the library would take {option.default!r}"
                 )
                 fix = "leave it out, or give the value"
-                yield Problem(f"{field}.{name}", what, fix=fix, independent=True)
+                yield Problem(f"options.{name}", what, fix=fix, independent=True)
 
     def command_line(self, given: Mapping[str, Any]) -> list[str]:
         """The options as the program reads them: judged ones, in the order given."""

@@ -18,15 +18,7 @@ from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.render.torchtune import MANAGED, OUTPUT
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom.func_args import not_json
-from trainer_infra.trainers.libraries import installed_options, option_schema
-from trainer_infra.trainers.libraries.fine_tuning import (
-    COUNTS,
-    LoraArgs,
-    lora_mapping,
-    lora_problems,
-    single_problems,
-    text_problems,
-)
+from trainer_infra.trainers.libraries import fine_tuning, installed_options, option_schema
 from trainer_infra.trainers.libraries.library_program import (
     ProgramSetting,
     managed_options,
@@ -101,7 +93,7 @@ class TorchTune(PythonPodArguments):
     epochs: Input[int | None] = None
     loss: Input[str | None] = None
     """Dotted path of a loss."""
-    lora: Input[LoraArgs | None] = None
+    lora: Input[fine_tuning.LoraArgs | None] = None
     """Trains adapters in place of the whole model."""
     output: Input[str] = "output://model"
     """Where it writes: an output of the run, or a folder; `/workspace/output` of the torchtune runtimes goes with the run."""
@@ -121,12 +113,12 @@ class TorchTune(PythonPodArguments):
         """The same, of one whose recipe and configuration are plain texts."""
         if problems := (*self._of_recipe(), *self.shape_problems()):
             raise InvalidInput(problems)
-        given, lora = option_schema.plain(self.options) or {}, lora_mapping(self.lora)
+        given, lora = option_schema.plain(self.options) or {}, fine_tuning.lora_mapping(self.lora)
         settings, schema = tuple(self._settings(lora)), self._schema()
         program = f"tune run {self.recipe}" if self.recipe else "tune run"
         found = (
-            *lora_problems(self.lora, QUANTIZED),
-            *text_problems(self, ("output",)),
+            *fine_tuning.lora_problems(self.lora, QUANTIZED),
+            *fine_tuning.text_problems(self, ("output",)),
             *self._of_counts(),
         )
         judged = {each.path.partition("[")[0] for each in found}
@@ -164,10 +156,12 @@ class TorchTune(PythonPodArguments):
         """Counts that the recipe cannot have: processes would each train the same alone, or fail."""
         recipe, config = str(self.recipe or ""), str(self.config or "")
         if recipe and not recipe.endswith(DISTRIBUTED):
-            yield from single_problems(self, COUNTS, f"{recipe} trains in one process")
+            yield from fine_tuning.single_problems(
+                self, fine_tuning.COUNTS, f"{recipe} trains in one process"
+            )
         elif "lora" in recipe + config:
             why = f"{recipe} trains LoRA, which torchtune does on one node"
-            yield from single_problems(self, COUNTS[:1], why)
+            yield from fine_tuning.single_problems(self, fine_tuning.COUNTS[:1], why)
 
     def _schema(self) -> OptionSchema:
         """What the recipe takes; of runtimes that choose one, what those of its kind take."""
@@ -254,12 +248,8 @@ def _yaml(value: Any) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
         return value
     if isinstance(value, list):
-        return _yaml_list(value)
+        return f"[{','.join(map(_yaml, value))}]"
     # YAML reads two escapes of one character as two characters, and takes no others as they are.
     return _UNREADABLE.sub(
         lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False)
     )
-
-
-def _yaml_list(values: list[Any]) -> str:
-    return f"[{','.join(map(_yaml, values))}]"

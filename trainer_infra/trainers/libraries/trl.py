@@ -9,16 +9,8 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from trainer_infra.api.input import Input, is_stand_in
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.libraries import installed_options, option_schema
-from trainer_infra.trainers.libraries.fine_tuning import (
-    QUANTIZED,
-    MergingArguments,
-    adapter_problems,
-    lora_mapping,
-    lora_problems,
-    lora_settings,
-    text_problems,
-)
+from trainer_infra.trainers.libraries import fine_tuning, installed_options, option_schema
+from trainer_infra.trainers.libraries.fine_tuning import MergingArguments
 from trainer_infra.trainers.libraries.library_program import ProgramSetting
 from trainer_infra.trainers.trainer import PackedProgram
 
@@ -62,10 +54,10 @@ class Trl(MergingArguments):
                 [Problem("method", "is none of TRL's", method, fix, independent=True)]
             )
         found = (
-            *text_problems(self, ("model", "output")),
-            *lora_problems(self.lora),
-            *adapter_problems(self),
-            *text_problems(self, ("dataset",), optional=True),
+            *fine_tuning.text_problems(self, ("model", "output")),
+            *fine_tuning.lora_problems(self.lora),
+            *fine_tuning.adapter_problems(self),
+            *fine_tuning.text_problems(self, ("dataset",), optional=True),
         )
         schema = installed_options.option_schema_of(f"trl-{method}")
         name, module = f"trl {method}", f"trl.scripts.{method}"
@@ -76,11 +68,11 @@ class Trl(MergingArguments):
         yield ProgramSetting("model", "model_name_or_path", self.model)
         yield ProgramSetting("dataset", "dataset_name", self.dataset)
         yield ProgramSetting("output", "output_dir", self.adapter_folder())
-        lora = lora_mapping(self.lora)
+        lora = fine_tuning.lora_mapping(self.lora)
         if lora is not None:
             yield ProgramSetting("lora", "use_peft", value=True)
-            yield from lora_settings(lora, _LORA)
+            yield from fine_tuning.lora_settings(lora, _LORA)
             if bits := lora.get("quantize"):
                 known = not is_stand_in(bits)
-                option = f"load_in_{bits if known else QUANTIZED[0]}"
+                option = f"load_in_{bits if known else fine_tuning.QUANTIZED[0]}"
                 yield ProgramSetting("lora.quantize", option, value=known or bits)

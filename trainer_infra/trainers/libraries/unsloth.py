@@ -8,17 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from trainer_infra.api.input import Input, is_stand_in
-from trainer_infra.trainers.libraries import installed_options
-from trainer_infra.trainers.libraries.fine_tuning import (
-    COUNTS,
-    FineTuningArguments,
-    joined_modules,
-    lora_mapping,
-    lora_problems,
-    lora_settings,
-    single_problems,
-    text_problems,
-)
+from trainer_infra.trainers.libraries import fine_tuning, installed_options
+from trainer_infra.trainers.libraries.fine_tuning import FineTuningArguments
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
 from trainer_infra.trainers.trainer import PackedProgram
 
@@ -52,10 +43,10 @@ class Unsloth(FineTuningArguments):
             InvalidInput: holds every problem, in the order of the fields.
         """
         found = (
-            *single_problems(self, COUNTS, "Unsloth trains in one process"),
-            *text_problems(self, ("model", "output")),
-            *lora_problems(self.lora, QUANTIZED),
-            *text_problems(self, ("dataset",), optional=True),
+            *fine_tuning.single_problems(self, fine_tuning.COUNTS, "Unsloth trains in one process"),
+            *fine_tuning.text_problems(self, ("model", "output")),
+            *fine_tuning.lora_problems(self.lora, QUANTIZED),
+            *fine_tuning.text_problems(self, ("dataset",), optional=True),
         )
         schema = installed_options.option_schema_of("unsloth")
         program = LibraryProgram(
@@ -71,13 +62,15 @@ class Unsloth(FineTuningArguments):
         return program.packed(self.options, self, found)
 
     def _settings(self) -> Iterator[ProgramSetting]:
-        lora = lora_mapping(self.lora)
+        lora = fine_tuning.lora_mapping(self.lora)
         yield ProgramSetting("model", "model", self.model)
         yield ProgramSetting("dataset", "dataset", self.dataset)
         yield ProgramSetting("output", "output_dir", self.output)
         yield ProgramSetting("lora", "training_type", "full" if lora is None else "lora")
-        yield from lora_settings(lora, _LORA)
-        yield ProgramSetting("lora.target_modules", "target_modules", joined_modules(lora))
+        yield from fine_tuning.lora_settings(lora, _LORA)
+        yield ProgramSetting(
+            "lora.target_modules", "target_modules", fine_tuning.joined_modules(lora)
+        )
         quantize = (lora or {}).get("quantize")
         four = quantize if is_stand_in(quantize) else bool(quantize) or None
         yield ProgramSetting("lora.quantize", "load_in_4bit", four)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.code import shown_path
 from trainer_infra.trainers.pods import packages
 from trainer_infra.trainers.pods.packages import RequirementLine
-from trainer_infra.trainers.shown_path import shown_path
 
 ALIASES: Final = {"-i": "--index-url", "-f": "--find-links"}
 URLS: Final = ("--index-url", "--extra-index-url")

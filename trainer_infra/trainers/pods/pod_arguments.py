@@ -1,28 +1,27 @@
 """The arguments of every trainer that are about its pods, and what spec.trainer and the code have of them."""
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Signature, signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from typing_extensions import override
 
-from trainer_infra.api.input import Input
+from trainer_infra.api import quantity
+from trainer_infra.api.input import Input, is_stand_in
 from trainer_infra.api.secret import Secret
 from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers import argument_names, volume_address
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.pods import (
-    env_and_args,
-    file_mounts,
-    lock_file,
-    packages,
-    pod_library,
-    pod_resources,
-)
+from trainer_infra.trainers.pods import env_and_args, file_mounts, lock_file, packages, pod_library
+
+SHORT: Final = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
+
+VERBATIM: Final = frozenset({"requests", "limits", "claims"})
 
 
 class _ConstructorSignature:
@@ -70,9 +69,9 @@ class PodArguments:
     def pod_problems(self) -> Iterator[Problem]:
         """What is wrong with them, in the order of the fields."""
         for path in ("num_nodes", "num_proc_per_node"):
-            yield from pod_resources.whole_number(path, as_python(getattr(self, path)))
+            yield from whole_number(path, as_python(getattr(self, path)))
         resources, env = as_python(self.resources_per_node) or {}, as_python(self.env) or {}
-        yield from independent(pod_resources.resource_problems(resources))
+        yield from independent(resource_problems(resources))
         yield from independent(env_and_args.env_problems(env))
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
             yield Problem("image", "must be an image's name", got=self.image, independent=True)
@@ -80,7 +79,7 @@ class PodArguments:
     def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
         """`spec.trainer` in wire form, with the arguments of its program."""
         resources, env = as_python(self.resources_per_node), as_python(self.env)
-        amounts = pod_resources.resource_requirements(resources) if resources else None
+        amounts = resource_requirements(resources) if resources else None
         made = {
             "image": self.image,
             "args": [env_and_args.literal_text(each) for each in args] or None,
@@ -236,3 +235,54 @@ def mapping_problems(path: str, value: Any) -> Iterator[Problem]:
         yield Problem(path, what, fix=fix, independent=True)
     elif not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         yield Problem(path, "must be a mapping with text keys", got=value, independent=True)
+
+
+def whole_number(path: str, value: Any) -> Iterator[Problem]:
+    """A count that is none."""
+    if value is None or is_stand_in(value):
+        return
+    if type(value) is not int or value < 1:
+        yield Problem(path, "must be a whole number from 1", got=value, independent=True)
+
+
+def resource_requirements(resources: Mapping[str, Any]) -> dict[str, Any]:
+    """ResourceRequirements with equal requests and limits; one that has them already as it is."""
+    if VERBATIM & resources.keys():
+        return dict(resources)
+    # The published schema knows whole numbers and text, no fractions.
+    amounts = {
+        SHORT.get(name, name): str(amount) if isinstance(amount, float) else amount
+        for name, amount in resources.items()
+    }
+    return {"requests": amounts, "limits": dict(amounts)}
+
+
+def resource_problems(resources: Mapping[str, Any]) -> Iterator[Problem]:
+    """Amounts that are none, and two notations at once."""
+    if VERBATIM & resources.keys():
+        for name in resources.keys() - VERBATIM:
+            what = "stands beside requests or limits"
+            fix = "move it into both, or give amounts only"
+            yield Problem(f"resources_per_node.{name}", what, fix=fix)
+        return
+    for name, amount in resources.items():
+        path = f"resources_per_node.{name}"
+        if SHORT.get(name, name) != name and SHORT[name] in resources:
+            yield Problem(path, f"is the same as {SHORT[name]}", fix="keep one of them")
+        if isinstance(amount, bool) or not isinstance(amount, str | int | float):
+            fix = 'give a number, or a text such as "4Gi"'
+            yield Problem(path, "is not an amount", got=amount, fix=fix)
+        elif isinstance(amount, float) and not math.isfinite(amount):
+            yield Problem(path, "is not an amount", got=amount, fix="give a finite number")
+        elif isinstance(amount, str) and not is_stand_in(amount) and not _is_quantity(amount):
+            meant = quantity.nearest_quantity(amount)
+            fix = f"did you mean {meant}?" if meant else ""
+            yield Problem(path, f"must be {quantity.WORDS}", got=amount, fix=fix)
+
+
+def _is_quantity(amount: str) -> bool:
+    try:
+        quantity.parse_quantity(amount)
+    except ValueError:
+        return False
+    return True

@@ -5,7 +5,6 @@ package's own files.
 """
 
 import functools
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +12,6 @@ from trainer_infra import in_pod
 from trainer_infra.trainers.package_mounts import INSTALLING
 
 _PACKAGE: Final = Path(in_pod.__file__).parents[1]
-_BESIDE: Final[Mapping[str, tuple[str, ...]]] = {"fsdp2": ("torch_group",)}
-"""Framework -> files beside its own that this imports."""
 _REPORTING: Final = frozenset({"hugging_face"})
 """Frameworks that report by callbacks of ours."""
 
@@ -55,9 +52,9 @@ def installing_files() -> dict[str, str]:
 @functools.cache
 def framework_files(name: str) -> dict[str, str]:
     """What code has that a framework is prepared for."""
-    modules = ("__init__", name, *_BESIDE.get(name, ()))
     callbacks = callback_files() if name in _REPORTING else {}
-    return {**callbacks, **_library(*(f"in_pod/frameworks/{each}.py" for each in modules))}
+    own = ("in_pod/frameworks/__init__.py", f"in_pod/frameworks/{name}.py")
+    return {**callbacks, **_library(*own)}
 
 
 def _library(*paths: str) -> dict[str, str]:

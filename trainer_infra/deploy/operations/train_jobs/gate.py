@@ -33,7 +33,7 @@ from trainer_infra.errors import NotAvailable, Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.runs import sentences
-from trainer_infra.runs.metric_spans import metric_spans
+from trainer_infra.runs.reports import metric_spans
 from trainer_infra.runs.run import SUSPENDED, Run, owner_from_json
 from trainer_infra.runs.target import Target
 

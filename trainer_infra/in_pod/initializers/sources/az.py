@@ -11,11 +11,9 @@ from obstore.store import AzureStore
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.object_store import (
-    NO_RETRIES,
     ObjectStoreSource,
-    client_options,
+    StoreWords,
 )
-from trainer_infra.in_pod.initializers.sources.object_store_failure import StoreWords
 
 ACCOUNT = "AZURE_STORAGE_ACCOUNT_NAME"
 CREDENTIALS = (
@@ -30,20 +28,10 @@ def open_source(settings: InitializerSettings) -> ObjectStoreSource:
     Raises:
         DownloadFailure: No account is named, or ENDPOINT or SSL_CERT_FILE make no sense.
     """
-    container = settings.uri.authority
     if not settings.variable(ACCOUNT):
         raise DownloadFailure(
             settings.uri.shown, f"{ACCOUNT} is not set", "set it to the account's name"
         )
-    options = client_options(settings)
-
-    def make() -> AzureStore:
-        return AzureStore(
-            container,
-            config={"endpoint": settings.endpoint} if settings.endpoint else {},
-            client_options=options,  # type: ignore[arg-type]
-            retry_config=NO_RETRIES,  # type: ignore[arg-type]
-        )
-
-    words = StoreWords(settings.uri.shown, f"container {container}", CREDENTIALS)
-    return ObjectStoreSource(settings, make, words, has_md5=False)
+    words = StoreWords(settings.uri.shown, f"container {settings.uri.authority}", CREDENTIALS)
+    config = {"endpoint": settings.endpoint} if settings.endpoint else {}
+    return ObjectStoreSource(settings, AzureStore, words, {"config": config})

@@ -10,11 +10,9 @@ from obstore.store import GCSStore
 
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.object_store import (
-    NO_RETRIES,
     ObjectStoreSource,
-    client_options,
+    StoreWords,
 )
-from trainer_infra.in_pod.initializers.sources.object_store_failure import StoreWords
 
 CREDENTIALS = (
     "give the pod's service account a workload identity, or name a key file in "
@@ -28,16 +26,6 @@ def open_source(settings: InitializerSettings) -> ObjectStoreSource:
     Raises:
         DownloadFailure: ENDPOINT or SSL_CERT_FILE make no sense.
     """
-    bucket = settings.uri.authority
-    options = client_options(settings)
-
-    def make() -> GCSStore:
-        return GCSStore(
-            bucket,
-            config={"base_url": settings.endpoint} if settings.endpoint else {},
-            client_options=options,  # type: ignore[arg-type]
-            retry_config=NO_RETRIES,  # type: ignore[arg-type]
-        )
-
-    words = StoreWords(settings.uri.shown, f"bucket {bucket}", CREDENTIALS)
-    return ObjectStoreSource(settings, make, words, has_md5=False)
+    words = StoreWords(settings.uri.shown, f"bucket {settings.uri.authority}", CREDENTIALS)
+    config = {"base_url": settings.endpoint} if settings.endpoint else {}
+    return ObjectStoreSource(settings, GCSStore, words, {"config": config})

@@ -14,29 +14,17 @@ from huggingface_hub import errors
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # it is public
 from typing_extensions import override
 
-from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.failure import DownloadFailure, connection_failure
 from trainer_infra.in_pod.initializers.listing import (
     FileListing,
     FileSource,
     RemoteFile,
     nothing_wanted,
 )
+from trainer_infra.in_pod.initializers.patterns import with_weights
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
-from trainer_infra.in_pod.initializers.sources.connection_failure import connection_failure
-from trainer_infra.in_pod.initializers.sources.http_ranges import (
-    PARTIAL,
-    WHOLE,
-    asked,
-    bearer,
-    causes_text,
-    new_client,
-    range_header,
-    read_range,
-    readable,
-    refused,
-)
+from trainer_infra.in_pod.initializers.sources import http_ranges
 from trainer_infra.in_pod.initializers.storage_uri import hub_repository
-from trainer_infra.in_pod.initializers.weights import with_weights
 
 TOKEN = "set ACCESS_TOKEN to a token of an account that may read it"  # noqa: S105  a sentence
 
@@ -62,16 +50,16 @@ class HubSource(FileSource):
         self.shown = settings.uri.shown
         self.repository, self.revision = hub_repository(settings.uri, settings.kind)
         token = settings.variable("ACCESS_TOKEN", "HF_TOKEN").strip()
-        self.headers = bearer(token)
-        self.client = new_client()
-        huggingface_hub.set_client_factory(new_client)
+        self.headers = http_ranges.bearer(token)
+        self.client = http_ranges.new_client()
+        huggingface_hub.set_client_factory(http_ranges.new_client)
         self.hub = huggingface_hub.HfApi(token=token or False)
 
     @override
     def list_files(self) -> FileListing:
         """Files of the commit that the revision stands for now."""
         kind = self.settings.kind
-        with readable(self.shown, "a Hub's"):
+        with http_ranges.readable(self.shown, "a Hub's"):
             try:
                 found = self.hub.repo_info(self.repository, repo_type=kind, revision=self.revision)
                 commit = found.sha or ""
@@ -95,15 +83,15 @@ class HubSource(FileSource):
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
         """Bytes of a file, wherever the Hub says that they are."""
         place = f"{self.shown}: {file.path}"
-        headers = {**self.headers, **range_header(start, end)}
-        with asked(self.client, place, file.location, headers) as answer:
-            if answer.status_code not in {PARTIAL, WHOLE}:
+        headers = {**self.headers, **http_ranges.range_header(start, end)}
+        with http_ranges.asked(self.client, place, file.location, headers) as answer:
+            if answer.status_code not in {http_ranges.PARTIAL, http_ranges.WHOLE}:
                 answer.read()
                 try:
                     hf_raise_for_status(answer)
                 except errors.HfHubHTTPError as error:
                     raise self._failure(error, place) from None
-            yield from read_range(answer, place, start, end)
+            yield from http_ranges.read_range(answer, place, start, end)
 
     def _file(self, found: huggingface_hub.RepoFile, commit: str) -> RemoteFile:
         url = huggingface_hub.hf_hub_url(
@@ -125,12 +113,12 @@ class HubSource(FileSource):
         if cause:
             return DownloadFailure(place, cause, remedy)
         if not isinstance(error, errors.HfHubHTTPError):
-            return connection_failure(place, causes_text(error))
+            return connection_failure(place, http_ranges.causes_text(error))
         if error.response.status_code == httpx2.codes.UNAUTHORIZED:
             return DownloadFailure(place, "the Hub refuses ACCESS_TOKEN", "set it to a valid token")
         if error.response.status_code == httpx2.codes.FORBIDDEN:
             return DownloadFailure(place, "the token has no permission for it", TOKEN)
-        return refused(error.response, place)
+        return http_ranges.refused(error.response, place)
 
     def _words(self) -> dict[type[Exception], tuple[str, str]]:
         """Cause and remedy of errors, the more special ones first."""

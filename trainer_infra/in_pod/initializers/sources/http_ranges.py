@@ -11,9 +11,8 @@ from contextlib import contextmanager
 
 import httpx2
 
-from trainer_infra.in_pod.initializers.failure import DownloadFailure
+from trainer_infra.in_pod.initializers.failure import DownloadFailure, connection_failure
 from trainer_infra.in_pod.initializers.folder import BLOCK
-from trainer_infra.in_pod.initializers.sources.connection_failure import connection_failure
 
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 30.0

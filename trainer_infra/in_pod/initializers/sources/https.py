@@ -15,19 +15,7 @@ from typing_extensions import override
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.listing import FileListing, FileSource, RemoteFile
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
-from trainer_infra.in_pod.initializers.sources.http_ranges import (
-    PARTIAL,
-    WHOLE,
-    asked,
-    basic_user,
-    bearer,
-    changed,
-    new_client,
-    range_header,
-    read_range,
-    refused,
-    whole_size,
-)
+from trainer_infra.in_pod.initializers.sources import http_ranges
 
 
 def open_source(settings: InitializerSettings) -> WebSource:
@@ -53,20 +41,22 @@ class WebSource(FileSource):
         self.name = unquote(uri.path.rpartition("/")[2])
         self.checksum = uri.fragment.replace("=", ":", 1)
         self.headers = _authorization(settings)
-        self.client = new_client()
+        self.client = http_ranges.new_client()
 
     @override
     def list_files(self) -> FileListing:
         """The one file. A GET of its first byte says more than a HEAD, which signed URLs refuse."""
         with self._asked({"Range": "bytes=0-0"}) as answer:
-            status, size = answer.status_code, whole_size(answer)
+            status, size = answer.status_code, http_ranges.whole_size(answer)
             if status == 416:  # noqa: PLR2004  HTTP's answer for a file without a byte
                 size = 0
-            elif status not in {PARTIAL, WHOLE}:
+            elif status not in {http_ranges.PARTIAL, http_ranges.WHOLE}:
                 raise self._refused(answer)
             validator = _validator(answer)
         # Parts of a file about which nothing is known may be of two versions.
-        resumes = status == PARTIAL and size is not None and bool(validator or self.checksum)
+        resumes = (
+            status == http_ranges.PARTIAL and size is not None and bool(validator or self.checksum)
+        )
         file = RemoteFile(
             path=self.name,
             size=size,
@@ -80,22 +70,22 @@ class WebSource(FileSource):
     @override
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
         """Bytes of the file; a part is of the version that was listed."""
-        headers = range_header(start, end) if file.resumes else {}
+        headers = http_ranges.range_header(start, end) if file.resumes else {}
         if file.validator.startswith('"'):
             headers["If-Match"] = file.validator
         with self._asked(headers) as answer:
-            if answer.status_code not in {PARTIAL, WHOLE}:
+            if answer.status_code not in {http_ranges.PARTIAL, http_ranges.WHOLE}:
                 raise self._refused(answer)
             # Not each server knows If-Match, and none has it for what is no strong ETag.
             is_part = start > 0 or end not in {None, file.size}
             versions = {file.validator, _validator(answer)} if is_part else set()
-            sizes = {file.size, whole_size(answer)}
+            sizes = {file.size, http_ranges.whole_size(answer)}
             if len(versions - {""}) > 1 or len(sizes - {None}) > 1:
-                raise changed(self.shown)
-            yield from read_range(answer, self.shown, start, end)
+                raise http_ranges.changed(self.shown)
+            yield from http_ranges.read_range(answer, self.shown, start, end)
 
     def _asked(self, headers: dict[str, str]) -> AbstractContextManager[httpx2.Response]:
-        return asked(self.client, self.shown, self.url, {**self.headers, **headers})
+        return http_ranges.asked(self.client, self.shown, self.url, {**self.headers, **headers})
 
     def _refused(self, answer: httpx2.Response) -> DownloadFailure:
         if answer.status_code in {401, 403}:
@@ -106,7 +96,7 @@ class WebSource(FileSource):
             return DownloadFailure(
                 self.shown, "there is no such file", "see whether the URI is right"
             )
-        return refused(answer, self.shown)
+        return http_ranges.refused(answer, self.shown)
 
 
 def _validator(answer: httpx2.Response) -> str:
@@ -118,6 +108,6 @@ def _validator(answer: httpx2.Response) -> str:
 def _authorization(settings: InitializerSettings) -> dict[str, str]:
     """The header of who asks: a token, or a user with a password; none for anybody."""
     if token := settings.variable("ACCESS_TOKEN"):
-        return bearer(token)
+        return http_ranges.bearer(token)
     user, password = settings.variable("HTTP_USERNAME"), settings.variable("HTTP_PASSWORD")
-    return {"Authorization": f"Basic {basic_user(user, password)}"} if user else {}
+    return {"Authorization": f"Basic {http_ranges.basic_user(user, password)}"} if user else {}

@@ -8,8 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -23,22 +26,91 @@ from trainer_infra.in_pod.initializers.listing import (
     RemoteFile,
     nothing_wanted,
 )
+from trainer_infra.in_pod.initializers.patterns import with_weights
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
-from trainer_infra.in_pod.initializers.sources.http_ranges import (
-    PARTIAL,
-    WHOLE,
-    asked,
-    new_client,
-    range_header,
-    read_range,
-    readable,
-    refused,
-)
-from trainer_infra.in_pod.initializers.sources.registry_credentials import (
-    CREDENTIALS,
-    RegistryCredentials,
-)
-from trainer_infra.in_pod.initializers.weights import with_weights
+from trainer_infra.in_pod.initializers.sources import http_ranges
+
+CREDENTIALS = "set REGISTRY_USERNAME and REGISTRY_PASSWORD, or mount a pull secret and name its folder in DOCKER_CONFIG"
+OTHER_NAMES = {"docker.io": ("https://index.docker.io/v1/",)}
+"""What `docker login` calls a registry."""
+
+
+class RegistryCredentials:
+    """Who we are to a registry: user and password, and the token that it gives for them; threads share it.
+
+    REGISTRY_USERNAME and REGISTRY_PASSWORD count first, then the `config.json` in the folder of
+    DOCKER_CONFIG, which a pull secret is when it is mounted.
+
+    Args:
+        settings: of the download, whose variables name the user.
+        client: to ask for a token with.
+        repository: that is to be read.
+    """
+
+    def __init__(
+        self, settings: InitializerSettings, client: httpx2.Client, repository: str
+    ) -> None:
+        self.settings = settings
+        self.client = client
+        self.repository = repository
+        self.mutex = threading.Lock()
+        self.sent: dict[str, str] = {}
+
+    def headers(self) -> dict[str, str]:
+        """The headers that are known to do."""
+        with self.mutex:
+            return self.sent
+
+    def renewed(self, challenge: str, refused_headers: Mapping[str, str]) -> dict[str, str]:
+        """Headers that answer a challenge, as WWW-Authenticate has it.
+
+        Raises:
+            DownloadFailure: There is no user, or the registry gives it no token.
+        """
+        with self.mutex:
+            if self.sent == refused_headers:
+                self.sent = self._answer(challenge)
+            return self.sent
+
+    def _answer(self, challenge: str) -> dict[str, str]:
+        kind, _, text = challenge.partition(" ")
+        fields = dict(re.findall(r'(\w+)="([^"]*)"', text))
+        user = self._user()
+        shown = self.settings.uri.shown
+        if kind.lower() == "bearer" and fields.get("realm", "").startswith("https://"):
+            return {"Authorization": f"Bearer {self._token(fields, user)}"}
+        if not user:
+            raise DownloadFailure(shown, "the registry wants to know who asks", CREDENTIALS)
+        return {"Authorization": f"Basic {user}"}
+
+    def _token(self, fields: Mapping[str, str], user: str) -> str:
+        shown = self.settings.uri.shown
+        scope = fields.get("scope") or f"repository:{self.repository}:pull"
+        url = httpx2.URL(fields["realm"]).copy_merge_params(
+            {"service": fields.get("service", ""), "scope": scope}
+        )
+        headers = {"Authorization": f"Basic {user}"} if user else {}
+        with http_ranges.asked(self.client, shown, str(url), headers) as answer:
+            answer.read()
+            if answer.status_code in {400, 401, 403}:
+                raise DownloadFailure(shown, "the registry refuses the credentials", CREDENTIALS)
+            if answer.status_code != httpx2.codes.OK:
+                raise http_ranges.refused(answer, shown)
+        with http_ranges.readable(shown, "a registry's, which gives a token"):
+            found = answer.json()
+            return str(found.get("token") or found["access_token"])
+
+    def _user(self) -> str:
+        """User and password as HTTP's Basic has them; empty where there are none."""
+        name = self.settings.variable("REGISTRY_USERNAME")
+        if name:
+            return http_ranges.basic_user(name, self.settings.variable("REGISTRY_PASSWORD"))
+        folder = self.settings.variable("DOCKER_CONFIG") or str(Path.home() / ".docker")
+        registry = self.settings.uri.authority
+        names = (registry, f"https://{registry}", *OTHER_NAMES.get(registry, ()))
+        users = {**_users(Path(folder, ".dockerconfigjson")), **_users(Path(folder, "config.json"))}
+        return next((users[each] for each in names if each in users), "")
+
 
 TITLE = "org.opencontainers.image.title"
 UNPACK = "io.deis.oras.content.unpack"
@@ -74,13 +146,13 @@ class RegistrySource(FileSource):
         self.reference = digest or tag or "latest"
         host = DOCKER_HUB_HOST if is_docker_hub else uri.authority
         self.base = f"https://{host}/v2/{self.repository}"
-        self.client = new_client()
+        self.client = http_ranges.new_client()
         self.credentials = RegistryCredentials(settings, self.client, self.repository)
 
     @override
     def list_files(self) -> FileListing:
         """Layers of the manifest that the tag stands for now; of an index, of this machine's."""
-        with readable(self.shown, "a registry's, which has a manifest"):
+        with http_ranges.readable(self.shown, "a registry's, which has a manifest"):
             digest, manifest = self._manifest(self.reference)
             if "manifests" in manifest:
                 _, manifest = self._manifest(self._platform(manifest["manifests"]))
@@ -98,7 +170,7 @@ class RegistrySource(FileSource):
     @override
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:
         """Bytes of a layer, wherever the registry says that they are."""
-        yield from self._body(file.location, {**range_header(start, end)}, (start, end))
+        yield from self._body(file.location, {**http_ranges.range_header(start, end)}, (start, end))
 
     def _manifest(self, reference: str) -> tuple[str, dict[str, Any]]:
         url = f"{self.base}/manifests/{reference}"
@@ -163,18 +235,18 @@ class RegistrySource(FileSource):
     def _asked(
         self, url: str, headers: Mapping[str, str]
     ) -> AbstractContextManager[httpx2.Response]:
-        return asked(self.client, self.shown, url, headers)
+        return http_ranges.asked(self.client, self.shown, url, headers)
 
     def _checked(self, answer: httpx2.Response, span: tuple[int, int | None]) -> Iterator[bytes]:
-        if answer.status_code in {PARTIAL, WHOLE}:
-            return read_range(answer, self.shown, *span)
+        if answer.status_code in {http_ranges.PARTIAL, http_ranges.WHOLE}:
+            return http_ranges.read_range(answer, self.shown, *span)
         if answer.status_code in {401, 403}:
             cause = "the registry refuses the credentials"
             raise DownloadFailure(self.shown, cause, CREDENTIALS)
         if answer.status_code == httpx2.codes.NOT_FOUND:
             cause = f"the registry has no {self.repository} with {self.reference}"
             raise DownloadFailure(self.shown, cause, "see whether the URI is right")
-        raise refused(answer, self.shown)
+        raise http_ranges.refused(answer, self.shown)
 
 
 def open_source(settings: InitializerSettings) -> RegistrySource:
@@ -184,3 +256,12 @@ def open_source(settings: InitializerSettings) -> RegistrySource:
         DownloadFailure: As `RegistrySource` says.
     """
     return RegistrySource(settings)
+
+
+def _users(file: Path) -> dict[str, str]:
+    """User and password by registry, as Docker's configuration has them; none where there is none."""
+    try:
+        found = json.loads(file.read_text("utf-8"))["auths"]
+        return {name: str(each["auth"]) for name, each in found.items() if "auth" in each}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
-from trainer_infra.in_pod.initializers.sources.local_files import LocalSource
+from trainer_infra.in_pod.initializers.sources.file import LocalSource
 from trainer_infra.in_pod.storage import mounted
 
 CLAIMS = "/opt/trainer-infra/claims"

@@ -19,11 +19,9 @@ from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.listing import RemoteFile
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources.object_store import (
-    NO_RETRIES,
     ObjectStoreSource,
-    client_options,
+    StoreWords,
 )
-from trainer_infra.in_pod.initializers.sources.object_store_failure import StoreWords
 
 CREDENTIALS = (
     "set ACCESS_KEY_ID and SECRET_ACCESS_KEY, or give the pod's service account a role; "
@@ -53,7 +51,6 @@ class S3Source(ObjectStoreSource):
     """
 
     def __init__(self, settings: InitializerSettings) -> None:
-        bucket = settings.uri.authority
         key, secret, role = _keys(settings)
         region = settings.variable("REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
         options: dict[str, Any] = {"endpoint": settings.endpoint, "region": region}
@@ -64,19 +61,9 @@ class S3Source(ObjectStoreSource):
             # Without keys the role is that of a web identity: its token is in a file which AWS's variables name.
             options |= {"access_key_id": key, "secret_access_key": secret, "role_arn": role}
         config = {name: value for name, value in options.items() if value}
-        transport = client_options(settings)
-
-        def make() -> S3Store:
-            return S3Store(
-                bucket,
-                config=config,  # type: ignore[arg-type]
-                client_options=transport,  # type: ignore[arg-type]
-                retry_config=NO_RETRIES,  # type: ignore[arg-type]
-                credential_provider=provider,
-            )
-
-        words = StoreWords(settings.uri.shown, f"bucket {bucket}", CREDENTIALS)
-        super().__init__(settings, make, words, has_md5=True)
+        words = StoreWords(settings.uri.shown, f"bucket {settings.uri.authority}", CREDENTIALS)
+        store = {"config": config, "credential_provider": provider}
+        super().__init__(settings, S3Store, words, store, has_md5=True)
 
     @override
     def vouches_for(self, file: RemoteFile) -> bool:
