@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from trainer_infra import names
-from trainer_infra.cluster import events, log_tails
+from trainer_infra.cluster import container_logs, events
 from trainer_infra.cluster.last_seen import FailedPod
 from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
@@ -75,7 +75,7 @@ async def with_reason(session: Session, seen: Observation, run: Run) -> Observat
     name = run.failure.pod
     pod = next(each for each in seen.pods if run_pods.name(each) == name)
     container = view.failed_container(seen.pods)
-    lines = await log_tails.of_container(session.client, pod, container)
+    lines = await container_logs.last_lines(session.client, pod, container)
     return replace(seen, lines={name: lines or await session.last_seen.last_lines(pod)})
 
 
@@ -109,6 +109,6 @@ async def _lines(
         return {}
     training = resolve.trainer_jobs(jobset["spec"])
     wanted = (each for each in pods if run_pods.step_of(each) in training)
-    return await log_tails.of_pods_that_ran(
+    return await container_logs.last_lines_by_pod(
         session.client, (each for each in wanted if not node.is_lost(each, nodes))
     )
