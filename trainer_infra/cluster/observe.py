@@ -40,7 +40,7 @@ async def with_surroundings(session: Session, seen: Observation, *, closely: boo
 
 async def without_jobset(session: Session, keeper: JSONObject, seen: Observation) -> Observation:
     """What is seen of a run without a JobSet, with what a controller says of its stored TrainJob."""
-    if keeper["kind"] != names.TRAIN_JOB:
+    if session.store.holder_first:
         return seen
     metadata = keeper["metadata"]
     fields = f"involvedObject.kind={names.TRAIN_JOB},involvedObject.name={metadata['name']}"

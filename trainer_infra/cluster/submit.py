@@ -3,7 +3,7 @@
 One object keeps a run and owns all else that we write of it: its holder. Everything is created, never
 applied over what is there: of two writers exactly one makes each object, and the other finds it. So a
 submit that was killed at any point, or still runs in another process, is completed by the next one of
-the same content, to exactly one JobSet (design rule 5). Two things tell the stores apart
+the same content, to exactly one JobSet (design rule 5). What comes first depends on what the holder is
 (`RunStore.holder_first`):
 
 - A holder that only records is made first, and all that a kill leaves is found by it. Then come what the
