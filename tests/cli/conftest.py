@@ -19,7 +19,7 @@ from tests.cli.command import Command, command_in, until
 from tests.cluster.submissions import Job
 from tests.cluster.world import JOBSETS, Collector, World, ok
 from tests.warm_supervisors import supervisors
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 
 __all__ = ["supervisors"]
 

@@ -18,7 +18,7 @@ with contextlib.redirect_stdout(io.StringIO()):
 COMMANDS = """
 from trainer_infra.cli import catalog, crds, delete, describe, gc_cache, gc_code, gc_ended, gc_stack, get, logs
 from trainer_infra.cli import check, init, migrate, render, rules, run, submission, suspend
-from trainer_infra.cluster.provider import runs
+from trainer_infra.cluster.provider import engine_provider
 """
 
 

@@ -11,7 +11,7 @@ from tests.cluster import trainer
 from tests.cluster.submissions import Job
 from tests.cluster.trainer import ReconciledCluster
 from tests.cluster.world import Collector, World, ok
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.cluster.runs import ClusterRuns
 
 _COUNT = itertools.count()

@@ -16,7 +16,8 @@ from typing_extensions import override
 
 from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import SECRET, Job
-from trainer_infra.cluster.provider import delete, submit
+from trainer_infra.cluster import delete, submit
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
@@ -57,10 +58,10 @@ async def main(kubeconfig: str, namespace: str, verb: str, point: str) -> int:
     try:
         if verb == "submit":
             job = Job(namespace, secrets={"token": SECRET})
-            await submit.submit_run(client, job.submission(), within=60)
+            await submit.submit_run(client, RECORDS, job.submission(), within=60)
         else:
             key = RunKey(namespace, "tj", verb.removeprefix("delete "))
-            await delete.delete_run(client, key, 30)
+            await delete.delete_run(client, RECORDS, key, 30)
     except TrainerInfraError as error:
         print(error)  # noqa: T201  for whoever reads a failed test
         return 1

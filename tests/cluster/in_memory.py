@@ -7,8 +7,7 @@ from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, container, ended
 from tests.fake_api_server.memory import Memory
 from trainer_infra import names
-from trainer_infra.cluster import run_lookup
-from trainer_infra.cluster.provider import submit
+from trainer_infra.cluster import run_lookup, submit
 from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.cluster.session import Session
 from trainer_infra.kube.resource import JOBSET
@@ -27,7 +26,7 @@ class Small:
         self.session = Session(self.client, "memory", RECORDS)
 
     async def submit(self, job: Job | None = None) -> Run:
-        await submit.submit_run(self.client, (job or Job("default")).submission())
+        await submit.submit_run(self.client, RECORDS, (job or Job("default")).submission())
         return await self.now()
 
     async def now(self) -> Run:

@@ -5,8 +5,8 @@ from typing import Any
 
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import Runtime
-from trainer_infra.cluster.controller.behaviour import controller_behaviour
-from trainer_infra.cluster.provider.behaviour import provider_behaviour
+from trainer_infra.cluster.controller.engine_controller import controller_behaviour
+from trainer_infra.cluster.provider.engine_provider import provider_behaviour
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose

@@ -13,7 +13,8 @@ from typing_extensions import override
 from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import OTHER, SECRET, Job
 from tests.fake_api_server.memory import Memory
-from trainer_infra.cluster.provider import delete, submit
+from trainer_infra.cluster import delete, submit
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import resource
 from trainer_infra.kube.client import ObjectSelection
@@ -73,14 +74,14 @@ LIVING = st.builds(Fate, st.just(1000), st.lists(st.integers(0, 6), max_size=12)
 async def submits(memory: Memory, fate: Fate, submission: Submission = SUBMISSION) -> str:
     """The run's uid; empty when it was killed or refused."""
     with suppress(Dead, TrainerInfraError):
-        made = await submit.submit_run(Process(memory, fate), submission, within=5)
+        made = await submit.submit_run(Process(memory, fate), RECORDS, submission, within=5)
         return made.record.uid
     return ""
 
 
 async def deletes(memory: Memory, fate: Fate, uid: str) -> None:
     with suppress(Dead):
-        await delete.delete_run(Process(memory, fate), RunKey("default", "tj", uid), 5)
+        await delete.delete_run(Process(memory, fate), RECORDS, RunKey("default", "tj", uid), 5)
 
 
 async def left(memory: Memory) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.submissions import OTHER, SECRET, Job
 from tests.cluster.world import World, ok
 from trainer_infra.cluster import name_collision
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.errors import Refused
 from trainer_infra.runs.run import RunKey
 

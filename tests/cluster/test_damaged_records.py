@@ -15,9 +15,15 @@ from tests.cluster.in_memory import Small
 from tests.cluster.submissions import OTHER, OWNER, Job
 from trainer_infra import names
 from trainer_infra.cli import get
-from trainer_infra.cluster import record_lookup, repair, run_lookup
-from trainer_infra.cluster.provider import adopt, delete, submit, suspend
-from trainer_infra.cluster.provider import record as run_record
+from trainer_infra.cluster import (
+    adopt,
+    delete,
+    record_fields,
+    repair,
+    run_lookup,
+    submit,
+    suspend,
+)
 from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import ObjectSelection
@@ -69,7 +75,7 @@ async def with_two_runs(place: str, text: str) -> tuple[Small, str]:
     """A cluster with a sound run `sound` and the damaged one `tj`, and the latter's uid."""
     cluster = Small()
     await cluster.submit()
-    await submit.submit_run(cluster.client, Job("default", name="sound").submission())
+    await submit.submit_run(cluster.client, RECORDS, Job("default", name="sound").submission())
     record = await cluster.client.get(CONFIG_MAP, RECORD, "default")
     await stored(cluster, damaged(record, place, text))
     found = await cluster.client.get(CONFIG_MAP, RECORD, "default")
@@ -84,7 +90,7 @@ async def looked_at(place: str, text: str) -> None:
     with suppress(Unreadable):
         await run_lookup.at_one(cluster.session, "default", "tj", uid)
     key = RunKey("default", "tj", uid)
-    assert await delete.delete_run(cluster.client, key, 5) == ""
+    assert await delete.delete_run(cluster.client, RECORDS, key, 5) == ""
     with pytest.raises(NotFound):
         await cluster.client.get(CONFIG_MAP, RECORD, "default")
 
@@ -239,7 +245,9 @@ def test_a_damaged_run_is_deleted_by_its_owner_alone(
 ) -> None:
     async def asked() -> None:
         cluster, uid = await with_two_runs(place, text)
-        said = await delete.delete_run(cluster.client, RunKey("default", "tj", uid, owner), 5)
+        said = await delete.delete_run(
+            cluster.client, RECORDS, RunKey("default", "tj", uid, owner), 5
+        )
         assert ("is left alone" in said) != goes
         there = (await cluster.client.list(ObjectSelection(CONFIG_MAP, "default"))).items
         assert (RECORD in {each["metadata"]["name"] for each in there}) != goes
@@ -290,10 +298,10 @@ def test_a_record_of_a_later_release_is_read_as_far_as_it_is_known_and_loses_not
         running = await cluster.now()
         assert (running.uid, running.phase, running.owner) == (first.uid, "Running", OWNER)
         key = RunKey("default", "tj", first.uid, OWNER)
-        await suspend.suspend_run(cluster.client, key, value=True)
+        await suspend.suspend_run(cluster.client, RECORDS, key, value=True)
         await repair.repair_run(cluster.client, RECORDS, key, Contents())
-        record = await record_lookup.present_record(cluster.client, RECORDS, key)
-        await adopt.give_owner(cluster.client, record, OTHER)
+        record = await RECORDS.present_record(cluster.client, key)
+        await adopt.give_owner(cluster.client, RECORDS, record, OTHER)
         await cluster.exits(0)
         await cluster.ends("Completed")
         assert (await cluster.now()).phase == "Complete"
@@ -312,16 +320,16 @@ def test_a_record_of_a_later_release_is_read_as_far_as_it_is_known_and_loses_not
 def test_a_record_of_an_earlier_release_is_read_and_says_its_format_once_it_is_written() -> None:
     async def asked() -> None:
         cluster, wanted = Small(), Job("default").submission()
-        begun = run_record.config_map(wanted, wanted.objects)
+        begun = RECORDS.parts(wanted).holder
         notes = {**begun["metadata"]["annotations"]}
-        assert notes.pop(names.FORMAT_ANNOTATION) == str(run_record.FORMAT)
+        assert notes.pop(names.FORMAT_ANNOTATION) == str(record_fields.FORMAT)
         del notes[names.BACKEND_ANNOTATION]
         earlier = {**begun, "metadata": {**begun["metadata"], "annotations": notes}}
         made = await cluster.client.create(earlier, manager=names.FIELD_MANAGER)
         assert (await cluster.submit()).uid == made["metadata"]["uid"]
-        known = await record_lookup.present_record(cluster.client, RECORDS, RunKey("default", "tj"))
+        known = await RECORDS.present_record(cluster.client, RunKey("default", "tj"))
         assert known.value["metadata"]["annotations"] == notes
-        after = await adopt.give_owner(cluster.client, known, OTHER)
+        after = await adopt.give_owner(cluster.client, RECORDS, known, OTHER)
         assert after.value["metadata"]["annotations"][names.FORMAT_ANNOTATION] == "2"
 
     asyncio.run(asked())

@@ -10,8 +10,9 @@ from from_source.cluster.apiserver import RunningServer
 from tests.cluster.counted import Counted, Unwatching
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
-from trainer_infra.cluster.provider import delete
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster import delete
+from trainer_infra.cluster.provider.engine_provider import Cluster
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http, loop
 from trainer_infra.runs.run import RunKey
@@ -129,7 +130,7 @@ def deleted(
         client = kind(await http.connect_client(str(api_server.kubeconfig), None))
         try:
             return await delete.delete_run(
-                client, RunKey(job.namespace, "tj", uid), 10
+                client, RECORDS, RunKey(job.namespace, "tj", uid), 10
             ), client.requests
         finally:
             await client.close()

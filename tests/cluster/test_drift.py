@@ -6,7 +6,7 @@ import pytest
 
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.runs.run import Contents, Run, RunKey
 

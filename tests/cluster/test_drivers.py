@@ -16,8 +16,7 @@ from tests.local.jobs import finished, python
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cluster import drift
-from trainer_infra.cluster.provider.behaviour import provider_behaviour
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster, provider_behaviour
 from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle.plan import plan

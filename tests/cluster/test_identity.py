@@ -13,7 +13,7 @@ from tests.cluster.test_served import uid_of
 from tests.cluster.world import World
 from trainer_infra.cluster import identity
 from trainer_infra.cluster.identity import ClusterIdentity
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.kube.refusals import Unauthorized
 
 

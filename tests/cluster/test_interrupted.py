@@ -15,7 +15,7 @@ import pytest
 from from_source.cluster.apiserver import RunningServer
 from tests.cluster.submissions import CODE, SECRET, Job
 from tests.cluster.world import World
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.runs.run import RunKey
 
 ROOT = Path(__file__).parents[2]

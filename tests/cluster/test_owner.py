@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.errors import Refused
 from trainer_infra.runs.run import Contents, Owner, RunKey

@@ -7,7 +7,7 @@ import pytest
 from tests.cluster.submissions import OTHER, Job
 from tests.cluster.test_status import POD
 from tests.cluster.world import World, container, ended
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.runs.run import RunKey

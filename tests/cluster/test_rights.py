@@ -15,7 +15,7 @@ from tests.cluster.world import World, ok
 from tests.deploy.project import until
 from trainer_infra.cluster import rights as account_rights
 from trainer_infra.cluster import runtimes
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.cluster.rights import LOOK, ROLES, Right, Rights
 from trainer_infra.errors import Refused
 from trainer_infra.kube import http

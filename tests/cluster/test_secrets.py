@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import serialization
 
 from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, container, ended, waiting
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.errors import NotAvailable
 from trainer_infra.runs.run import LogSelection, RunKey, run_to_json

@@ -9,7 +9,7 @@ from from_source.cluster.apiserver import RunningServer
 from from_source.cluster.client import Client
 from tests.cluster.submissions import Job
 from trainer_infra import names
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.errors import NotAvailable
 

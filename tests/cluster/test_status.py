@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, World, container, ended, waiting
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.runs.run import Failure, Run
 

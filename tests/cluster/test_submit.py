@@ -13,7 +13,7 @@ import pytest
 from from_source.cluster.apiserver import RunningServer
 from tests.cluster.submissions import CODE, OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, ok
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 
 OBJECTS = {

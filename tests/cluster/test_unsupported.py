@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.submissions import Job
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster.provider import unsupported_fields
+from trainer_infra.cluster import unsupported_fields
 from trainer_infra.render import snapshot
 from trainer_infra.runs.run import Submission
 
@@ -16,7 +16,7 @@ TTL = "metadata.annotations[trainer-infra.dev/ttl-seconds-after-finished]"
 
 
 def paths(submission: Submission) -> list[tuple[str, str, object]]:
-    found = unsupported_fields.unsupported_fields(submission.job, submission.objects)
+    found = unsupported_fields.of_engine_provider(submission.job, submission.objects)
     return [(each.where, each.path, each.got) for each in found]
 
 
@@ -41,7 +41,7 @@ def test_a_ttl_of_the_runtime_is_refused() -> None:
     born_with = type(runtime).from_wire(wire)
     record = snapshot.config_map(TrainJob.from_wire(submission.job), born_with)
     objects: tuple[Mapping[str, Any], ...] = (record, *submission.objects[1:])
-    found = unsupported_fields.unsupported_fields(submission.job, objects)
+    found = unsupported_fields.of_engine_provider(submission.job, objects)
     assert [(each.where, each.path, each.got) for each in found] == [
         ("ClusterTrainingRuntime torch-distributed", TTL, "60")
     ]
@@ -50,7 +50,7 @@ def test_a_ttl_of_the_runtime_is_refused() -> None:
 def test_a_ttl_of_the_jobset_is_refused() -> None:
     submission = Job("team").submission()
     submission.objects[-1]["spec"]["ttlSecondsAfterFinished"] = 0
-    (problem,) = unsupported_fields.unsupported_fields(submission.job, submission.objects)
+    (problem,) = unsupported_fields.of_engine_provider(submission.job, submission.objects)
     assert str(problem) == (
         "JobSet tj: spec.ttlSecondsAfterFinished: would delete the JobSet while its run is still "
         "declared, which looks like a loss, got 0; remove it, and end the run with `pulumi destroy`"

@@ -14,7 +14,7 @@ from tests.cluster.world import World, ok
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster.controller.runs import ControlledCluster
+from trainer_infra.cluster.controller.engine_controller import ControlledCluster
 from trainer_infra.cluster.session import Session
 from trainer_infra.kube.request_retry import Patience
 from trainer_infra.render import pipeline

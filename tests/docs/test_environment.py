@@ -10,7 +10,7 @@ from tests.docs import page
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog.shipped_runtime import ShippedRuntime
-from trainer_infra.cluster.provider.behaviour import provider_behaviour
+from trainer_infra.cluster.provider.engine_provider import provider_behaviour
 from trainer_infra.errors import InvalidInput
 from trainer_infra.local import pod_environment
 from trainer_infra.render import pipeline

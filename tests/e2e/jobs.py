@@ -9,7 +9,7 @@ from typing import Any
 from tests.e2e.cluster import Namespace
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import FINISHED, LogSelection, Owner, Run, RunKey, Submission

@@ -1,13 +1,16 @@
 """With which settings a run trains, as its TrainJob says them: whoever asks, wherever it runs."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.local.jobs import Job
 from trainer_infra import CustomTrainer, Secret, Trl, catalog, names
-from trainer_infra.cluster.controller import job_record
-from trainer_infra.cluster.provider import record
+from trainer_infra.cluster.controller import job_store
+from trainer_infra.cluster.controller.job_store import JOBS
+from trainer_infra.cluster.provider import record_store
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.json_values import JSONDict
 from trainer_infra.runs import settings
 from trainer_infra.runs.settings import RunSettings, settings_of, word_arguments
@@ -175,13 +178,13 @@ def test_records_of_both_engines_say_the_settings() -> None:
         "metadata": {"name": f"tj{names.SNAPSHOT_SUFFIX}"},
         "data": {},
     }
-    stored = record.config_map(made, (snapshot, *made.objects))
+    stored = record_store.config_map(replace(made, objects=(snapshot, *made.objects)))
     born = {"uid": "u", "creationTimestamp": "2026-11-28T00:00:00Z"}
     stored = {**stored, "metadata": {**stored["metadata"], **born}}
-    by_provider = record.known_record(stored).declared("here").settings
-    job = job_record.noted_job(made, [made.job])
+    by_provider = RECORDS.known_record(stored).declared("here").settings
+    job = job_store.noted_job(made, [made.job])
     marks = {"labels": {names.RECORD_LABEL: "true"}}
     job = {**job, "metadata": {**job["metadata"], **born, **marks}}
-    by_controller = job_record.known_record(job).declared("here").settings
+    by_controller = JOBS.known_record(job).declared("here").settings
     assert by_provider == by_controller == settings_of(made.job)
     assert by_provider.arguments["lr"] == "0.1"

@@ -12,7 +12,7 @@ import pytest
 from tests.trainers.conftest import RUNTIME, Problems, Write
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.cluster.controller.unsupported_fields import unsupported_fields
+from trainer_infra.cluster.unsupported_fields import of_engine_controller
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers import compose
@@ -210,9 +210,9 @@ def test_kubeflows_controller_is_not_given_what_it_would_ignore(app: Write) -> N
         code,
         (),
     )
-    (said,) = unsupported_fields(made.job.to_wire(), (), names.UPSTREAM)
+    (said,) = of_engine_controller(made.job.to_wire(), (), names.UPSTREAM)
     assert "Kubeflow Trainer's controller ignores it" in str(said)
-    assert unsupported_fields(made.job.to_wire(), (), names.BUILTIN) == ()
+    assert of_engine_controller(made.job.to_wire(), (), names.BUILTIN) == ()
 
 
 def test_a_cache_that_cannot_be_written_is_said(

@@ -23,7 +23,7 @@ from typing import Any, Final
 from from_source.cluster import base_image, kubectl, up
 from tools.bench import project
 from tools.bench.project import Project, Took
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.runs.run import RunKey

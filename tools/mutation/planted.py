@@ -16,7 +16,7 @@ ROOMS: Final = (
     "lifecycle",
     "rules",
     "deploy/operations",
-    "cluster/provider",
+    "cluster",
     "controller",
 )
 """What decides: the same number of mutants is planted into each."""

@@ -30,7 +30,7 @@ from trainer_infra.kube import kubeconfig_context
 from trainer_infra.runs.target import Target
 
 if TYPE_CHECKING:
-    from trainer_infra.cli.every_engine import EveryEngine
+    from trainer_infra.cluster.runs import ClusterRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class RunPlace:
     """As a sentence ends with it: `on this machine`."""
     namespace: str
     """The one asked for, else the stack's, else the context's, else `default`."""
-    cluster: "EveryEngine | None" = None
+    cluster: "ClusterRuns | None" = None
     """The target where it is a cluster, which knows events besides."""
 
 
@@ -95,7 +95,8 @@ def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
         return RunPlace(this_machine, LOCAL, "on this machine", namespace)
     seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
     shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
-    cluster = _cluster(found)
+    # With the runs of every engine, the stack's first.
+    cluster = targets.open_cluster(found.kubeconfig, found.context, found.engine, every_run=True)
     namespace = asked.namespace or found.namespace or seen.namespace
     return RunPlace(cluster, KUBERNETES, shown, namespace, cluster)
 
@@ -122,15 +123,6 @@ def _connection(asked: TargetRequest, stacks: Sequence[Settings]) -> _Connection
         )
     context = asked.context or stack.get("context")
     return _Connection(KUBERNETES, _kubeconfig(stack), context, engine, namespace)
-
-
-def _cluster(found: _Connection) -> "EveryEngine":
-    """The cluster with the runs of every engine, the stack's first."""
-    order = sorted(ENGINES, key=lambda each: each != found.engine)
-    opened = [targets.open_cluster(found.kubeconfig, found.context, each) for each in order]
-    from trainer_infra.cli.every_engine import EveryEngine  # noqa: PLC0415  only for a cluster
-
-    return EveryEngine(opened)
 
 
 def _only(stacks: Sequence[Settings], told: Collection[str]) -> Settings | None:

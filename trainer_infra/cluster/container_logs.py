@@ -1,18 +1,33 @@
-"""The containers of a run whose logs there are."""
+"""The containers of a run whose logs there are, and the last lines of these: for progress, and why a pod failed.
 
-from collections.abc import Iterator
+A line that cannot be read (no right to, not started, gone) is nothing.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import ownership
+from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, LogOf, ObjectSelection
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import JOBSET, POD
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.run import Run
+from trainer_infra.runs.terminal_lines import lines_of
+
+TAIL: Final = 100
+"""Lines that are read: reports stand among others."""
+
+PODS: Final = 16
+"""Pods whose logs are read at most."""
+
+WITHIN: Final = 3.0
+"""Seconds for reading them; a node may not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,26 @@ def started_containers(
         for container in listed:
             if container["name"] in started:
                 yield ContainerLog(pod, container["name"])
+
+
+async def last_lines_by_pod(
+    client: KubeClient, pods: Iterable[JSONObject]
+) -> dict[str, tuple[str, ...]]:
+    """The last lines by pod, of the first container of those that have started."""
+    wanted = [each for each in pods if pod_facts.started_at(each)][:PODS]
+    found = await asyncio.gather(*(last_lines(client, each) for each in wanted))
+    return {pod["metadata"]["name"]: lines for pod, lines in zip(wanted, found, strict=True)}
+
+
+async def last_lines(client: KubeClient, pod: JSONObject, container: str = "") -> tuple[str, ...]:
+    """The last lines of a container; of the first, which is the one that trains, unless named."""
+    metadata = pod["metadata"]
+    container = container or pod["spec"]["containers"][0]["name"]
+    wanted = LogOf(metadata["namespace"], metadata["name"], container, tail=TAIL)
+    with suppress(TrainerInfraError, TimeoutError):
+        async with asyncio.timeout(WITHIN):
+            return tuple([each async for line in client.logs(wanted) for each in lines_of(line)])
+    return ()
 
 
 def _has_started(container: JSONObject) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from trainer_infra import names
-from trainer_infra.cluster import events, record_lookup, run_lookup, secret_values
+from trainer_infra.cluster import events, run_lookup, secret_values
 from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.causes.surroundings import time_of
@@ -46,9 +46,7 @@ async def describe_run(session: Session, namespace: str, name: str) -> RunDescri
     found = await events.events_of(session.client, namespace, "")
     steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
     mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
-    record = await record_lookup.present_record(
-        session.client, session.store, RunKey(namespace, name)
-    )
+    record = await session.store.present_record(session.client, RunKey(namespace, name))
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     happened = (
         _happened(each, secret_values.event_message(each, record, hidden))

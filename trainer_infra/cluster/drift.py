@@ -16,6 +16,7 @@ from trainer_infra.json_values import JSONObject
 OURS: Final = frozenset({names.FIELD_MANAGER, names.SUSPEND_MANAGER, names.STATUS_MANAGER})
 """Managers of our fields."""
 GONE: Final = "is gone"
+REMOVED: Final = "was removed"
 _NOT_COMPARED: Final = ("apiVersion", "kind", "status")
 _CONTENT: Final = ("data", "stringData")
 _META: Final = ("labels", "annotations")
@@ -81,7 +82,7 @@ def _of_secret(keys: JSONObject, live: JSONObject, writers: Writers) -> Iterator
         path, now = f"data.{key}", live.get("data") or {}
         owners = _narrowed(_narrowed(writers, "f:data"), f"f:{key}")
         if key not in now:
-            yield path, _removed()
+            yield path, REMOVED
         elif owners and not _is_ours(owners):
             yield path, f"{names.SECRET_SHOWN}{_whose(owners)}"
 
@@ -109,7 +110,7 @@ def _of_field(applied: Any, live: Any, path: str, writers: Writers) -> Iterator[
     """A field, or an item of a list, that may be missing; what is empty counts as missing."""
     if live is None:
         if applied or applied in (0, False):
-            yield path, _removed()
+            yield path, REMOVED
         return
     yield from _differences(applied, live, path, writers)
 
@@ -155,10 +156,6 @@ def _narrowed(writers: Writers, key: str) -> Writers:
 
 def _is_ours(writers: Writers) -> bool:
     return any(each.name in OURS for each in writers)
-
-
-def _removed() -> str:
-    return "was removed"
 
 
 def _whose(writers: Writers) -> str:

@@ -10,7 +10,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,13 +67,9 @@ def identity_from_text(text: str) -> ClusterIdentity:
 
 def fingerprints(bundle: str) -> frozenset[str]:
     """Shortened SHA-256 of each certificate in a text of PEM blocks; what is none is left out."""
-    return frozenset(_fingerprints(bundle))
-
-
-def _fingerprints(bundle: str) -> Iterator[str]:
+    found = set()
     for block in _CERTIFICATE.findall(bundle):
-        try:
+        with suppress(binascii.Error):
             content = base64.b64decode("".join(block.split()), validate=True)
-        except binascii.Error:
-            continue
-        yield hashlib.sha256(content).hexdigest()[:_LENGTH]
+            found.add(hashlib.sha256(content).hexdigest()[:_LENGTH])
+    return frozenset(found)

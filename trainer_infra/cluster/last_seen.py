@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import log_tails
+from trainer_infra.cluster import container_logs
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
@@ -118,7 +118,7 @@ class LastSeenPods:
         """Read the pod's last lines while the kubelet still has them."""
         lines: tuple[str, ...] = ()
         with suppress(TrainerInfraError):
-            lines = await log_tails.of_container(self._client, pod, container)
+            lines = await container_logs.last_lines(self._client, pod, container)
         if lines and uid in self._failed:
             self._failed[uid] = FailedPod(self._failed[uid].pod, lines)
 

@@ -35,12 +35,6 @@ def refusal_of(live: JSONObject) -> Refused:
     )
 
 
-def raise_found(found: Refused | None) -> None:
-    """Raise what was found."""
-    if found is not None:
-        raise found
-
-
 async def with_service(client: KubeClient, jobset: JSONObject) -> Refused | None:
     """Why a run cannot have its headless Service; None where it can, or that may not be read."""
     name, metadata = service_name(jobset), jobset["metadata"]
@@ -64,20 +58,23 @@ async def with_service(client: KubeClient, jobset: JSONObject) -> Refused | None
     )
 
 
-async def with_any(client: KubeClient, wanted: Sequence[JSONObject], uid: str) -> Refused | None:
-    """Why a run cannot have all its objects; None where it can.
+async def require_free(client: KubeClient, wanted: Sequence[JSONObject], uid: str) -> None:
+    """Raise where a run cannot have all its objects.
 
     Args:
         client: the cluster.
         wanted: its objects, the JobSet last.
         uid: of the run that has the name now; empty where there is none.
+
+    Raises:
+        Refused: An object is there that is neither that run's nor going.
     """
     namespace = wanted[-1]["metadata"]["namespace"]
     found = await concurrent_requests.all_results(
         live_objects.live_object(client, each, namespace) for each in wanted
     )
     for live in found:
-        is_free = live is None or ownership.is_going(live)
-        if live is not None and not is_free and not ownership.is_of(live, uid):
-            return refusal_of(live)
-    return await with_service(client, wanted[-1])
+        if live and not ownership.is_going(live) and not ownership.is_of(live, uid):
+            raise refusal_of(live)
+    if refused := await with_service(client, wanted[-1]):
+        raise refused

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from trainer_infra import names
-from trainer_infra.cluster import events, log_tails
+from trainer_infra.cluster import container_logs, events
 from trainer_infra.cluster.last_seen import FailedPod
 from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
@@ -40,7 +40,7 @@ async def with_surroundings(session: Session, seen: Observation, *, closely: boo
 
 async def without_jobset(session: Session, keeper: JSONObject, seen: Observation) -> Observation:
     """What is seen of a run without a JobSet, with what a controller says of its stored TrainJob."""
-    if keeper["kind"] != names.TRAIN_JOB:
+    if session.store.holder_first:
         return seen
     metadata = keeper["metadata"]
     fields = f"involvedObject.kind={names.TRAIN_JOB},involvedObject.name={metadata['name']}"
@@ -75,7 +75,7 @@ async def with_reason(session: Session, seen: Observation, run: Run) -> Observat
     name = run.failure.pod
     pod = next(each for each in seen.pods if run_pods.name(each) == name)
     container = view.failed_container(seen.pods)
-    lines = await log_tails.of_container(session.client, pod, container)
+    lines = await container_logs.last_lines(session.client, pod, container)
     return replace(seen, lines={name: lines or await session.last_seen.last_lines(pod)})
 
 
@@ -109,6 +109,6 @@ async def _lines(
         return {}
     training = resolve.trainer_jobs(jobset["spec"])
     wanted = (each for each in pods if run_pods.step_of(each) in training)
-    return await log_tails.of_pods_that_ran(
+    return await container_logs.last_lines_by_pod(
         session.client, (each for each in wanted if not node.is_lost(each, nodes))
     )

@@ -1,57 +1,124 @@
-"""The fields of a run record's ConfigMap, read one by one with what is wrong in them. Pure.
+"""The fields of a run record, written, and read one by one with what is wrong in them. Pure.
 
-A user who may write ConfigMaps may write these, and another release may have: what is unknown here
-is left as it is, what is missing has a default, and what cannot be is a ValueError that names the
-place, before anything goes on with it.
+Texts in the data of a ConfigMap, or in annotations of a TrainJob. A user who may write these objects may
+write the texts, and another release may have: what is unknown here is left as it is, what is missing has
+a default, and what cannot be is a ValueError that names the place, before anything goes on with it.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from trainer_infra import names
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import FINISHED, Owner, Run, owner_from_json, run_from_json
+from trainer_infra.runs.run import (
+    FINISHED,
+    Owner,
+    Run,
+    is_fixed,
+    owner_from_json,
+    run_from_json,
+)
 
 T = TypeVar("T")
 
 FIRST: Final = 1
 """Format of records that say none."""
+FORMAT: Final = 2
+"""Of the records that this release writes; the first one had no backend and no format."""
 _CONDITION: Final = ("type", "status", "reason", "message")
 _TIMES: Final = ("started", "finished")
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlace:
+    """Where a text of a record stands in the object that keeps the run."""
+
+    path: tuple[str, ...]
+    """Of the mapping that it is in."""
+    key: str
+
+    @property
+    def shown(self) -> str:
+        """What a sentence calls it."""
+        where = ".".join(self.path)
+        return f"{where}.{self.key}" if self.path == ("data",) else f"{where}[{self.key}]"
+
+    def texts(self, value: JSONObject) -> JSONObject:
+        """The mapping that it is in."""
+        for each in self.path:
+            value = value.get(each) or {}
+        return value
+
+
+def in_data(key: str) -> TextPlace:
+    """A key of a ConfigMap."""
+    return TextPlace(("data",), key)
+
+
+def in_annotations(key: str) -> TextPlace:
+    """An annotation."""
+    return TextPlace(("metadata", "annotations"), key)
+
+
+def compact_text(value: Any) -> str:
+    """A JSON value as a record has it."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def owner_notes(owner: Owner) -> dict[str, str]:
+    """Annotations with the owner.
+
+    The backend is apart: an earlier release breaks on a field that it does not know.
+    """
+    said = asdict(owner)
+    backend = said.pop("backend")
+    return {names.OWNER_ANNOTATION: compact_text(said), names.BACKEND_ANNOTATION: backend}
+
+
+def objects_text(objects: Iterable[JSONObject]) -> str:
+    """Objects as they were applied, without what is large and cannot change: an immutable ConfigMap's data."""
+    content = {"data", "binaryData"}
+    return compact_text(
+        [
+            {key: each for key, each in value.items() if not (is_fixed(value) and key in content)}
+            for value in objects
+        ]
+    )
 
 
 def read_version(notes: JSONObject) -> int:
     """The format in which the record was written."""
     text = str(notes.get(names.FORMAT_ANNOTATION, FIRST))
     if not text.isdecimal():
-        raise _wrong(f"metadata.annotations[{names.FORMAT_ANNOTATION}]", "is not a number", text)
+        raise _wrong(in_annotations(names.FORMAT_ANNOTATION).shown, "is not a number", text)
     return int(text)
 
 
 def read_owner(notes: JSONObject) -> Owner:
     """Who declared the run."""
-    where = f"metadata.annotations[{names.OWNER_ANNOTATION}]"
+    where = in_annotations(names.OWNER_ANNOTATION).shown
     found = _mapping(_json(notes, names.OWNER_ANNOTATION, where), where)
     return _read(
         where, owner_from_json, {**found, "backend": notes.get(names.BACKEND_ANNOTATION, "")}
     )
 
 
-def read_job(data: JSONObject, record: str) -> JSONObject:
+def read_job(value: JSONObject, place: TextPlace) -> JSONObject:
     """The TrainJob.
 
     Args:
-        data: of the ConfigMap.
-        record: name of the ConfigMap, which the TrainJob's name must lead to.
+        value: the ConfigMap, to whose name the TrainJob's must lead.
+        place: where it stands there.
     """
-    where = f"data.{names.RECORD_JOB_KEY}"
-    found = _mapping(_json(data, names.RECORD_JOB_KEY, where), where)
+    where = place.shown
+    found = _mapping(_json(place.texts(value), place.key, where), where)
     metadata = _mapping(found.get("metadata"), f"{where}: metadata")
     name = metadata.get("name")
-    if f"{name}{names.SNAPSHOT_SUFFIX}" != record:
+    if f"{name}{names.SNAPSHOT_SUFFIX}" != value["metadata"]["name"]:
         raise _wrong(f"{where}: metadata.name", "is not that of this record", name)
     for key in ("labels", "annotations"):
         _mapping(metadata.get(key) or {}, f"{where}: metadata.{key}")
@@ -59,21 +126,22 @@ def read_job(data: JSONObject, record: str) -> JSONObject:
     return found
 
 
-def read_objects(texts: JSONObject, key: str, where: str) -> tuple[JSONObject, ...]:
+def read_objects(value: JSONObject, place: TextPlace) -> tuple[JSONObject, ...]:
     """What was applied; nothing where the record says nothing.
 
     Args:
-        texts: values that are JSON.
-        key: which of them.
-        where: what a sentence calls it.
+        value: the object that keeps the run.
+        place: where it stands there.
     """
-    found = _list(_json(texts, key, where) if texts.get(key) else [], where)
+    texts, where = place.texts(value), place.shown
+    found = _list(_json(texts, place.key, where) if texts.get(place.key) else [], where)
     return tuple(_object(each, f"{where}[{index}]") for index, each in enumerate(found))
 
 
-def read_status(texts: JSONObject, key: str, where: str) -> JSONObject:
+def read_status(value: JSONObject, place: TextPlace) -> JSONObject:
     """What was last known; empty as long as not everything was submitted. See `read_objects`."""
-    found = _mapping(_json(texts, key, where) if texts.get(key) else {}, where)
+    texts, where = place.texts(value), place.shown
+    found = _mapping(_json(texts, place.key, where) if texts.get(place.key) else {}, where)
     for each in ("phase", "jobset"):
         _text(found.get(each, ""), f"{where}: {each}")
     return found

@@ -3,6 +3,8 @@
 Pure: a refusal of the client (`kube.refusals`) in, an error of ours out.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from trainer_infra import names
@@ -26,6 +28,15 @@ INSTALL_JOBSET: Final = (
     "install JobSet v0.12 or newer: kubectl apply --server-side -f "
     "https://github.com/kubernetes-sigs/jobset/releases/download/v0.12.0/manifests.yaml"
 )
+
+
+@contextmanager
+def explained(value: JSONObject) -> Iterator[None]:
+    """Raise, in place of a refusal of an object that is written, the error that explains it."""
+    try:
+        yield
+    except (Answer, NotServed) as error:
+        raise explain_refusal(error, value) from error
 
 
 def explain_refusal(error: Answer | NotServed, value: JSONObject) -> TrainerInfraError:

@@ -11,22 +11,21 @@ from trainer_infra.cluster import (
     drift,
     live_objects,
     object_contents,
-    object_rewrite,
-    record_lookup,
+    ownership,
     refusal_explanation,
 )
 from trainer_infra.cluster.run_record import Record
 from trainer_infra.cluster.run_store import RunStore
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import Answer
 from trainer_infra.runs.run import Contents, RunKey
 
 
-async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Contents) -> Record:
+async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Contents) -> None:
     """Write every object again that has a field of ours changed, or is gone.
 
-    A JobSet that is gone is a lost run: it is not made again. A TrainJob that keeps the run itself is the
-    engine's to write again; the record is returned.
+    A JobSet that is gone is a lost run: it is not made again.
 
     Args:
         client: the cluster.
@@ -39,14 +38,54 @@ async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Co
         Refused: The run, or an object of that name, is another owner's by now, or the cluster says
             no.
     """
-    record = await record_lookup.present_record(client, store, key)
-    for each in record.objects:
+    record = await store.present_record(client, key)
+    for each in record.owned:
         live = await live_objects.live_object(client, each, record.namespace)
-        if each["kind"] == names.TRAIN_JOB or (live is None and each["kind"] == names.JOBSET):
+        if live is None and each["kind"] == names.JOBSET:
             continue
         if drift.drifted_fields(each, live):
-            await object_rewrite.rewrite_object(client, record, each, known)
-    return record
+            await rewrite_object(client, record, each, known)
+    if patch := store.repair_patch(record):
+        with refusal_explanation.explained(patch):
+            await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
+
+
+async def rewrite_object(
+    client: KubeClient, record: Record, value: JSONObject, known: Contents
+) -> JSONObject:
+    """An object of the record written over what is there, or made again when it is gone.
+
+    Args:
+        client: the cluster.
+        record: of the run.
+        value: the object as the record has it.
+        known: contents of objects that the record does not keep.
+
+    Raises:
+        NotAvailable: It is gone, and its contents are not known.
+        Refused: It is another owner's by now, or the cluster says no.
+    """
+    now = await live_objects.live_object(client, value, record.namespace)
+    if now is not None and not ownership.is_of(now, record.holder):
+        raise Refused(
+            f"{ownership.object_shown(now)} belongs to {ownership.owner_shown(now)} now; delete it, then run "
+            "`pulumi up` again to have ours back"
+        )
+    changed = now is None or any(map(object_contents.is_content, drift.drifted_fields(value, now)))
+    if now is None or changed:
+        whole = object_contents.to_create(value, record, known)
+        if object_contents.is_empty(whole):
+            raise NotAvailable(
+                f"{ownership.object_shown(whole)} was deleted or changed, and what was in it is kept "
+                "nowhere else; raise attempt to run the job again"
+            )
+    else:
+        whole = object_contents.to_apply(value, record, now, known)
+    with refusal_explanation.explained(whole):
+        if now is not None and changed and now.get("immutable"):
+            kind, metadata = await live_objects.resource_of(client, now), now["metadata"]
+            await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+        return await client.apply(whole, manager=names.FIELD_MANAGER, force=True)
 
 
 async def replace_secrets(
@@ -64,12 +103,10 @@ async def replace_secrets(
         NotAvailable: There is no such run.
         Refused: It is another owner's by now, or the cluster says no.
     """
-    record = await record_lookup.present_record(client, store, key)
+    record = await store.present_record(client, key)
     for each in record.objects:
         if not object_contents.is_own_secret(each, record):
             continue
         new = object_contents.to_create(each, record, Contents(data))
-        try:
+        with refusal_explanation.explained(new):
             await client.apply(new, manager=names.FIELD_MANAGER, force=True)
-        except Answer as error:
-            raise refusal_explanation.explain_refusal(error, new) from error

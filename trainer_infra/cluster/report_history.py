@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from trainer_infra.cluster import container_logs, log_tails
+from trainer_infra.cluster import container_logs
 from trainer_infra.cluster.container_logs import ContainerLog
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube.client import KubeClient
@@ -41,7 +41,7 @@ async def reports_in_logs(
     """
     jobset, pods = await container_logs.jobset_and_pods(client, run)
     training = resolve.trainer_jobs((jobset or {}).get("spec") or {})
-    first = [each for each in pods if pod_facts.step_of(each) in training][: log_tails.PODS]
+    first = [each for each in pods if pod_facts.step_of(each) in training][: container_logs.PODS]
     ran = container_logs.started_containers(jobset, tuple(first))
     found = await asyncio.gather(*(_of_container(client, run, each, hidden) for each in ran))
     return tuple(each for history in found for each in history)

@@ -4,7 +4,7 @@ What ended is written to its record, from where it is read when its pods are gon
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,12 +18,12 @@ from trainer_infra.cluster import (
     live_objects,
     logs,
     observe,
-    record_lookup,
     report_history,
     secret_values,
 )
 from trainer_infra.cluster.last_seen import FailedPod
 from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster.run_store import RunStore
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.json_values import JSONObject
@@ -67,12 +67,55 @@ async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> 
     return await _looked(session, known, seen, closely=True)
 
 
+async def session_of(session: Session, others: Sequence[RunStore], key: RunKey) -> Session:
+    """The session for the store that has the run; the first one where none has.
+
+    Args:
+        session: of the cluster.
+        others: where else its runs are kept.
+        key: which run.
+    """
+    if others and not await _has_run(session, key):
+        for each in map(session.for_store, others):
+            with suppress(Answer, NotAvailable):
+                if await _has_run(each, key):
+                    return each
+    return session
+
+
+async def _has_run(session: Session, key: RunKey) -> bool:
+    name = session.store.object_name(key.name)
+    value = await _get(session.client, session.store.kind, key.namespace, name)
+    try:
+        return _read(session, value, key.uid) is not None
+    except Unreadable:
+        return True
+
+
+async def at_every(session: Session, others: Sequence[RunStore], namespace: str) -> Listing:
+    """All runs of a namespace, or with an empty one of all, by every store; see `session_of`."""
+    listings = [await at_all(session, namespace)]
+    for each in map(session.for_store, others):
+        with suppress(Answer, NotServed):
+            # Who may not read those of another engine has none of its runs.
+            listings.append(await at_all(each, namespace))
+    runs = sorted(
+        (run for each in listings for run in each.runs),
+        key=lambda run: (run.namespace, run.name),
+    )
+    return Listing(tuple(runs), tuple(sentence for each in listings for sentence in each.unread))
+
+
 async def at_all(session: Session, namespace: str) -> Listing:
     """All runs of a namespace, or with an empty one of all; nothing of them is read closely.
 
     A record that cannot be read hides no other.
     """
-    records = await session.objects(session.store.kind, namespace, names.RECORD_LABEL)
+    try:
+        records = await session.objects(session.store.kind, namespace, names.RECORD_LABEL)
+    except (NotServed, NotFound):
+        # A cluster that does not serve the kind has none of these runs.
+        return Listing()
     # After the records: what was submitted before they were read is there.
     jobsets, pods = await asyncio.gather(
         session.objects(JOBSET, namespace, session.store.jobsets), session.pods(namespace)
@@ -133,7 +176,7 @@ async def _to_read(session: Session, key: RunKey) -> tuple[Record, Redaction]:
     Raises:
         NotAvailable: There is no such run; or values of its secrets cannot be read to hide them.
     """
-    record = await record_lookup.present_record(session.client, session.store, key)
+    record = await session.store.present_record(session.client, key)
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     if hidden is None:
         raise NotAvailable(secret_values.lines_left_out(key.namespace, key.name))

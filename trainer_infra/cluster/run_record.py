@@ -67,6 +67,14 @@ class Record:
         return str(self.value["metadata"]["uid"])
 
     @property
+    def owned(self) -> tuple[JSONObject, ...]:
+        """Those of its objects that the one which keeps it owns: all others."""
+        kept = (self.value["kind"], self.value["metadata"]["name"])
+        return tuple(
+            each for each in self.objects if (each["kind"], each["metadata"]["name"]) != kept
+        )
+
+    @property
     def jobset_uid(self) -> str:
         """UID of the run's JobSet; empty as long as not everything was submitted."""
         return str(self.status.get("jobset") or "")

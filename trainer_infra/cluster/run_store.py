@@ -1,36 +1,146 @@
-"""Where an engine keeps what it knows of its runs: the protocol by which runs are found.
+"""Where an engine keeps what it knows of its runs, and how it differs in that from the other one.
 
 Engine `provider` keeps records in ConfigMaps (`provider.record_store`), engine `controller` on the
-TrainJobs that it stores (`controller.job_store`). Pure: the objects are read elsewhere.
+TrainJobs that it stores (`controller.job_store`). The verbs (`submit`, `delete` and so on) ask a store, and
+never which engine it is of. Pure but for what takes a client: other objects are read and written elsewhere.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, ClassVar
 
+from trainer_infra import names
+from trainer_infra.cluster import record_fields, run_labels
+from trainer_infra.cluster.record_fields import TextPlace
+from trainer_infra.cluster.rights import Right
 from trainer_infra.cluster.run_record import Record
-from trainer_infra.json_values import JSONObject
+from trainer_infra.errors import Bug, NotAvailable, Problem, Refused, Unreadable
+from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import NotFound, NotServed
 from trainer_infra.kube.resource import Resource
-from trainer_infra.runs.run import Run
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Owner, Run, RunKey, Submission, run_to_json
 from trainer_infra.runs.view import Observation
 
 
-class RunStore(Protocol):
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What is written of a submission."""
+
+    holder: JSONObject
+    """The object that keeps the run."""
+    owned: tuple[JSONObject, ...]
+    """What we write besides and the holder owns, the JobSet last where it is ours to write."""
+    jobset: JSONObject
+    """The JobSet, also where a controller makes it of the holder."""
+
+
+class RunStore(ABC):
     """How runs are kept."""
 
-    @property
-    def kind(self) -> Resource:
-        """Of the objects that keep them; those of runs have the label `names.RECORD_LABEL`."""
+    kind: ClassVar[Resource]
+    """Of the objects that keep them; those of runs have the label `names.RECORD_LABEL`."""
+    jobsets: ClassVar[str]
+    """Label selector of the runs' JobSets."""
+    change: ClassVar[tuple[Right, ...]]
+    """What it takes to suspend a run, to repair it, or to give it another owner."""
+    objects_at: ClassVar[TextPlace]
+    """Where an object that keeps a run has what was applied."""
+    status_at: ClassVar[TextPlace]
+    """Where it has what was last known."""
+    holder_first: ClassVar[bool]
+    """Whether what keeps a run only records it: it is made first, deleted last, and the JobSet is ours to
+    write. Else a controller makes the JobSet of it, so that it begins the run itself; see `submit`."""
 
-    @property
-    def jobsets(self) -> str:
-        """Label selector of the runs' JobSets."""
-
+    @abstractmethod
     def object_name(self, job: str) -> str:
         """The name of the object that keeps a run, of its TrainJob's."""
 
+    @abstractmethod
+    def parts(self, submission: Submission) -> RunParts:
+        """What is written of a submission."""
+
+    @abstractmethod
+    def problems(
+        self, job: JSONObject, objects: Sequence[JSONObject], controller: str
+    ) -> tuple[Problem, ...]:
+        """What of a TrainJob and its objects the engine cannot run; as `Target.problems`."""
+
+    async def require(self, client: KubeClient, submission: Submission) -> None:  # noqa: B027  an engine may need nothing
+        """Raise where the cluster lacks what a run needs before anything of it is written.
+
+        Raises:
+            NotAvailable: It does.
+        """
+
+    @abstractmethod
+    def observation(
+        self, record: Record, jobset: JSONObject | None, pods: Sequence[JSONObject]
+    ) -> Observation:
+        """What is seen of a run; of a JobSet that has its name and is not its own, nothing."""
+
+    @abstractmethod
+    def current_run(self, record: Record, seen: Observation, host: str, now: datetime) -> Run:
+        """The run as it is now, by what is seen of it.
+
+        Args:
+            record: the run's, without a final status.
+            seen: what there is of it, without its status.
+            host: the cluster.
+            now: the time.
+
+        Raises:
+            Unreadable: What the record has is no TrainJob.
+        """
+
+    @abstractmethod
+    def owner_patch(self, record: Record, owner: Owner) -> JSONObject:
+        """The patch that gives a record, and what it keeps of its objects, a new owner."""
+
+    @abstractmethod
+    def suspend_patch(self, record: Record, value: bool) -> JSONObject:
+        """The patch that keeps whether the user wants the run suspended."""
+
+    def agreeing_patch(self, record: Record, holder: JSONObject) -> JSONObject | None:  # noqa: ARG002  for a holder that can change
+        """The patch that makes of a record what is rendered now; None where it is that, or cannot change.
+
+        Args:
+            record: as an earlier release may have begun it.
+            holder: of the `RunParts`.
+        """
+        return None
+
+    def repair_patch(self, record: Record) -> JSONObject | None:  # noqa: ARG002  for a holder that was applied
+        """The patch that writes what keeps a run again, where fields of ours in it drifted; else None."""
+        return None
+
+    def repeated_holder(self, record: Record) -> JSONObject | None:  # noqa: ARG002  for a holder that goes
+        """What keeps a run that runs again, as it is created once more; None where it stays."""
+        return None
+
+    @abstractmethod
+    def job_of(self, value: JSONObject, objects: Sequence[JSONObject]) -> JSONObject:
+        """The TrainJob, as `Record.job` has it.
+
+        Args:
+            value: the object that keeps the run.
+            objects: what was applied.
+
+        Raises:
+            ValueError: It is damaged; names the place.
+        """
+
     def uid_of(self, value: JSONObject) -> str:
         """The UID of the run that an object keeps, readable or not."""
+        return str(value["metadata"]["uid"])
+
+    def keeps_run(self, value: JSONObject) -> bool:
+        """Whether an object should keep a run of ours."""
+        return names.RECORD_LABEL in (value["metadata"].get("labels") or {})
 
     def read_record(self, value: JSONObject) -> Record | None:
         """The record in an object; None when the object keeps no run of this engine.
@@ -38,18 +148,112 @@ class RunStore(Protocol):
         Raises:
             Unreadable: It should, and cannot be read.
         """
+        if not self.keeps_run(value):
+            return None
+        try:
+            return self._read(value)
+        except ValueError as error:
+            raise self.unreadable(value, str(error)) from None
 
-    def observation(
-        self, record: Record, jobset: JSONObject | None, pods: Sequence[JSONObject]
-    ) -> Observation:
-        """What is seen of a run; of a JobSet that has its name and is not its own, nothing."""
+    def _read(self, value: JSONObject) -> Record:
+        metadata = value["metadata"]
+        notes = metadata.get("annotations") or {}
+        record_fields.read_version(notes)
+        objects = record_fields.read_objects(value, self.objects_at)
+        job = self.job_of(value, objects)
+        identity: dict[str, Any] = {
+            "namespace": metadata["namespace"],
+            "name": job["metadata"]["name"],
+            "uid": self.uid_of(value),
+            "owner": record_fields.read_owner(notes),
+            "content": notes.get(names.CONTENT_ANNOTATION, ""),
+            "created": metadata["creationTimestamp"],
+        }
+        status = record_fields.read_status(value, self.status_at)
+        return Record(
+            **identity,
+            value=value,
+            job=job,
+            objects=objects,
+            plugins=tuple(filter(None, notes.get(names.PLUGINS_ANNOTATION, "").split(","))),
+            status=status,
+            final=record_fields.read_final(status, identity, self.status_at.shown),
+        )
 
-    def current_run(self, record: Record, seen: Observation, host: str, now: datetime) -> Run:
-        """The run as it is now, by what is seen of it.
+    async def present_record(self, client: KubeClient, key: RunKey) -> Record:
+        """The record of a run that must be there, and still be the one and the owner's that is meant.
 
         Raises:
-            Unreadable: What the record has is no TrainJob.
+            NotAvailable: There is no run of that name, or it has another UID.
+            Refused: It is another owner's by now.
+            Unreadable: The record is damaged.
         """
+        with suppress(NotFound, NotServed):
+            value = await client.get(self.kind, self.object_name(key.name), key.namespace)
+            record = self.read_record(value)
+            if record is not None and key.uid in ("", record.uid):
+                if key.owner is not None and not record.owner.is_same(key.owner):
+                    raise Refused(sentences.taken_by(record))
+                return record
+        shown = f" with uid {key.uid}" if key.uid else ""
+        raise NotAvailable(
+            f"there is no run {key.namespace}/{key.name}{shown} in the cluster {client.server}"
+        )
+
+    def unreadable(self, value: JSONObject, why: str) -> Unreadable:
+        """The error of a record that cannot be read."""
+        metadata = value["metadata"]
+        return Unreadable(
+            f"{self.kind.kind} {metadata['namespace']}/{metadata['name']} should be the record of a run "
+            f"and cannot be read: {why}; write it again as it was, or delete it, and with it what is left "
+            "of the run"
+        )
+
+    def known_record(self, value: JSONObject) -> Record:
+        """The record in an object that is known to have one.
+
+        Raises:
+            Bug: It has none.
+        """
+        found = self.read_record(value)
+        if found is None:
+            raise Bug(f"{self.kind.kind} {value['metadata']['name']} is not a run record")
+        return found
+
+    def may_be_of(self, value: JSONObject, owner: Owner) -> bool:
+        """Whether a record that cannot be read is that owner's, as far as it still says whose it is."""
+        metadata = value["metadata"]
+        try:
+            return record_fields.read_owner(metadata.get("annotations") or {}).is_same(owner)
+        except ValueError:
+            found = metadata.get("labels") or {}
+            run = {names.RUN_LABEL: found.get(names.RUN_LABEL)}
+            expected = {**run_labels.labels_of(owner, ""), **run}
+            return all(found.get(key, each) == each for key, each in expected.items())
 
     def end_patch(self, record: Record, run: Run) -> JSONObject:
         """The patch that keeps a run as it ended."""
+        return self.status_patch(record, {**record.status, **run_to_json(run)})
+
+    def status_patch(self, record: Record, known: JSONObject) -> JSONObject:
+        """The patch that keeps what is last known of a run."""
+        patch = head_of(record)
+        texts = patch
+        for each in self.status_at.path:
+            texts = texts.setdefault(each, {})
+        texts[self.status_at.key] = record_fields.compact_text(known)
+        return patch
+
+
+def head_of(record: Record) -> JSONDict:
+    """A patch of the very object that keeps the run, never of another one of its name."""
+    metadata = {
+        "name": record.value["metadata"]["name"],
+        "namespace": record.namespace,
+        "uid": record.holder,
+    }
+    return {
+        "apiVersion": record.value["apiVersion"],
+        "kind": record.value["kind"],
+        "metadata": metadata,
+    }

@@ -1,7 +1,8 @@
-"""Runs in a cluster: what the facades of all engines share.
+"""Runs in a cluster: the facade of every engine.
 
-Where an engine keeps its runs is its `RunStore`; each verb has a file of its own. The
-threads of callers share one connection, in the background loop of `kube.loop`.
+Where an engine keeps its runs is its `RunStore`; each verb has a file of its own. A command knows runs by
+name, and not which engine has one: with the stores of other engines, each verb goes to the store that has
+the run. The threads of callers share one connection, in the background loop of `kube.loop`.
 """
 
 import atexit
@@ -15,38 +16,48 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
+    Sequence,
 )
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any, ClassVar, Final, TypeVar
 
 from typing_extensions import override
 
 from trainer_infra.cluster import (
+    adopt,
+    delete,
     describe,
     identity,
     kueue_objects,
-    record_lookup,
     repair,
+    retry,
+    rights,
     run_lookup,
     served_kinds,
+    submit,
+    suspend,
+    unowned_objects,
 )
 from trainer_infra.cluster.describe import RunDescription
 from trainer_infra.cluster.kueue_objects import Queue
-from trainer_infra.cluster.rights import Right
-from trainer_infra.cluster.run_record import Record
 from trainer_infra.cluster.run_store import RunStore
 from trainer_infra.cluster.runtimes import ClusterRuntimes
 from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.cluster.session import Session
-from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.errors import NotAvailable, Problem, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
-from trainer_infra.kube.refusals import Answer, Unreachable
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer, NotServed, Unreachable
 from trainer_infra.kube.request_retry import Patience
 from trainer_infra.runs import sentences
 from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import Contents, Listing, LogSelection, Owner, Run, RunKey, Submission
 from trainer_infra.runs.target import Target
+from trainer_infra.runs.view import Observation
 
 T = TypeVar("T")
 
@@ -63,40 +74,26 @@ class ClusterRuns(Target):
 
     store: ClassVar[RunStore]
     """Where the engine keeps its runs."""
-    change: ClassVar[tuple[Right, ...]]
-    """What it takes to suspend a run, to repair it, or to give it another owner."""
 
     @abstractmethod
     def remark(self, found: ServedKinds) -> str:
         """What is worth knowing of this engine on such a cluster; or empty."""
 
-    async def repair_holder(self, session: Session, record: Record) -> None:
-        """Write the object again that keeps a run, where fields of ours in it drifted."""
+    def __init__(
+        self,
+        kubeconfig: str | None = None,
+        context: str | None = None,
+        others: Sequence[RunStore] = (),
+    ) -> None:
+        """Connect later.
 
-    @abstractmethod
-    async def submit_run(
-        self, session: Session, submission: Submission, take_over: bool, within: float
-    ) -> Run:
-        """Begin a run; as `Target.submit`."""
-
-    @abstractmethod
-    async def suspend_run(self, session: Session, key: RunKey, value: bool) -> None:
-        """Suspend or resume a run."""
-
-    @abstractmethod
-    async def retry_run(self, session: Session, key: RunKey, within: float) -> None:
-        """Run a run again that failed or was lost."""
-
-    @abstractmethod
-    async def give_run(self, session: Session, record: Record, to: Owner) -> None:
-        """Make a run another owner's."""
-
-    @abstractmethod
-    async def delete_run(self, session: Session, key: RunKey, within: float) -> str:
-        """End a run; as `Target.delete`."""
-
-    def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
+        Args:
+            kubeconfig: path of the kubeconfig; None for the usual one.
+            context: of the kubeconfig; None for its current one.
+            others: where else runs of the cluster are kept, which are known by name too.
+        """
         self._address = (kubeconfig, context)
+        self._others = others
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._asking = threading.Lock()
@@ -137,6 +134,12 @@ class ClusterRuns(Target):
             return known
 
     @override
+    def problems(
+        self, job: JSONObject, objects: tuple[JSONObject, ...], controller: str = ""
+    ) -> tuple[Problem, ...]:
+        return self.store.problems(job, objects, controller)
+
+    @override
     def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:
         """What the cluster lacks, or that it does not answer."""
         found = self.served()
@@ -151,32 +154,40 @@ class ClusterRuns(Target):
 
     @override
     def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
-        return self._change(lambda session: self._submitted(session, submission, adopt, timeout))
+        return self._change(lambda session: _submitted(session, submission, adopt, timeout))
 
     @override
     def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
-        return self._ask(lambda session: run_lookup.at_one(session, namespace, name, uid))
+        key = RunKey(namespace, name, uid)
+        return self._ask(lambda session: run_lookup.at_one(session, *key.address), key)
 
     @override
     def list_runs(self, namespace: str | None = None) -> Listing:
-        return self._ask(lambda session: run_lookup.at_all(session, namespace or ""))
+        return self._ask(
+            lambda session: run_lookup.at_every(session, self._others, namespace or "")
+        )
 
-    def collect_unowned(self, namespace: str) -> tuple[str, ...]:  # noqa: ARG002  for engines that leave something
-        """Delete what killed submits left for good; what was deleted. This engine leaves nothing.
+    def collect_unowned(self, namespace: str) -> tuple[str, ...]:
+        """Delete what killed submits left for good; what was deleted.
 
         Args:
             namespace: where; empty for every namespace.
         """
+        if all(each.holder_first for each in (self.store, *self._others)):
+            return ()
+        with suppress(NotServed):
+            return self._change(lambda session: _unowned_collected(session, namespace))
         return ()
 
     def described(self, namespace: str, name: str) -> RunDescription | None:
         """The run with its history; None when there is none of that name."""
-        return self._ask(lambda session: describe.describe_run(session, namespace, name))
+        key = RunKey(namespace, name)
+        return self._ask(lambda session: describe.describe_run(session, namespace, name), key)
 
     @override
     def suspend(self, key: RunKey, value: bool) -> Run:
         what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
-        self._change_existing(key, what, lambda session: self.suspend_run(session, key, value))
+        self._change_existing(key, what, partial(suspend.suspend_run, value=value))
         return self._known(key)
 
     @override
@@ -187,38 +198,43 @@ class ClusterRuns(Target):
         if not sentences.may_be_retried(run):
             raise Refused(sentences.no_retry(run))
         found = replace(key, uid=run.uid)
-        self._change(lambda session: self.retry_run(session, found, RETRIED_WITHIN))
+        self._change(lambda session: retry.retry_run(session, found, RETRIED_WITHIN), found)
         return self._known(found)
 
     @override
     def update_secrets(self, key: RunKey, data: Mapping[str, str]) -> None:
         self._change(
-            lambda session: repair.replace_secrets(session.client, session.store, key, data)
+            lambda session: repair.replace_secrets(session.client, session.store, key, data), key
         )
 
     @override
     def repair(self, key: RunKey, contents: Contents) -> Run:
         what = f"repair run {key.namespace}/{key.name}"
-        self._change_existing(key, what, lambda session: self._repaired(session, key, contents))
+        self._change_existing(key, what, partial(repair.repair_run, known=contents))
         return self._known(key)
 
     @override
     def give(self, key: RunKey, to: Owner) -> None:
         what = f"give run {key.namespace}/{key.name} its owner's new name"
-        self._change_existing(key, what, lambda session: self._given(session, key, to))
+        self._change_existing(key, what, partial(adopt.give_run, to=to))
 
     @override
     def delete(self, key: RunKey, timeout: float = 60) -> str:
-        return self._change(lambda session: self.delete_run(session, key, timeout))
+        return self._change(
+            lambda session: delete.delete_run(
+                session.client, session.store, key, timeout, session.rights
+            ),
+            key,
+        )
 
     @override
     def logs(self, key: RunKey, wanted: LogSelection) -> Iterator[tuple[str, str]]:
-        source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))
+        source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted), key)
         return loop.iterate_in_loop(source)
 
     @override
     def history(self, key: RunKey) -> tuple[PastReport, ...]:
-        return self._ask(lambda session: run_lookup.past_reports(session, key))
+        return self._ask(lambda session: run_lookup.past_reports(session, key), key)
 
     def close(self) -> None:
         """End every connection; another call makes a new one."""
@@ -254,45 +270,43 @@ class ClusterRuns(Target):
             raise NotAvailable(f"run {key.namespace}/{key.name} was deleted meanwhile")
         return run
 
-    def _ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+    def _ask(
+        self, what: Callable[[Session], Coroutine[Any, Any, T]], key: RunKey | None = None
+    ) -> T:
+        """What the cluster says; about a run, what it says by the store that has it."""
         session = self._here()
-        return loop.run_in_loop(what(session))
 
-    def _change(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
-        session = self._here()
-        try:
-            return loop.run_in_loop(what(session))
-        finally:
-            session.cache.forget()
+        async def asked() -> T:
+            return await what(
+                await run_lookup.session_of(session, self._others, key) if key else session
+            )
+
+        return loop.run_in_loop(asked())
+
+    def _change(
+        self, what: Callable[[Session], Coroutine[Any, Any, T]], key: RunKey | None = None
+    ) -> T:
+        async def changed(session: Session) -> T:
+            try:
+                return await what(session)
+            finally:
+                session.cache.forget()
+
+        return self._ask(changed, key)
 
     def _change_existing(
-        self, key: RunKey, what: str, do: Callable[[Session], Coroutine[Any, Any, None]]
+        self,
+        key: RunKey,
+        what: str,
+        do: Callable[[KubeClient, RunStore, RunKey], Coroutine[Any, Any, None]],
     ) -> None:
         """Change a run once it is known that this account may do all of it."""
 
         async def change(session: Session) -> None:
-            await session.rights.require(key.namespace, self.change, what)
-            await do(session)
+            await session.rights.require(key.namespace, session.store.change, what)
+            await do(session.client, session.store, key)
 
-        self._change(change)
-
-    async def _submitted(
-        self, session: Session, submission: Submission, take_over: bool, within: float
-    ) -> Run:
-        namespace = submission.job["metadata"]["namespace"]
-        await served_kinds.complete_identity(session, namespace)
-        run = await self.submit_run(session, submission, take_over, within)
-        # A namespace that is new shows its authorities a moment later.
-        await served_kinds.complete_identity(session, namespace)
-        return replace(run, host=session.host)
-
-    async def _repaired(self, session: Session, key: RunKey, known: Contents) -> None:
-        record = await repair.repair_run(session.client, session.store, key, known)
-        await self.repair_holder(session, record)
-
-    async def _given(self, session: Session, key: RunKey, to: Owner) -> None:
-        record = await record_lookup.present_record(session.client, session.store, key)
-        await self.give_run(session, record, to)
+        self._change(change, key)
 
     def _here(self, patience: Patience | None = None) -> Session:
         """The connection, made once, or `NotAvailable`; None is the usual patience."""
@@ -313,3 +327,35 @@ async def _connected(
     except BaseException:
         await client.close()
         raise
+
+
+async def _submitted(
+    session: Session, submission: Submission, take_over: bool, within: float
+) -> Run:
+    client, store, metadata = session.client, session.store, submission.job["metadata"]
+    namespace, name = metadata["namespace"], metadata["name"]
+    await served_kinds.complete_identity(session, namespace)
+    parts = store.parts(submission)
+    wanted = await rights.to_submit(client, (parts.holder, *parts.owned))
+    await session.rights.require(namespace, wanted, f"submit run {namespace}/{name}")
+    made = await submit.submit_run(client, store, submission, take_over=take_over, within=within)
+    if not store.holder_first:
+        with suppress(TrainerInfraError):
+            # What others left is no concern of this run.
+            await _unowned_collected(session, namespace)
+    if made.jobset is not None:
+        seen = Observation(made.jobset)
+        run = store.current_run(made.record, seen, session.host, datetime.now(UTC))
+    else:
+        session.cache.forget()
+        found = await run_lookup.at_one(session, namespace, name)
+        if found is None:
+            raise NotAvailable(f"run {namespace}/{name} was deleted meanwhile")
+        run = found
+    # A namespace that is new shows its authorities a moment later.
+    await served_kinds.complete_identity(session, namespace)
+    return replace(run, host=session.host)
+
+
+async def _unowned_collected(session: Session, namespace: str) -> tuple[str, ...]:
+    return await unowned_objects.collect_unowned(session.client, namespace, datetime.now(UTC))

@@ -1,5 +1,6 @@
 """A cluster that runs are looked at in: its connection, and the answers that many looks share."""
 
+import copy
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ class Session:
     host: str
     """As a Run has it."""
     store: RunStore
-    """Where the engine that looks keeps its runs."""
+    """Where the engine that looks keeps its runs; see `for_store`."""
     cache: RequestCache = field(default_factory=RequestCache)
     """Lists and nodes that were just read."""
     asked: deque[tuple[float, tuple[str, str]]] = field(default_factory=deque)
@@ -44,6 +45,12 @@ class Session:
     def __post_init__(self) -> None:
         self.last_seen = LastSeenPods(self.client)
         self.rights = Rights(self.client)
+
+    def for_store(self, store: RunStore) -> "Session":
+        """The same connection, and all that is remembered of it, for runs that are kept elsewhere."""
+        other = copy.copy(self)
+        other.store = store
+        return other
 
     async def close(self) -> None:
         """End every watch and every connection."""
@@ -63,7 +70,10 @@ class Session:
         selection = ObjectSelection(kind, namespace, labels)
 
         async def ask() -> ByName:
-            return {_key(each): each for each in (await self.client.list(selection)).items}
+            items = (await self.client.list(selection)).items
+            return {
+                (each["metadata"]["namespace"], each["metadata"]["name"]): each for each in items
+            }
 
         return await self.cache.answer(selection, ask)
 
@@ -80,7 +90,3 @@ class Session:
             return found
 
         return await self.cache.answer(selection, ask)
-
-
-def _key(value: JSONObject) -> tuple[str, str]:
-    return value["metadata"]["namespace"], value["metadata"]["name"]

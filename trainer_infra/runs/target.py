@@ -1,6 +1,6 @@
 """Where runs live: what every driver without a controller offers, and `deploy` and `cli` ask of it.
 
-`local.runs` (processes of this machine) and `cluster.provider.runs.Cluster` (pods, engine
+`local.runs` (processes of this machine) and `cluster.runs.ClusterRuns` (pods, engine
 `provider`) keep this protocol. All methods are synchronous and safe to call from several threads. A
 verb whose key says whose the run has to be changes nothing of one that is another owner's by now.
 """

@@ -12,7 +12,9 @@ from tests.cluster.trainer import ReconciledCluster
 from tests.cluster.world import World
 from tests.fake_api_server.memory import Memory
 from trainer_infra import catalog, names
-from trainer_infra.cluster.controller import behaviour, contents, submit
+from trainer_infra.cluster import submit, unowned_objects
+from trainer_infra.cluster.controller import job_store
+from trainer_infra.cluster.controller.job_store import JOBS
 from trainer_infra.errors import InvalidInput, Refused
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, TRAIN_JOB
@@ -23,7 +25,7 @@ CODE_NAME = f"tj-code-{CODE.digest()}"
 
 def stored(job: Job) -> list[dict[str, Any]]:
     """What we store of a job, without values."""
-    found = behaviour.written_objects(job.submission().objects, "tj")
+    found = job_store.written_objects(job.submission().objects, "tj")
     return [{key: each[key] for key in each if key != "stringData"} for each in found]
 
 
@@ -127,7 +129,7 @@ def test_what_has_no_owner_for_an_hour_and_no_trainjob_is_collected(
         for each in made if with_job else made[:-1]:
             await client.create(each, manager=names.FIELD_MANAGER)
         later = datetime.now(UTC) + timedelta(hours=hours)
-        gone = await contents.collect_unowned(client, "default", later)
+        gone = await unowned_objects.collect_unowned(client, "default", later)
         assert await there(client) == left
         assert len(gone) == 2 - len(left)
 
@@ -139,9 +141,9 @@ def test_what_a_run_owns_is_never_collected() -> None:
         client = Memory()
         runtime = catalog.get("torch-distributed").to_wire()
         await client.create(runtime, manager=names.FIELD_MANAGER)
-        await submit.submit_run(client, Job("default", engine="controller").submission())
+        await submit.submit_run(client, JOBS, Job("default", engine="controller").submission())
         later = datetime.now(UTC) + timedelta(days=1)
-        assert await contents.collect_unowned(client, "", later) == ()
+        assert await unowned_objects.collect_unowned(client, "", later) == ()
         await client.delete(TRAIN_JOB, "tj", "default")
         client.collect_garbage()
         assert await there(client) == []

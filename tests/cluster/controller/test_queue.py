@@ -9,8 +9,7 @@ from tests.cluster.submissions import Job
 from tests.fake_api_server.memory import Memory
 from tests.fake_api_server.served_kinds import KINDS
 from trainer_infra import catalog, names
-from trainer_infra.cluster import run_lookup
-from trainer_infra.cluster.controller import submit, suspend
+from trainer_infra.cluster import run_lookup, submit, suspend
 from trainer_infra.cluster.controller.job_store import JOBS
 from trainer_infra.cluster.rights import WORKLOAD
 from trainer_infra.cluster.session import Session
@@ -35,9 +34,9 @@ class Queue:
         runtime = catalog.get("torch-distributed").to_wire()
         await self.client.create(runtime, manager="platform")
         submission = self.job.submission()
-        record = await submit.submit_run(self.client, submission)
+        made = await submit.submit_run(self.client, JOBS, submission)
         await self.change(suspend=True)
-        uid = record.uid
+        uid = made.record.uid
         jobset = submission.objects[-1]
         owner = {"apiVersion": names.API_VERSION, "kind": "TrainJob", "name": "tj", "uid": uid}
         metadata = {**jobset["metadata"], "namespace": "default", "ownerReferences": [owner]}
@@ -113,7 +112,7 @@ def test_kueue_alone_suspends_and_resumes_it(*, value: bool) -> None:
         queue = Queue()
         uid = await queue.submit()
         with pytest.raises(Refused, match=r"spec\.active of Workload trainjob-tj-1a2b3"):
-            await suspend.suspend_run(queue.client, RunKey("default", "tj", uid), value=value)
+            await suspend.suspend_run(queue.client, JOBS, RunKey("default", "tj", uid), value=value)
         stored = await queue.client.get(TRAIN_JOB, "tj", "default")
         assert stored["spec"]["suspend"] is True
 

@@ -4,10 +4,8 @@ import pytest
 
 from tests.cluster.submissions import OWNER, Job
 from trainer_infra import catalog, names
-from trainer_infra.cluster import served_kinds
-from trainer_infra.cluster.controller import unsupported_fields
-from trainer_infra.cluster.controller.behaviour import controller_behaviour
-from trainer_infra.cluster.controller.unfilled_gang import unfilled_gangs
+from trainer_infra.cluster import served_kinds, unsupported_fields
+from trainer_infra.cluster.controller.engine_controller import controller_behaviour, unfilled_gangs
 from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.gang_schedulers import gang_runtime
@@ -22,7 +20,7 @@ HERE = ServedKinds(reachable=True, jobset=True, server="https://here")
 def test_an_annotation_of_ours_that_the_controller_does_not_know(key: str) -> None:
     job = Job("default", engine="controller").submission()
     noted = {**job.job, "metadata": {**job.job["metadata"], "annotations": {key: "60"}}}
-    (problem,) = unsupported_fields.unsupported_fields(noted, job.objects, names.UPSTREAM)
+    (problem,) = unsupported_fields.of_engine_controller(noted, job.objects, names.UPSTREAM)
     assert str(problem) == (
         f"TrainJob tj: metadata.annotations[{key}]: is not supported by engine controller: Kubeflow "
         "Trainer's controller ignores it, got '60'; remove it, or run `pulumi config set "
@@ -36,7 +34,7 @@ def test_our_controller_knows_them_but_for_kueue(key: str) -> None:
 
     def refused(annotations: dict[str, str]) -> list[str]:
         noted = {**job.job, "metadata": {**job.job["metadata"], "annotations": annotations}}
-        found = unsupported_fields.unsupported_fields(noted, job.objects, names.BUILTIN)
+        found = unsupported_fields.of_engine_controller(noted, job.objects, names.BUILTIN)
         return [each.path for each in found]
 
     assert refused({key: "60", names.SCHEDULER: "volcano"}) == []
@@ -57,7 +55,7 @@ def test_an_annotation_of_the_runtime_too() -> None:
         "spec": {"runtimeRef": {"name": "torch-distributed"}},
     }
     made = compose.compose(job, runtime, None, (), controller_behaviour(PLUGINS, OWNER))
-    (problem,) = unsupported_fields.unsupported_fields(
+    (problem,) = unsupported_fields.of_engine_controller(
         made.job.to_wire(), made.objects, names.UPSTREAM
     )
     assert problem.where == "ClusterTrainingRuntime torch-distributed"
@@ -65,7 +63,7 @@ def test_an_annotation_of_the_runtime_too() -> None:
 
 def test_a_plain_job_is_supported() -> None:
     job = Job("default", engine="controller", spec={"activeDeadlineSeconds": 60}).submission()
-    assert unsupported_fields.unsupported_fields(job.job, job.objects, names.UPSTREAM) == ()
+    assert unsupported_fields.of_engine_controller(job.job, job.objects, names.UPSTREAM) == ()
 
 
 def said_of_gang(name: str, **spec: object) -> list[str]:

@@ -50,7 +50,11 @@ def open_target(
 
 
 def open_cluster(
-    kubeconfig: str | None = None, context: str | None = None, engine: str = PROVIDER
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    engine: str = PROVIDER,
+    *,
+    every_run: bool = False,
 ) -> "ClusterRuns":
     """The same of a cluster, which can say more than every target.
 
@@ -58,24 +62,24 @@ def open_cluster(
         kubeconfig: as for `open_target`.
         context: of the kubeconfig.
         engine: one of `ENGINES`.
+        every_run: whether runs of the other engine are known by name too.
 
     Raises:
         NotAvailable: A package that it needs is not installed.
     """
     try:
-        if engine == CONTROLLER:
-            from trainer_infra.cluster.controller.runs import (  # noqa: PLC0415  the same
-                ControlledCluster,
-            )
-
-            return ControlledCluster(kubeconfig, context)
-        from trainer_infra.cluster.provider.runs import Cluster  # noqa: PLC0415  the same
+        from trainer_infra.cluster.controller.engine_controller import (  # noqa: PLC0415  the same
+            ControlledCluster,
+        )
+        from trainer_infra.cluster.provider.engine_provider import Cluster  # noqa: PLC0415  the same
     except ModuleNotFoundError as error:
         raise NotAvailable(
             f"talking to a cluster needs the package {error.name}; "
             f"run `{own_place.install_command('kubernetes')}`"
         ) from None
-    return Cluster(kubeconfig, context)
+    is_controllers = engine == CONTROLLER
+    chosen, other = (ControlledCluster, Cluster) if is_controllers else (Cluster, ControlledCluster)
+    return chosen(kubeconfig, context, (other.store,) if every_run else ())
 
 
 def choice_problems(inputs: JSONObject) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.cluster import (
     concurrent_requests,
+    delete,
     live_objects,
     name_collision,
     object_contents,
@@ -22,7 +23,7 @@ from trainer_infra.cluster import (
 from trainer_infra.cluster.run_record import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
-from trainer_infra.kube.refusals import Answer, Conflict, Exists, Forbidden, NotFound
+from trainer_infra.kube.refusals import Exists, Forbidden, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, SECRET, TRAIN_JOB
 from trainer_infra.runs.run import Contents, is_fixed
 
@@ -41,20 +42,17 @@ async def create_unowned(client: KubeClient, value: JSONObject) -> bool:
     Raises:
         Refused: An object of that name is not the run's, or the cluster says no.
     """
-    try:
+    with refusal_explanation.explained(value), suppress(Exists):
         await client.create(value, manager=names.FIELD_MANAGER)
-    except Exists:
-        live = await live_objects.live_object(client, value)
-        if live is None or ownership.is_going(live):
-            return await create_unowned(client, value)
-        if not _is_left_of(live, value):
-            raise name_collision.refusal_of(live) from None
-        if value["kind"] == SECRET.kind:
-            await client.apply(value, manager=names.FIELD_MANAGER, force=True)
-        return False
-    except Answer as error:
-        raise refusal_explanation.explain_refusal(error, value) from error
-    return True
+        return True
+    live = await live_objects.live_object(client, value)
+    if live is None or ownership.is_going(live):
+        return await create_unowned(client, value)
+    if not _is_left_of(live, value):
+        raise name_collision.refusal_of(live)
+    if value["kind"] == SECRET.kind:
+        await client.apply(value, manager=names.FIELD_MANAGER, force=True)
+    return False
 
 
 async def write_owned(client: KubeClient, record: Record, known: Contents) -> None:
@@ -64,7 +62,7 @@ async def write_owned(client: KubeClient, record: Record, known: Contents) -> No
         Refused: An object of that name is not the run's, or the cluster says no.
     """
     await concurrent_requests.all_results(
-        _write_owned(client, record, each, known) for each in record.objects[:-1]
+        _write_owned(client, record, each, known) for each in record.owned
     )
 
 
@@ -79,10 +77,8 @@ async def _write_owned(
         if live is None:
             return
         whole = object_contents.to_apply(value, record, live, known)
-    try:
+    with refusal_explanation.explained(whole):
         await client.apply(whole, manager=names.FIELD_MANAGER, force=True)
-    except Answer as error:
-        raise refusal_explanation.explain_refusal(error, whole) from error
 
 
 async def remove_unowned(client: KubeClient, values: Sequence[JSONObject]) -> None:
@@ -90,7 +86,7 @@ async def remove_unowned(client: KubeClient, values: Sequence[JSONObject]) -> No
     for value in values:
         live = await live_objects.live_object(client, value)
         if live is not None and not live["metadata"].get("ownerReferences"):
-            await _delete(client, live)
+            await delete.delete_object(client, live)
 
 
 async def collect_unowned(client: KubeClient, namespace: str, now: datetime) -> tuple[str, ...]:
@@ -123,7 +119,7 @@ async def collect_unowned(client: KubeClient, namespace: str, now: datetime) -> 
                     _is_forgotten(value, now)
                     and value["metadata"]["labels"].get(names.RUN_LABEL) == run
                 ):
-                    await _delete(client, value)
+                    await delete.delete_object(client, value)
                     gone.append(ownership.object_shown(value))
     return tuple(gone)
 
@@ -157,10 +153,3 @@ async def _has_job(client: KubeClient, value: JSONObject) -> bool:
         # Who may not look must not conclude that there is none.
         return True
     return names.RUN_LABEL in (job["metadata"].get("labels") or {})
-
-
-async def _delete(client: KubeClient, value: JSONObject) -> None:
-    metadata = value["metadata"]
-    kind = CONFIG_MAP if value["kind"] == CONFIG_MAP.kind else SECRET
-    with suppress(NotFound, Conflict):
-        await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
