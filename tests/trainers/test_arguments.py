@@ -176,6 +176,13 @@ def test_wrong_shapes_are_refused_first(module: Load, problems: Problems) -> Non
     ]
 
 
+def test_variables_written_as_words_are_answered_with_a_mapping_and_without_their_values(
+    problems: Problems,
+) -> None:
+    trainer = CustomTrainer("train.py", env=["TOKEN=hf_secret"])  # type: ignore[arg-type]  # wrong on purpose
+    assert "env: must be a mapping with text keys; write {'TOKEN': ...}" in problems(trainer)
+
+
 def test_a_full_trainer_in_wire_form(write: Write) -> None:
     write("train.py", "")
     packed = CustomTrainer(

@@ -11,7 +11,10 @@ from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 
 def test_missing_things_say_where_was_looked(write: Write, problems: Problems) -> None:
-    write("train.py", "def fit(): pass\ndef test(): pass\n")
+    write(
+        "train.py",
+        "RATE = 0.1\nclass Model:\n def fit(self): pass\ndef fit(): pass\ndef test(): pass\n",
+    )
     write("train.sh", "")
     write("app/main.py", "")
     write("app/pkg/work.py", "")
@@ -30,6 +33,8 @@ def test_missing_things_say_where_was_looked(write: Write, problems: Problems) -
             "app:nothing:fit",
             "train.py:fitt",
             "train.py:evaluate",
+            "train.py:Model.fit",
+            "train.py:RATE",
             "train.py:a:b",
         )
     }
@@ -65,6 +70,18 @@ def test_missing_things_say_where_was_looked(write: Write, problems: Problems) -
         "train.py:evaluate": [
             "train.py:1: train: the file has no such function, got 'evaluate'; define it in there"
         ],
+        "train.py:Model.fit": [
+            (
+                "train.py:1: train: must be a function, not a class or its method, got 'Model.fit'; "
+                "write a function that uses it, and name that"
+            )
+        ],
+        "train.py:RATE": [
+            (
+                "train.py:1: train: must be a function, not a value, got 'RATE'; "
+                "write a function that uses it, and name that"
+            )
+        ],
         "train.py:a:b": [f"train: is not a Python file to run, got 'train.py:a:b'; give {forms}"],
     }
 
@@ -73,6 +90,11 @@ def test_a_function_may_be_imported_or_assigned(write: Write) -> None:
     write("train.py", "from math import sqrt as root\ntry:\n def a(): pass\nfinally: pass\nb = a\n")
     for name in ("root", "a", "b"):
         CustomTrainer(f"train.py:{name}").pack()
+    write(
+        "late.py", "c = None\ntry: from math import sqrt as c\nexcept OSError: d = 1\nelse: d = c\n"
+    )
+    for name in ("c", "d"):
+        CustomTrainer(f"late.py:{name}").pack()
 
 
 def test_names_that_python_cannot_import_are_refused(write: Write, problems: Problems) -> None:

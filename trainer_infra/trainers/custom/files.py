@@ -16,6 +16,9 @@ from trainer_infra.trainers.custom.source import CodeSource, Function
 
 LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulumi program's own"
 
+_LITERALS = (ast.Constant, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.JoinedStr)
+"""Values that are no function."""
+
 FORMS = (
     '"train.py", "train.py:function", "folder:main.py", "folder:package.module" '
     'or "folder:package.module:function"'
@@ -169,22 +172,45 @@ def _function_problems(tree: ast.Module, name: str, where: str) -> Iterator[Prob
     functions = _top_level(tree)
     if name in functions:
         yield from source.never_runs(functions[name], where)
+    elif kind := _no_functions(tree).get(name.partition(".")[0]):
+        fix = "write a function that uses it, and name that"
+        yield Problem("train", f"must be a function, not {kind}", got=name, fix=fix, where=where)
     elif name not in _bound(tree):
         near = difflib.get_close_matches(name, functions, 1)
         fix = f"the nearest is {near[0]}" if near else "define it in there"
         yield Problem("train", "the file has no such function", got=name, fix=fix, where=where)
 
 
+def _no_functions(tree: ast.Module) -> Mapping[str, str]:
+    """Classes of a module, and names that are a plain value wherever they are assigned: what each is."""
+    assigned = [
+        (target.id, isinstance(node.value, _LITERALS))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    values = {name for name, is_plain in assigned if is_plain}
+    values -= {name for name, is_plain in assigned if not is_plain} | _imported(tree)
+    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)} - {
+        *dict(assigned)
+    }
+    return dict.fromkeys(values, "a value") | dict.fromkeys(classes, "a class or its method")
+
+
 def _bound(tree: ast.Module) -> set[str]:
     """Names that a module may have besides its functions: imported or assigned."""
-    imported = {
+    return _imported(tree) | {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    return {
         (alias.asname or alias.name).partition(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
-    }
-    return imported | {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }

@@ -234,7 +234,12 @@ def mapping_problems(path: str, value: Any) -> Iterator[Problem]:
         fix = 'keep the mapping outside of the Secret or the secret Output: {"NAME": Secret(...)}'
         yield Problem(path, what, fix=fix, independent=True)
     elif not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        yield Problem(path, "must be a mapping with text keys", got=value, independent=True)
+        what, got, fix = "must be a mapping with text keys", value, ""
+        if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+            # Words of a command line, one of which may be a secret.
+            keys = [each.partition("=")[0] for each in value if "=" in each]
+            got, fix = (None, f"write {{{keys[0]!r}: ...}}") if keys else (value, "")
+        yield Problem(path, what, got=got, fix=fix, independent=True)
 
 
 def whole_number(path: str, value: Any) -> Iterator[Problem]:
