@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra import catalog
 from trainer_infra.crossguard import declared_objects
-from trainer_infra.crossguard.remediation import remedied_properties
+from trainer_infra.crossguard.declared_objects import remedied_properties
 
 KIND = "pulumi-python:trainer:TrainJob"
 

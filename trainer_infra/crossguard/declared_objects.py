@@ -1,8 +1,9 @@
-"""Properties of a resource -> the objects that rules judge, with what they render to.
+"""Properties of a resource -> the objects that rules judge, with what they render to; and patches -> properties.
 
 A TrainJob is judged with the runtime and the rendering that `check` put into its inputs; a batch as
 its members, each as the TrainJob that it is. Resources of pulumi_kubernetes are objects as they
-are. Nothing else is judged.
+are. Nothing else is judged. What a TrainJob or a runtime renders to is rendered anew from a patched
+spec, so that what is shown is what is created.
 """
 
 import re
@@ -13,12 +14,17 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.catalog.runtime_key import RuntimeKey
-from trainer_infra.crossguard.values import plain_value
-from trainer_infra.deploy.operations.properties import ResourceProperties
+from trainer_infra.crossguard import values
+from trainer_infra.deploy.operations import rendering, targets, training_runtime
+from trainer_infra.deploy.operations.declared_run import read_runtime, runtime_of
+from trainer_infra.deploy.operations.properties import ResourceProperties, TrainJobProperties
 from trainer_infra.deploy.operations.train_jobs.members import members_of
+from trainer_infra.deploy.operations.values import is_unknown, plain_json
+from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
+from trainer_infra.rules import patch, tree
 from trainer_infra.rules import subject as rule_subject
-from trainer_infra.rules import tree
+from trainer_infra.rules.finding import Change
 from trainer_infra.rules.subject import AnyRuntime, Subject
 from trainer_infra.rules.value import UNKNOWN
 
@@ -64,19 +70,16 @@ def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared
     kind = resource.resource_type
     if not is_judged(kind):
         return ()
-    properties = plain_value(resource.props)
+    properties = values.plain_value(resource.props)
     is_local = not is_plain(kind) and properties.get("target") == names.TARGET_LOCAL
     found = _objects(kind, properties, runtimes)
-    whose = (resource.urn, is_local, _provider(resource), is_plain(kind) and kind.endswith(_PATCH))
+    provider = None
+    if is_plain(kind):
+        known = resource.provider
+        is_default = known is None or _DEFAULT.fullmatch(known.name) is not None
+        provider = "" if is_default else str(known.urn)
+    whose = (resource.urn, is_local, provider, is_plain(kind) and kind.endswith(_PATCH))
     return tuple(DeclaredObject(each, member, *whose) for member, each in found)
-
-
-def _provider(resource: Any) -> str | None:
-    if not is_plain(resource.resource_type):
-        return None
-    provider = resource.provider
-    is_default = provider is None or _DEFAULT.fullmatch(provider.name) is not None
-    return "" if is_default else str(provider.urn)
 
 
 def _objects(
@@ -141,3 +144,59 @@ def train_job(properties: JSONObject) -> Subject:
         return rule_subject.subject_of(value, AnyRuntime(given))
     key = tree.runtime_reference(value)
     return rule_subject.subject_of(value, tree.shipped_runtime(key) if key else None)
+
+
+def remedied_properties(
+    kind: str, properties: Any, changes: Iterable[Change]
+) -> dict[str, Any] | None:
+    """The properties with the changes made; None where they cannot be made here.
+
+    A batch is left to its program, and so is what has secrets in it: their mark would be lost.
+
+    Args:
+        kind: Type of the resource.
+        properties: As CrossGuard hands them over.
+        changes: Of the object that the resource is.
+    """
+    raw = dict(values.behind_proxy(properties))
+    known = values.plain_value(raw)
+    if not class_of_type(kind):
+        if values.has_secret(raw):
+            return None
+        return {**raw, **values.to_engine(patch.apply_patch(known, changes))}
+    if values.has_secret(raw.get("spec")):
+        return None
+    try:
+        made = _ours(class_of_type(kind), known, tuple(changes))
+    except InvalidInput:
+        # The patch does not suit it; the validating half of the rule says what is wrong.
+        return None
+    return None if made is None else raw | values.to_engine(plain_json(made))
+
+
+def _ours(kind: str, known: JSONObject, changes: tuple[Change, ...]) -> JSONObject | None:
+    """The properties of one of our resources that change."""
+    if kind == names.TRAIN_JOB:
+        value = wire_of_train_job(known)
+    elif kind in names.RUNTIMES:
+        value = ResourceProperties(known).wire_object(kind)
+    else:
+        return None
+    patched = patch.apply_patch(value, changes)
+    metadata = patched["metadata"]
+    made = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
+    made["spec"] = patched["spec"]
+    if is_unknown(values.to_engine(known)):
+        # `check` rendered nothing of it either.
+        return made
+    return {**made, "rendered": _rendered(kind, {**known, **made})}
+
+
+def _rendered(kind: str, whole: JSONObject) -> JSONObject | None:
+    target = targets.open_target(whole["target"], engine=ResourceProperties(whole).engine)
+    if kind == names.TRAIN_JOB:
+        job = TrainJobProperties(whole)
+        run = rendering.compose_run(job, job.name, runtime_of(job), target)
+        return rendering.by_role(run.objects, job.name)
+    runtime = read_runtime(ResourceProperties(whole).wire_object(kind))
+    return training_runtime.example_objects(whole, runtime, target)[0]

@@ -15,8 +15,12 @@ import pulumi_policy as crossguard
 from pulumi_policy import ResourceValidationArgs, StackValidationArgs
 
 from trainer_infra.api.finding import path_text
-from trainer_infra.crossguard import remediation, server, values
-from trainer_infra.crossguard.declared_objects import DeclaredObject, declared_objects
+from trainer_infra.crossguard import server, values
+from trainer_infra.crossguard.declared_objects import (
+    DeclaredObject,
+    declared_objects,
+    remedied_properties,
+)
 from trainer_infra.crossguard.server import AfterAll, FindingReceiver, RulePolicy
 from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts, judged_object, of_runtime
 from trainer_infra.errors import InvalidInput
@@ -137,11 +141,7 @@ def _of_resource(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
             for finding in _alone(declared, chosen, verdicts)
             for change in finding.patch
         ]
-        return (
-            remediation.remedied_properties(args.resource_type, args.props, changes)
-            if changes
-            else None
-        )
+        return remedied_properties(args.resource_type, args.props, changes) if changes else None
 
     # CrossGuard's annotations know coroutines only; its code takes properties as well.
     mends: Any = remediate if applied.rule.remediates else None
@@ -252,21 +252,16 @@ class _RuleParameters:
         self._last: tuple[Any, ConfiguredRule] = (None, applied)
 
     def __call__(self, given: Mapping[str, Any] | None) -> ConfiguredRule:
-        before, chosen = self._last
+        (before, chosen), applied = self._last, self._applied
         if given and given is not before:
             # It is the same for all resources of a deployment.
-            chosen = _configured(self._applied, given)
+            plain, known = values.plain_value(given), _parameters(applied)
+            chosen = applied
+            if any(known.get(name) != each for name, each in plain.items()):
+                parameters = applied.rule.parameters(**{**known, **plain})
+                chosen = ConfiguredRule(applied.rule, applied.severity, parameters)
             self._last = (given, chosen)
-        return chosen if given else self._applied
-
-
-def _configured(applied: PackRule, config: Mapping[str, Any]) -> ConfiguredRule:
-    given, known = values.plain_value(config), _parameters(applied)
-    if all(known.get(name) == each for name, each in given.items()):
-        return applied
-    return ConfiguredRule(
-        applied.rule, applied.severity, applied.rule.parameters(**{**known, **given})
-    )
+        return chosen if given else applied
 
 
 def _message(declared: DeclaredObject, finding: Finding) -> str:

@@ -131,17 +131,24 @@ class Servicer(_PolicyAnalyzerServicer):
     def AnalyzeStack(self, request: Any, _context: Any) -> analyzer_pb2.AnalyzeResponse:
         """What the policies say of a stack."""
         response = analyzer_pb2.AnalyzeResponse()
-        resources = [self._resource(each) for each in request.resources]
-        for each in self._enabled(StackValidationPolicy):
-            args = StackValidationArgs(resources, each.config)
-            each.policy.validate(args, self._receiver(each, response))
+        resources = []
+        for each in request.resources:
+            options = self._get_resource_options(each)
+            of_resource = (each.type, each.properties, each.urn, each.name, options)
+            resources.append(PolicyResource(*of_resource, _provider(each), None, [], {}))
+        for asked in self._enabled(StackValidationPolicy):
+            args = StackValidationArgs(resources, asked.config)
+            asked.policy.validate(args, self._receiver(asked, response))
         return response
 
     def _switched_on(self) -> tuple[_EnabledPolicy, ...]:
         asked = []
         for each in self._policies:
             level = self._get_enforcement_level(each)
-            is_idle = isinstance(each, AfterAll) and not self._is_mended_by(each.mends)
+            mends = EnforcementLevel.REMEDIATE
+            is_idle = (
+                isinstance(each, AfterAll) and self._get_enforcement_level(each.mends) != mends
+            )
             if level != EnforcementLevel.DISABLED and not is_idle:
                 configured = each.mends if isinstance(each, AfterAll) else each
                 asked.append(_EnabledPolicy(each, level, self._get_policy_config(configured.name)))
@@ -161,14 +168,6 @@ class Servicer(_PolicyAnalyzerServicer):
         said = (policy.name, policy.description, level, policy.severity)
         say = self._create_report_violation(response, *said)
         return FindingReceiver(say, level == EnforcementLevel.ADVISORY)
-
-    def _is_mended_by(self, policy: Policy) -> bool:
-        return self._get_enforcement_level(policy) == EnforcementLevel.REMEDIATE
-
-    def _resource(self, each: Any) -> PolicyResource:
-        options = self._get_resource_options(each)
-        of_resource = (each.type, each.properties, each.urn, each.name, options)
-        return PolicyResource(*of_resource, _provider(each), None, [], {})
 
 
 def _provider(request: Any) -> PolicyProviderResource | None:

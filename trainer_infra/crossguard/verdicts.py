@@ -27,7 +27,6 @@ from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
 from trainer_infra.rules.pack import PackRule
 from trainer_infra.rules.pool import Pool
-from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.subject import AnyRuntime, Subject
 from trainer_infra.rules.world import World
 
@@ -88,7 +87,11 @@ class Verdicts:
         """What is known of a resource."""
         last = self._last.asked
         if last is None or last.sent is not args.props:
-            last = self._last.asked = self._resource(args)
+            runtimes = self._runtimes
+            found = self._declared[args.urn] = declared_objects.declared_objects(args, runtimes)
+            runtimes.update(declared_objects.runtimes_among(found))
+            worlds = dict.fromkeys((each.provider for each in found), self.alone)
+            last = self._last.asked = self._asked(args.props, found, worlds, is_of_stack=False)
         return last
 
     def of_stack(self, args: StackValidationArgs) -> JudgedResource:
@@ -143,12 +146,6 @@ class Verdicts:
         found = book.excusing(chosen.rule.id, chosen.severity)
         return found if found and found.state(today) == State.ACTIVE else None
 
-    def _resource(self, args: ResourceValidationArgs) -> JudgedResource:
-        found = self._declared[args.urn] = declared_objects.declared_objects(args, self._runtimes)
-        self._runtimes.update(declared_objects.runtimes_among(found))
-        worlds = dict.fromkeys((each.provider for each in found), self.alone)
-        return self._asked(args.props, found, worlds, is_of_stack=False)
-
     def _stack(self, resources: Sequence[PolicyResource]) -> JudgedResource:
         """Objects of the stack as they were judged; each TrainJob with all of its runtimes."""
         # The end of a preview or an update: the next one tells all anew.
@@ -165,7 +162,15 @@ class Verdicts:
             if declared_objects.is_plain(each.resource_type):
                 known[each.urn] = declared_objects.declared_objects(each, runtimes)
         objects = tuple(chain.from_iterable(known.values()))
-        pools = (*settled.pools, *declared_pools(resources))
+        known_pools = (
+            plain_value(each.props).get(POOL)
+            for each in resources
+            if each.resource_type == GPU_NODE_POOL
+        )
+        declared_pools = (
+            Pool.model_validate(each) for each in known_pools if isinstance(each, Mapping)
+        )
+        pools = (*settled.pools, *declared_pools)
         worlds = {
             provider: world.world_of(subjects, pools, is_whole=settled.is_whole)
             for provider, subjects in _by_cluster(objects).items()
@@ -212,12 +217,14 @@ def judged_object(
     declared: DeclaredObject, around: World, rules: Iterable[ConfiguredRule]
 ) -> Iterator[RuleVerdict]:
     """What each rule says of an object, where it makes sense to ask."""
-    asked = (each for each in rules if not declared.is_local or not _is_of_clusters(each.rule))
+    asked = (
+        each
+        for each in rules
+        if not declared.is_local
+        or each.rule.id in _OF_PROGRAMS
+        or _OF_CLUSTERS.isdisjoint(each.rule.tags)
+    )
     return judge.judge(declared.subject, around, asked, datetime.now(UTC).date())
-
-
-def _is_of_clusters(rule: AnyRule) -> bool:
-    return rule.id not in _OF_PROGRAMS and not _OF_CLUSTERS.isdisjoint(rule.tags)
 
 
 def _judged(
@@ -228,17 +235,3 @@ def _judged(
     for declared in objects:
         for verdict in judged_object(declared, worlds[declared.provider], rules):
             yield declared, verdict
-
-
-def declared_pools(resources: Iterable[PolicyResource]) -> Iterator[Pool]:
-    """The pools among the resources of a stack, as far as they are known.
-
-    Args:
-        resources: as CrossGuard hands them over.
-    """
-    for each in resources:
-        if each.resource_type != GPU_NODE_POOL:
-            continue
-        value: Any = plain_value(each.props).get(POOL)
-        if isinstance(value, Mapping):
-            yield Pool.model_validate(value)
