@@ -17,7 +17,7 @@ __all__ = ["client"]
 PROGRAM = """
 from pulumi_kubernetes.core.v1 import ConfigMap
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
-from trainer_infra.deploy.owner_check_resource import OwnerCheck
+from trainer_infra.deploy.destroy_guard_resource import OwnerCheck
 
 class Controller(pulumi.ComponentResource):
     def __init__(self, name, aliases=()):

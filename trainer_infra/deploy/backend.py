@@ -46,7 +46,7 @@ def with_backend(owner: JSONObject) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _here(organization: str) -> str:
-    file = next(_projects(Path.cwd()), None)
+    file = next(project_files(Path.cwd()), None)
     content = {} if file is None else _content(file)
     folders = (Path.cwd(),) if file is None else (file.parent, Path.cwd())
     return backend_identity(os.environ, content, organization, folders)
@@ -156,7 +156,7 @@ def _id_in(folder: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace").strip()
 
 
-def _projects(folder: Path) -> Iterator[Path]:
+def project_files(folder: Path) -> Iterator[Path]:
     """The `Pulumi.yaml` of a folder and of those above it, the nearest first."""
     for each in (folder, *folder.parents):
         yield from (each / name for name in PROJECT_FILES if (each / name).is_file())

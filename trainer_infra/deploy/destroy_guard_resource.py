@@ -1,6 +1,6 @@
-"""What a component declares beside its objects so that `destroy` does not take them from their users.
+"""What a component declares beside its objects: so that `destroy` does not take them from their users, nor an `up`.
 
-Everything is decided by `operations.destroy_guard`.
+Everything is decided by `operations.destroy_guard` and `operations.owner_check`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ import pulumi
 
 from trainer_infra.deploy import registration
 from trainer_infra.deploy.operations.destroy_guard import ALLOW
-from trainer_infra.deploy.provider import DestroyGuardProvider
+from trainer_infra.deploy.provider import DestroyGuardProvider, OwnerCheckProvider
 from trainer_infra.deploy.resource_type import TrainerResource
 
 
@@ -63,3 +63,30 @@ class DestroyGuard(TrainerResource):
             **(cluster or {}),
         }
         super().__init__(DestroyGuardProvider(), resource_name, inputs, opts)
+
+
+class OwnerCheck(TrainerResource):
+    """Refuses, at preview, namespaces that the guard of another component watches over."""
+
+    def __init__(
+        self,
+        resource_name: str,
+        namespaces: Iterable[str],
+        *,
+        cluster: GuardedCluster | None = None,
+        opts: pulumi.ResourceOptions,
+    ) -> None:
+        """Ask for namespaces.
+
+        Args:
+            resource_name: Name of the resource: that of the component, a colon, and a word.
+            namespaces: that the component makes.
+            cluster: The cluster; the stack's own unless it is given.
+            opts: Options, the component as parent among them.
+        """
+        inputs = {
+            "namespaces": sorted(namespaces),
+            "urn": registration.resource_urn(type(self), resource_name, opts),
+            **(cluster or {}),
+        }
+        super().__init__(OwnerCheckProvider(), resource_name, inputs, opts)

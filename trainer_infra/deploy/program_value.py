@@ -1,14 +1,51 @@
-"""What the components of one program know of one another."""
+"""What the components of one program know of one another, and which of them declares an object of a cluster.
 
-from collections.abc import Callable
+Of two that declare one, each would change and delete the other's, or fail half-way through an `up`. Nothing else
+lists what a program has: the engine knows resources by their names, not by those of their objects.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import pulumi
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.settings import get_monitor
 
+from trainer_infra.errors import InvalidInput, Problem
+
 T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class DeclaredObjects:
+    """Those of one cluster, by group and key: who declares each, and what a message calls it."""
+
+    _declared: "dict[str, tuple[ref[pulumi.Resource], str]]" = field(default_factory=dict)
+
+    def claim(self, keys: Iterable[str], claimant: pulumi.Resource, where: str) -> None:
+        """Note who declares objects.
+
+        Args:
+            keys: of each the group, a colon, and `Kind/name` or `Kind/namespace/name`.
+            claimant: who may declare them again.
+            where: what a message calls it: `Workspace vision`.
+
+        Raises:
+            InvalidInput: another one declares some of them.
+        """
+        own = dict.fromkeys(keys, (ref(claimant), where))
+        others = (
+            key for key in own.keys() & self._declared if self._declared[key][0]() is not claimant
+        )
+        if twice := sorted(others):
+            other = self._declared[twice[0]][1]
+            more = f" and {len(twice) - 1} more" if twice[1:] else ""
+            whose = f"another {where}" if other == where else other
+            what = f"declares {twice[0].partition(':')[2]}{more}, which {whose} declares too"
+            raise InvalidInput([Problem("", what, fix="name one differently, or declare it once")])
+        self._declared |= own
 
 
 def is_unit_test() -> bool:

@@ -16,12 +16,11 @@ from pulumi.dynamic import Resource
 from trainer_infra import names
 from trainer_infra.api.finding import path_text
 from trainer_infra.deploy import outputs, secret_door, secret_transform
-from trainer_infra.deploy.declared_objects import DeclaredObjects
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.program_value import ProgramValue
+from trainer_infra.deploy.program_value import DeclaredObjects, ProgramValue
 from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to_inputs
-from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError, independent
+from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError, independent
 from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
 from trainer_infra.trainers.argument_names import advice
 from trainer_infra.trainers.array_values import as_python
@@ -59,19 +58,32 @@ def refuse_unknown_arguments(
         )
 
 
-def job_arguments(args: Mapping[str, Any], where: str, also: Collection[str] = ()) -> TrainJobArgs:
+def job_arguments(
+    args: Mapping[str, Any], where: str, wait_for: str | None, also: Collection[str] = ()
+) -> TrainJobArgs:
     """The arguments of a TrainJob, with our types in place of the kubeflow SDK's.
 
     What no check could say better ends the program here: a name that is no argument, no runtime at all.
+
+    Args:
+        args: as the user gives them.
+        where: the resource, as an error names it: `TrainJob digits`.
+        wait_for: what the deployment waits for; None where it does not wait.
+        also: other arguments of the resource.
     """
     refuse_unknown_arguments(args, TrainJobArgs, where, also)
     try:
         own = own_arguments(args)
     except InvalidInput as error:
-        _refuse(iter(error.problems), where)
+        _refuse(error.problems, where)
         raise
     if "runtime" not in own:
         raise pulumi.RunError(f"{where}: runtime is missing; name one of the catalog's")
+    if own.get("suspend") is True and wait_for is not None:
+        raise pulumi.RunError(
+            f"{where}: wait_for={wait_for!r} would wait for ever for a job that is suspended; "
+            "leave one of the two out"
+        )
     return cast(TrainJobArgs, own)
 
 
@@ -93,7 +105,10 @@ def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
     }
     given: dict[str, Any] = {each.name: args.get(each.name) for each in fields(Arguments)}
     given["trainer"] = with_code_store(given["trainer"])
-    job = Arguments(**given | {"runtime": known_runtime(args["runtime"])})
+    if hasattr(type(args["runtime"]), "to_wire"):
+        # Of a resource that is an Output.
+        given["runtime"] = given["runtime"].to_wire()
+    job = Arguments(**given)
     made = closed_inputs(inputs, where) | job_inputs(job, where)
     # Each input is an Output of the program as well, and costs as much where it is None.
     return {key: each for key, each in made.items() if each is not None}
@@ -112,7 +127,13 @@ def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
         _refuse(secret_door.misplaced_arguments(plain), where)
 
     def made(plain: Mapping[str, Any]) -> dict[str, Any]:
-        found = _inputs(job, plain, where)
+        try:
+            found = to_inputs(job.with_values(plain))
+        except InvalidInput as error:
+            _refuse(error.problems, where)
+            raise
+        except TrainerInfraError as error:
+            raise pulumi.RunError(f"{where}: {error}") from None
         if pulumi.Config("trainer").get("target") == targets.LOCAL:
             _fetch_folders(found["spec"])
         _refuse(independent(uncarried_values(found)), where)
@@ -125,17 +146,6 @@ def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
         return {**parts, "secretData": pulumi.Output.secret(secret) if secret else None}
     later = outputs.open_outputs(whole, judge, made, PARTS)
     return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
-
-
-def _inputs(job: Arguments, plain: JSONObject, where: str) -> dict[str, Any]:
-    try:
-        return to_inputs(job.with_values(plain))
-    except InvalidInput as error:
-        problems = error.problems
-    except TrainerInfraError as error:
-        raise pulumi.RunError(f"{where}: {error}") from None
-    _refuse(iter(problems), where)
-    raise Bug("what a TrainJob says was refused without a problem")
 
 
 def _fetch_folders(spec: dict[str, Any]) -> None:
@@ -184,7 +194,7 @@ def claim_objects(
     try:
         _DECLARED.of().claim(keys, claimant, where)
     except InvalidInput as error:
-        _refuse(iter(error.problems), where)
+        _refuse(error.problems, where)
 
 
 def refuse_no_event(wait_for: object, where: str) -> None:
@@ -192,10 +202,10 @@ def refuse_no_event(wait_for: object, where: str) -> None:
     if wait_for is not None and not isinstance(wait_for, str):
         what, fix = "is not an event to wait for", 'write "running" or "complete"'
         shown = type(wait_for).__name__
-        _refuse(iter([Problem("wait_for", what, got=shown, fix=fix)]), where)
+        _refuse([Problem("wait_for", what, got=shown, fix=fix)], where)
 
 
-def _refuse(problems: Iterator[Problem], where: str) -> None:
+def _refuse(problems: Iterable[Problem], where: str) -> None:
     """End the program with the problems of a resource, as sentences without a traceback."""
     places = ((each, f"{where}: {each.where}" if each.where else where) for each in problems)
     if found := [replace(each, where=place) for each, place in places]:
@@ -277,17 +287,17 @@ def with_code_store(trainer: Any) -> Any:
     return replace(trainer, code_at=at, code_secret=secret, code_image=image)
 
 
-def shared_places(jobs: Iterable[TrainJobArgs]) -> dict[str, str | None]:
-    """Inputs of a batch that say where its stack keeps outputs and packages."""
-    return {"outputsAt": outputs_root(), "packagesAt": packages_cache(jobs)}
-
-
-def known_runtime(given: Any) -> Any:
-    """A runtime as inputs have it: its name, or wire form, which of a resource is an Output.
-
-    What is none of these is as it was given: `to_inputs` refuses it.
-    """
-    return given.to_wire() if hasattr(type(given), "to_wire") else given
+def gate_inputs(gate: Resource, name: str, job: Any, until: str, opts: Any) -> dict[str, Any]:
+    """What a gate of that name and options says of the TrainJob or TrainJobs that it waits for."""
+    settings = stack_settings()
+    return {
+        "host": job.host,
+        "owner": job.owner,
+        "target": settings["target"],
+        "engine": settings["engine"],
+        "until": until,
+        "urn": resource_urn(type(gate), name, opts),
+    }
 
 
 def owner_inputs(

@@ -66,8 +66,14 @@ class RuntimeResource(TrainerResource):
 
     def to_wire(self) -> pulumi.Output[dict[str, Any]]:
         """The runtime as a TrainJob carries it."""
+
+        def joined(parts: list[Any]) -> dict[str, Any]:
+            rest, spec = parts
+            metadata = {key: each for key, each in rest["metadata"].items() if each}
+            return {**rest, "metadata": metadata, "spec": spec}
+
         rest = pulumi.Output.from_input(self._object)
-        return pulumi.Output.all(rest, self.spec).apply(_joined)
+        return pulumi.Output.all(rest, self.spec).apply(joined)
 
 
 def add_gate(gate: TrainerResource, opts: pulumi.ResourceOptions | None) -> None:
@@ -82,9 +88,3 @@ def add_gate(gate: TrainerResource, opts: pulumi.ResourceOptions | None) -> None
     parent = opts.parent if opts else None
     if isinstance(parent, pulumi.ComponentResource):
         parent._childResources.add(gate)  # noqa: SLF001  the SDK's only door
-
-
-def _joined(parts: list[Any]) -> dict[str, Any]:
-    rest, spec = parts
-    metadata = {key: each for key, each in rest["metadata"].items() if each}
-    return {**rest, "metadata": metadata, "spec": spec}

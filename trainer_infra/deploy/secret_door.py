@@ -46,7 +46,10 @@ def misplaced_arguments(arguments: JSONObject) -> Iterator[Problem]:
     """The same for the arguments of a TrainJob, as `Arguments.as_mapping` has them."""
     for name, value in arguments.items():
         if name == "trainer" and isinstance(value, Mapping) and PACKABLE in value:
-            yield from _of_packable(value[PACKABLE])
+            # A trainer judges its own doors, values of which may be secret.
+            for field, each in value[PACKABLE].items():
+                if field not in DOORS:
+                    yield from misplaced_secrets(each, f"trainer.{field}")
         elif name in {"trainer", "initializer"}:
             yield from _outside_env(value, f"spec.{name}")
         else:
@@ -59,13 +62,6 @@ _SPEC: Final = {
     "active_deadline_seconds": "spec.activeDeadlineSeconds",
 }
 """Arguments that have another name in the object."""
-
-
-def _of_packable(trainer: JSONObject) -> Iterator[Problem]:
-    """A trainer judges its own doors, values of which may be secret."""
-    for name, value in trainer.items():
-        if name not in DOORS:
-            yield from misplaced_secrets(value, f"trainer.{name}")
 
 
 def _outside_env(value: Any, path: str) -> Iterator[Problem]:

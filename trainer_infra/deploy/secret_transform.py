@@ -12,11 +12,10 @@ The SDK has no public way to know of transforms; a test fails when what is used 
 # ruff: noqa: SLF001  what is used of the SDK has no other name
 
 import asyncio
-from collections.abc import Iterator
 from typing import Final
 
 import pulumi
-from google.protobuf.struct_pb2 import Struct, Value
+from google.protobuf.struct_pb2 import Value
 from pulumi.runtime import _callbacks, rpc, settings
 from pulumi.runtime.proto import callback_pb2, resource_pb2
 
@@ -43,25 +42,17 @@ def after_transforms(
 
     async def seen() -> str:
         known = await urn.future()
-        await _register(sure=own or any(map(_is_transformed, _parents(opts))))
+        parents = (opts.parent if opts else None, pulumi.runtime.get_root_resource())
+        # Those of the older kind are inherited by children.
+        inherited = any(getattr(each, "_transformations", None) for each in parents)
+        await _register(sure=own or inherited)
         return str(known)
 
+    async def nothing() -> set[pulumi.Resource]:
+        return set()
+
     # A parent is no dependency: a component ends after its children, and would wait for itself.
-    return pulumi.Output(_nothing(), seen(), urn.is_known())
-
-
-async def _nothing() -> set[pulumi.Resource]:
-    return set()
-
-
-def _parents(opts: pulumi.ResourceOptions | None) -> Iterator[pulumi.Resource | None]:
-    yield opts.parent if opts else None
-    yield pulumi.runtime.get_root_resource()
-
-
-def _is_transformed(resource: pulumi.Resource | None) -> bool:
-    """Whether it has transformations of the older kind, which its children inherit."""
-    return resource is not None and bool(getattr(resource, "_transformations", None))
+    return pulumi.Output(nothing(), seen(), urn.is_known())
 
 
 async def _register(*, sure: bool) -> None:
@@ -81,21 +72,16 @@ async def _register(*, sure: bool) -> None:
 
 
 async def _transformed(request: bytes) -> resource_pb2.TransformResponse:
-    """The resource without secrets in wrong places."""
+    """The resource with a mark in place of each secret that is not carried, and its path in `MISPLACED`."""
     given = resource_pb2.TransformRequest.FromString(request)
-    if given.type.startswith(names.RESOURCE_TYPE):
-        take_out(given.properties)
-    return resource_pb2.TransformResponse(properties=given.properties, options=given.options)
-
-
-def take_out(properties: Struct) -> None:
-    """Put a mark in place of each secret that is not carried, and its path into `MISPLACED`."""
     found: list[str] = []
-    for name, value in properties.fields.items():
-        if name not in CARRIED:
-            _take_out(value, name, found)
+    if given.type.startswith(names.RESOURCE_TYPE):
+        for name, value in given.properties.fields.items():
+            if name not in CARRIED:
+                _take_out(value, name, found)
     if found:
-        properties[MISPLACED] = sorted(found)
+        given.properties[MISPLACED] = sorted(found)
+    return resource_pb2.TransformResponse(properties=given.properties, options=given.options)
 
 
 def _take_out(value: Value, path: str, found: list[str]) -> None:

@@ -80,18 +80,21 @@ def nearest_program(folder: Path) -> Project | None:
     Raises:
         NotAvailable: Its file cannot be read.
     """
-    for each in (folder, *folder.parents):
-        for name in backend.PROJECT_FILES:
-            if (each / name).is_file():
-                content = _read(each / name)
-                return Project(each / name, str(content.get("name")), content)
-    return None
+    file = next(backend.project_files(folder), None)
+    if file is None:
+        return None
+    content = _read(file)
+    return Project(file, str(content.get("name")), content)
 
 
 def chosen_stack(project: Project) -> tuple[Settings, ...]:
     """The selected stack's settings; where none is selected, those of every stack with a file."""
     selected = os.environ.get("PULUMI_STACK") or _selected(project)
-    stacks = [selected.rpartition("/")[2]] if selected else _stacks(project)
+    if selected:
+        return (of_stack(project, selected.rpartition("/")[2]),)
+    suffix = project.file.suffix
+    found = sorted(_place(project).glob(f"Pulumi.*{suffix}"))
+    stacks = (each.name.removeprefix("Pulumi.").removesuffix(suffix) for each in found)
     return tuple(of_stack(project, each) for each in stacks)
 
 
@@ -143,12 +146,6 @@ def _place(project: Project) -> Path:
     """The folder of the stacks' files; an older project names it `config`."""
     named = project.content.get("stackConfigDir") or project.content.get("config")
     return project.folder / named if isinstance(named, str) else project.folder
-
-
-def _stacks(project: Project) -> list[str]:
-    suffix = project.file.suffix
-    found = sorted(_place(project).glob(f"Pulumi.*{suffix}"))
-    return [each.name.removeprefix("Pulumi.").removesuffix(suffix) for each in found]
 
 
 def _value(own: JSONObject, defaults: JSONObject, key: str) -> Any:

@@ -10,14 +10,23 @@ import pulumi
 
 from trainer_infra import names
 from trainer_infra.deploy import registration
-from trainer_infra.deploy.named_values import NamedValues, output_names
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
 from trainer_infra.deploy.resource_type import TrainerResource, add_gate
-from trainer_infra.deploy.run_result import Metrics, MetricValue, comparable
+from trainer_infra.deploy.run_result import (
+    Metrics,
+    MetricValue,
+    NamedValues,
+    comparable,
+    output_names,
+)
 from trainer_infra.deploy.train_job_arguments import TrainJobArgs, WaitFor
 
 OUTPUTS: Final = ("name", "uid", "host", "outputs", "lastSeen")
 """Outputs of a TrainJob that a program may not give, and that it can read all the same."""
+RESULTS: Final = (
+    "status", "metrics", "nodes", "outputs", "startedAt", "finishedAt", "durationSeconds",
+)  # fmt: skip
+"""Those of its gate."""
 
 
 class TrainJob(TrainerResource):
@@ -58,12 +67,7 @@ class TrainJob(TrainerResource):
         """
         where = f"TrainJob {resource_name}"
         registration.refuse_no_event(wait_for, where)
-        job = registration.job_arguments(args, where, ("wait_for",))
-        if job.get("suspend") is True and wait_for is not None:
-            raise pulumi.RunError(
-                f"{where}: wait_for={wait_for!r} would wait for ever for a job "
-                "that is suspended; leave one of the two out"
-            )
+        job = registration.job_arguments(args, where, wait_for, ("wait_for",))
         own: dict[str, Any] = {
             **registration.stack_settings(),
             "resource": resource_name,
@@ -139,24 +143,12 @@ class TrainJobResult(TrainerResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for `job` to be `running` or `complete`."""
-        settings = registration.stack_settings()
         inputs = {
             "namespace": job.namespace,
             "jobName": job.name,
             "uid": job.uid,
-            "host": job.host,
-            "owner": job.owner,
-            "target": settings["target"],
-            "engine": settings["engine"],
-            "until": until,
-            "urn": registration.resource_urn(type(self), resource_name, opts),
-            "status": None,
-            "metrics": None,
-            "nodes": None,
-            "outputs": None,
-            "startedAt": None,
-            "finishedAt": None,
-            "durationSeconds": None,
+            **registration.gate_inputs(self, resource_name, job, until, opts),
+            **dict.fromkeys(RESULTS),
         }
         closed = registration.closed_inputs(inputs, f"TrainJobResult {resource_name}")
         super().__init__(TrainJobResultProvider(), resource_name, closed, opts)

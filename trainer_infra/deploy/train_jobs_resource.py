@@ -11,20 +11,10 @@ import pulumi
 from pulumi import Input
 
 from trainer_infra import names
-from trainer_infra.deploy import outputs, registration
+from trainer_infra.deploy import outputs, registration, run_result
 from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
 from trainer_infra.deploy.resource_type import TrainerResource, add_gate
-from trainer_infra.deploy.run_result import (
-    BestResult,
-    Members,
-    Metrics,
-    Mode,
-    Results,
-    best_result,
-    comparable_results,
-    with_python_names,
-)
 from trainer_infra.deploy.train_job_arguments import TrainJobArgs, WaitFor
 from trainer_infra.errors import shown
 
@@ -35,7 +25,7 @@ RUN: Final = ("namespace", "name", "uid", "error")
 class TrainJobs(TrainerResource):
     """Many training runs as one resource: all tried at once, each known by its own name."""
 
-    members: pulumi.Output[Members]
+    members: pulumi.Output[run_result.Members]
     """By member: name, namespace, uid and last_seen of its run, or `error` when it has none."""
     host: pulumi.Output[str]
     """The machine or the cluster that they run on."""
@@ -62,13 +52,13 @@ class TrainJobs(TrainerResource):
             tolerate_failures: So many members may fail without failing the deployment, see `failures`.
             max_parallel: At most so many run at once: the deployment starts the next one when one has
                 ended, so wait_for has to be `complete`.
-            keep_complete: Members whose runs are complete stay as they are when nothing changes but code,
+            keep_complete: run_result.Members whose runs are complete stay as they are when nothing changes but code,
                 packages, image or runtime; the others start anew. A raised attempt runs all of them.
             opts: Options of the resource.
         """
-        registration.refuse_no_event(wait_for, f"TrainJobs {resource_name}")
-        given = _given(resource_name, jobs, waits=wait_for is not None)
         where = f"TrainJobs {resource_name}"
+        registration.refuse_no_event(wait_for, where)
+        given = _given(where, jobs, wait_for)
         _refuse_without_gate(where, wait_for, tolerate_failures, max_parallel)
         if not isinstance(keep_complete, bool):
             raise pulumi.RunError(
@@ -92,7 +82,8 @@ class TrainJobs(TrainerResource):
             "waitFor": wait_for,
             "maxParallel": max_parallel,
             "keepComplete": keep_complete or None,
-            **registration.shared_places(given.values()),
+            "outputsAt": registration.outputs_root(),
+            "packagesAt": registration.packages_cache(given.values()),
             "jobs": jobs_shown,
             "texts": apart or None,
             "secretData": {name: each for name, each in secrets.items() if each is not None}
@@ -100,7 +91,7 @@ class TrainJobs(TrainerResource):
         }
         unknown = dict.fromkeys(("members", "host"))
         super().__init__(TrainJobsProvider(), resource_name, inputs | unknown, opts)
-        self.members = self.members.apply(with_python_names)
+        self.members = self.members.apply(run_result.with_python_names)
         self._result: TrainJobsResult | None = None
         if wait_for is not None:
             self._result = TrainJobsResult(
@@ -129,33 +120,40 @@ class TrainJobs(TrainerResource):
         return self.result.failures
 
     @property
-    def results(self) -> pulumi.Output[Results]:
+    def results(self) -> pulumi.Output[run_result.Results]:
         """By member that ended well: how its run ended, and what it reported."""
         batch = self.pulumi_resource_name
         return self.result.results.apply(
             lambda results: {
-                name: {**each, "metrics": Metrics(each["metrics"], f"TrainJobs {batch}: {name}")}
+                name: {
+                    **each,
+                    "metrics": run_result.Metrics(each["metrics"], f"TrainJobs {batch}: {name}"),
+                }
                 for name, each in results.items()
             }
         )
 
-    def best(self, metric: str, mode: Mode = "max") -> pulumi.Output[BestResult]:
+    def best(
+        self, metric: str, mode: run_result.Mode = "max"
+    ) -> pulumi.Output[run_result.BestResult]:
         """The result of the member that is best by a metric, with its name and its value.
 
-        Members that failed, and those whose value is no number, are left out.
+        run_result.Members that failed, and those whose value is no number, are left out.
 
         Args:
             metric: Name of the metric.
             mode: `max` or `min`: which value is the best.
         """
         batch = f"TrainJobs {self.pulumi_resource_name}"
-        return self.results.apply(lambda results: best_result(results, metric, mode, batch))
+        return self.results.apply(
+            lambda results: run_result.best_result(results, metric, mode, batch)
+        )
 
 
 class TrainJobsResult(TrainerResource):
     """Waits for all members of a batch, then fails the deployment with those that failed."""
 
-    results: pulumi.Output[Results]
+    results: pulumi.Output[run_result.Results]
     """By member that ended well: how its run ended, and what it reported."""
     failures: pulumi.Output[dict[str, str]]
     """By member that failed: why, in one line."""
@@ -171,25 +169,30 @@ class TrainJobsResult(TrainerResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for every member of `jobs` to be `running` or `complete`."""
-        settings = registration.stack_settings()
+        # Whose the runs are that are not the batch's own.
+        owners = jobs.members.apply(
+            lambda members: {
+                name: each["owner"] for name, each in members.items() if "owner" in each
+            }
+        )
         inputs = {
             "batch": jobs.pulumi_resource_name,
-            "runs": jobs.members.apply(_runs),
-            "host": jobs.host,
-            "owner": jobs.owner,
-            "owners": jobs.members.apply(_owners),
-            "target": settings["target"],
-            "engine": settings["engine"],
-            "until": until,
+            "runs": jobs.members.apply(
+                lambda members: {
+                    name: {key: value for key, value in each.items() if key in RUN}
+                    for name, each in members.items()
+                }
+            ),
+            "owners": owners,
             "tolerateFailures": tolerate_failures,
             "maxParallel": max_parallel,
-            "urn": registration.resource_urn(type(self), resource_name, opts),
+            **registration.gate_inputs(self, resource_name, jobs, until, opts),
             "results": None,
             "failures": None,
         }
         closed = registration.closed_inputs(inputs, f"TrainJobsResult {resource_name}")
         super().__init__(TrainJobsResultProvider(), resource_name, closed, opts)
-        self.results = self.results.apply(comparable_results)
+        self.results = self.results.apply(run_result.comparable_results)
 
 
 def _refuse_without_gate(
@@ -208,27 +211,18 @@ def _refuse_without_gate(
         )
 
 
-def _runs(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    return {name: {key: each[key] for key in RUN if key in each} for name, each in members.items()}
-
-
-def _owners(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Whose the runs are that are not the batch's own."""
-    return {name: each["owner"] for name, each in members.items() if "owner" in each}
-
-
 def _given(
-    resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool
+    batch: str, jobs: Mapping[str, TrainJobArgs], wait_for: str | None
 ) -> dict[str, TrainJobArgs]:
     """The arguments of every member; what no check could say better ends the program."""
     if not isinstance(jobs, Mapping):
         raise pulumi.RunError(
-            f"TrainJobs {resource_name}: jobs must be a mapping of each member's name to its "
+            f"{batch}: jobs must be a mapping of each member's name to its "
             f'arguments, as in {{"lr-1": {{"runtime": ...}}}}, got {shown(jobs)}'
         )
     given = {}
     for member, args in jobs.items():
-        where = f"TrainJobs {resource_name}: {member}"
+        where = f"{batch}: {member}"
         if not isinstance(member, str):
             raise pulumi.RunError(f'{where}: the name of a member must be text; write "{member}"')
         if not isinstance(args, Mapping):
@@ -236,10 +230,5 @@ def _given(
                 f"{where}: must be a mapping of the arguments of a TrainJob, as in "
                 f'{{"runtime": ...}}, got {shown(args)}'
             )
-        given[member] = registration.job_arguments(args, where)
-        if waits and args.get("suspend") is True:
-            raise pulumi.RunError(
-                f"{where}: wait_for would wait for ever for a job that is suspended; "
-                "leave one of the two out"
-            )
+        given[member] = registration.job_arguments(args, where, wait_for)
     return given

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
 
 import pulumi
 
-from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
-from trainer_infra.deploy.owner_check_resource import OwnerCheck
+from trainer_infra.deploy.destroy_guard_resource import GuardedCluster, OwnerCheck
 from trainer_infra.deploy.program_value import require_program
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.json_values import JSONObject

@@ -17,8 +17,7 @@ from pulumi.runtime.sync_await import _sync_await
 from pulumi_kubernetes import _utilities
 from pulumi_kubernetes.apiextensions import CustomResource
 
-from trainer_infra.deploy.declared_objects import DeclaredObjects
-from trainer_infra.deploy.program_value import ProgramValue
+from trainer_infra.deploy.program_value import DeclaredObjects, ProgramValue
 from trainer_infra.deploy.resource_type import python_name
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.manifests.install_order import install_stages
