@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from tests.deploy.test_batch_members import job
-from trainer_infra.deploy.operations.connection import Connection
-from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.session import Connection, StackSession
 from trainer_infra.deploy.operations.train_jobs import batch, members
 
 SAID: list[str] = []

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.deploy.project import Stack
-from trainer_infra.deploy.operations import digests
+from trainer_infra.deploy.operations import changes
 from trainer_infra.deploy.operations.changes import train_job_difference
 
 CODE = {"files": {"source/a.py": "print(1)"}, "packages": [], "secretArgs": False}
@@ -18,7 +18,7 @@ INPUTS: dict[str, Any] = {
     "rendered": {"JobSet": {"spec": {"suspend": True}}},
 }
 SEEN = {"uid": "1", "host": "here", "lastSeen": "Suspended"}
-STATE = digests.with_digests({**INPUTS, **SEEN})
+STATE = changes.with_digests({**INPUTS, **SEEN})
 OLDER = {**INPUTS, **SEEN}
 """A state of a release that kept all inputs among the outputs."""
 RESUMED = {
@@ -33,9 +33,9 @@ TrainJob("job", runtime="jax-distributed", suspend=True,
 
 
 def test_the_outputs_have_digests_in_place_of_what_is_large() -> None:
-    assert not set(digests.LARGE) & STATE.keys()
-    assert STATE["digests"].keys() == set(digests.LARGE)
-    assert digests.with_digests({"name": "tj", "code": CODE})["digests"].keys() == {"code"}
+    assert not set(changes.LARGE) & STATE.keys()
+    assert STATE["digests"].keys() == set(changes.LARGE)
+    assert changes.with_digests({"name": "tj", "code": CODE})["digests"].keys() == {"code"}
 
 
 def test_the_same_inputs_are_no_change_for_a_state_of_this_and_of_an_older_release() -> None:
@@ -58,7 +58,7 @@ def test_other_code_is_another_run_for_a_state_of_this_and_of_an_older_release()
 
 def test_code_where_there_was_none_is_another_run() -> None:
     without = {key: each for key, each in OLDER.items() if key != "code"}
-    for state in (without, digests.with_digests(without)):
+    for state in (without, changes.with_digests(without)):
         assert train_job_difference(state, INPUTS).replaces == ("code",)
         assert train_job_difference(state, INPUTS).paths == {"code": "ADD_REPLACE"}
 
@@ -85,8 +85,8 @@ def test_a_state_has_code_and_rendering_once_and_a_preview_shows_what_changes_in
     stack.program(ONE % "first")
     stack.up()
     (job,) = stack.resources("trainer:TrainJob")
-    assert set(digests.LARGE) <= job["inputs"].keys()
-    assert not set(digests.LARGE) & job["outputs"].keys()
+    assert set(changes.LARGE) <= job["inputs"].keys()
+    assert not set(changes.LARGE) & job["outputs"].keys()
     assert stack.export().count("Starts the user's code inside a training pod.") == 2
     stack.unchanged()
     stack.run("refresh", "--yes", "--expect-no-changes")

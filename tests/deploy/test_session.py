@@ -8,7 +8,7 @@ from trainer_infra.deploy.operations.remediation_through_replace import (
     with_remediation,
 )
 from trainer_infra.deploy.operations.session import StackSession
-from trainer_infra.deploy.operations.train_jobs.member_pool import Attempt, run_all
+from trainer_infra.deploy.operations.train_jobs.member_runs import Attempt, run_all
 from trainer_infra.deploy.operations.train_jobs.members import Kept
 
 OWNER = {"project": "project", "stack": "test", "urn": "urn:job"}

@@ -24,8 +24,7 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, stat
 
 from trainer_infra import names
 from trainer_infra.deploy.operations.answers import UnfinishedOperation
-from trainer_infra.deploy.operations.connection import Connection
-from trainer_infra.deploy.operations.session import EngineGone, StackSession
+from trainer_infra.deploy.operations.session import Connection, EngineGone, StackSession
 from trainer_infra.deploy.operations.values import plain_json
 from trainer_infra.errors import Problem, TrainerInfraError
 

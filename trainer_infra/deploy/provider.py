@@ -144,4 +144,4 @@ class TrainJobResultProvider(_GateProvider):
 class TrainJobsResultProvider(_GateProvider):
     """The gate of a batch: waits for all its TrainJobs, and knows how they ended."""
 
-    module = "train_jobs.gate"
+    module = "train_jobs.batch_result"

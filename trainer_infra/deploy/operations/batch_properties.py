@@ -1,4 +1,4 @@
-"""Properties of a batch of TrainJobs as typed values: what all members have in common, and their runs.
+"""Properties of a batch of TrainJobs as typed values, and of the gates of one and of many.
 
 Pure. Each member has the properties of a TrainJob (`members`); what the state keeps of its run is an
 entry, also where it is no member any more.
@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from trainer_infra.deploy.operations.properties import ResourceProperties
 from trainer_infra.json_values import JSONObject
+from trainer_infra.runs.run import Run, owner_from_json
 
 
 class MemberEntry(ResourceProperties):
@@ -31,20 +32,19 @@ class MemberEntry(ResourceProperties):
 
 
 class BatchProperties(ResourceProperties):
-    """A TrainJobs resource, or the gate of one."""
+    """A TrainJobs resource."""
 
     __slots__ = ()
 
     @property
     def resource(self) -> str:
-        """The Pulumi resource's name; of a gate that of what it waits for."""
-        return str(self.json["resource"] if "resource" in self.json else self.json["batch"])
+        """The Pulumi resource's name."""
+        return str(self.json["resource"])
 
     @property
     def runs(self) -> Mapping[str, MemberEntry]:
         """Entries of the members, by name."""
-        found = self.json.get("runs" if "batch" in self.json else "members") or {}
-        return {name: MemberEntry(each) for name, each in found.items()}
+        return {name: MemberEntry(each) for name, each in (self.json.get("members") or {}).items()}
 
     @property
     def uids(self) -> frozenset[str]:
@@ -73,10 +73,35 @@ class BatchProperties(ResourceProperties):
         return bool(self.json.get("waitFor"))
 
 
-class BatchGateProperties(BatchProperties):
-    """What waits for a batch."""
+class GateProperties(BatchProperties):
+    """What waits for a batch, or for a TrainJob: that is a batch of one, whose member has no name."""
 
     __slots__ = ()
+
+    @property
+    def is_of_batch(self) -> bool:
+        """Whether it waits for a batch."""
+        return "batch" in self.json
+
+    @property
+    @override
+    def name(self) -> str:
+        """Of the TrainJob."""
+        return str(self.json["jobName"])
+
+    @property
+    @override
+    def runs(self) -> Mapping[str, MemberEntry]:
+        """What it waits for."""
+        if not self.is_of_batch:
+            return {"": MemberEntry({**self.json, "name": self.name})}
+        return {name: MemberEntry(each) for name, each in (self.json.get("runs") or {}).items()}
+
+    @property
+    @override
+    def resource(self) -> str:
+        """The name of the batch's resource."""
+        return str(self.json["batch"])
 
     @property
     def until(self) -> Any:
@@ -88,7 +113,16 @@ class BatchGateProperties(BatchProperties):
         """How many members may fail; in inputs whatever the program gave."""
         return self.json.get("tolerateFailures", 0)
 
-    @property
-    def owners(self) -> JSONObject:
-        """Whose the runs of members are, by name, where they are not the batch's."""
-        return self.json.get("owners") or {}
+    def is_of_another(self, member: str, run: Run) -> bool:
+        """Whether a run is another owner's by now; a gate of an earlier release does not know whose."""
+        if "owner" not in self.json:
+            return False
+        owner = self.json["owner"]
+        if self.is_of_batch:
+            owner = (self.json.get("owners") or {}).get(member) or member_owner(self.json, member)
+        return not run.owner.is_same(owner_from_json(owner))
+
+
+def member_owner(batch: JSONObject, member: str) -> dict[str, Any]:
+    """Whose the runs of a member are that the batch submits: by the batch's URN, `#` and the member's name."""
+    return {**batch["owner"], "urn": f"{batch['owner']['urn']}#{member}"}

@@ -1,19 +1,29 @@
 """What a difference between two sets of inputs means: nothing, an update in place, a new run.
 
 Pure. Only what the user said counts, never the rendering (design rule 2).
+
+The engine writes the whole state before and after every step, and logs each value on each of its
+ways between processes: of a hundred TrainJobs that is half of what an `up` computes. So a state has
+code, runtime and rendering once, as inputs, and its outputs say by digests whether they are still
+the same.
 """
 
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
-from trainer_infra.deploy.operations import declared_run, digests
+from trainer_infra.deploy.operations import declared_run
 from trainer_infra.deploy.operations.answers import Difference
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import identity
+from trainer_infra.trainers.code import content_hash
 
-OBSERVED: Final = frozenset({"uid", "host", "lastSeen", "digests"})
+LARGE: Final = ("code", "runtime", "rendered")
+"""Inputs that the outputs do not repeat."""
+DIGESTS: Final = "digests"
+"""The output that has their digests, by name of the input."""
+OBSERVED: Final = frozenset({"uid", "host", "lastSeen", DIGESTS})
 """Outputs that are no inputs. Drift is not among them: a preview shows it as what the program does not
 have, and the next `up` repairs."""
 IN_PLACE: Final = ("labels", "annotations", "secretData", "adopt", "deleteTimeout")
@@ -22,9 +32,9 @@ IN_PLACE: Final = ("labels", "annotations", "secretData", "adopt", "deleteTimeou
 def train_job_difference(olds: JSONObject, news: JSONObject) -> Difference:
     """Difference of two TrainJobs: old outputs, new inputs."""
     replaces = [key for key in ("name", *declared_run.IDENTITY) if _differs(key, olds, news)]
-    if digests.input_differs("code", olds, news):
+    if input_differs("code", olds, news):
         replaces.append("code")
-    if digests.is_known("runtime", olds) and digests.input_differs("runtime", olds, news):
+    if is_known("runtime", olds) and input_differs("runtime", olds, news):
         replaces.append("runtime")
     if is_unknown(news.get("spec")) or (
         identity.identity_of_spec(news["spec"]) != identity.identity_of_spec(olds["spec"])
@@ -60,15 +70,15 @@ def _shown(olds: JSONObject, news: JSONObject, replaces: Collection[str]) -> dic
         news: new inputs.
         replaces: those for which the run is replaced.
     """
-    before = olds.keys() | (olds.get(digests.DIGESTS) or {}).keys()
-    hidden = {*OBSERVED, *(() if "rendered" in news else digests.LARGE)}
+    before = olds.keys() | (olds.get(DIGESTS) or {}).keys()
+    hidden = {*OBSERVED, *(() if "rendered" in news else LARGE)}
     if not (olds.get("outputs") or news.get("outputs")):
         # A state has an empty one, for programs that ask.
         hidden.add("outputs")
     found = {}
     for key in sorted((before | news.keys()) - hidden):
-        large = key in digests.LARGE
-        if digests.input_differs(key, olds, news) if large else _differs(key, olds, news):
+        large = key in LARGE
+        if input_differs(key, olds, news) if large else _differs(key, olds, news):
             kind = "UPDATE" if key in news else "DELETE"
             kind = kind if key in before else "ADD"
             found[key] = f"{kind}_REPLACE" if key in replaces else kind
@@ -92,3 +102,24 @@ def gate_difference(olds: JSONObject, news: JSONObject, waited_for: str = "uid")
 
 def _differs(key: str, olds: JSONObject, news: JSONObject) -> bool:
     return bool(olds.get(key) != news.get(key))
+
+
+def with_digests(outputs: JSONObject) -> dict[str, Any]:
+    """The outputs as a state keeps them."""
+    rest = {key: each for key, each in outputs.items() if key not in LARGE}
+    digests = {key: content_hash(outputs[key]) for key in LARGE if key in outputs}
+    return {**rest, DIGESTS: digests}
+
+
+def is_known(key: str, olds: JSONObject) -> bool:
+    """Whether a state says anything of a large input: one of a batch by an older release does not."""
+    return key in olds or key in (olds.get(DIGESTS) or {})
+
+
+def input_differs(key: str, olds: JSONObject, news: JSONObject) -> bool:
+    """Whether a large input is another one than in `olds`: a state of this or an older release, or inputs."""
+    known = (olds.get(DIGESTS) or {}).get(key)
+    if known is None or key in olds:
+        return bool(olds.get(key) != news.get(key))
+    now = news.get(key)
+    return now is None or is_unknown(now) or content_hash(now) != known

@@ -1,4 +1,4 @@
-"""The run that inputs of a TrainJob declare: whose it is, its runtime and name, and which it is.
+"""The run that inputs of a TrainJob declare: its runtime, its name, where its outputs are, and which it is.
 
 Pure. What makes a run what it is stands in `runs.identity`; here it is asked of inputs and of a
 state. Only what the user wrote counts, never the rendering (design rule 2). The names of the
@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from trainer_infra import catalog
+from trainer_infra import catalog, home_folders, names
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.operations.output_places import output_places
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import identity
+from trainer_infra.trainers import kept_outputs
 
 IDENTITY: Final = ("attempt", "namespace", "target", "engine")
 """Inputs that, with spec and code, make a run what it is."""
@@ -149,3 +149,38 @@ def older_runtime(now: TrainJobProperties, born: TrainJobProperties) -> str:
         f"{born.name} keeps the runtime it was born with, {kept['metadata']['name']} has changed since; "
         "raise attempt to run it on the new one"
     )
+
+
+def outputs_root(job: TrainJobProperties) -> str:
+    """The address below which a run's outputs are kept where they have none of their own."""
+    if given := job.json.get("outputsAt"):
+        return str(given)
+    return f"{home_folders.state_home()}/outputs" if job.target == targets.LOCAL else ""
+
+
+def output_places(job: TrainJobProperties, name: str) -> Mapping[str, str]:
+    """Where each output of the run of that name is kept."""
+    run = {"namespace": job.namespace, "run": name}
+    # What is no mapping is a problem of the options, which are judged besides.
+    given = job.outputs if isinstance(job.outputs, Mapping) else {}
+    places = kept_outputs.output_addresses(given, outputs_root(job), run)
+    return {key: target_address(job, each) for key, each in places.items()}
+
+
+def packages_to_install(job: TrainJobProperties) -> tuple[str, ...]:
+    """The packages of a run as its target installs them: with wheels of a claim in its folder."""
+    links = names.FIND_LINKS
+    return tuple(
+        f"{links}{target_address(job, each.removeprefix(links))}"
+        if each.startswith(links)
+        else each
+        for each in job.packages
+    )
+
+
+def target_address(job: TrainJobProperties, address: str) -> str:
+    """An address on the run's target: on this machine a folder stands for volume claims, one for each namespace."""
+    if job.target != targets.LOCAL or not address.startswith(kept_outputs.CLAIM):
+        return address
+    path = address.removeprefix(kept_outputs.CLAIM)
+    return f"{home_folders.state_home()}/volumes/{job.namespace}/{path}"

@@ -8,22 +8,12 @@ says `trainer:allowDestroy`, deletes them while their controllers still run.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Final
 
-from trainer_infra.deploy import stack_config
+from trainer_infra.deploy.operations import owner_check
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
-from trainer_infra.deploy.operations.owner_check import (
-    InstallationProperties,
-    forget_owner,
-    installation_cluster,
-    judge_owner,
-    namespace_metadata,
-    record_owner,
-)
-from trainer_infra.deploy.operations.properties import urn_place
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
@@ -47,7 +37,7 @@ _IN_PLACE: Final = (
 )  # fmt: skip
 
 
-class GuardProperties(InstallationProperties):
+class GuardProperties(owner_check.InstallationProperties):
     """A guard resource."""
 
     __slots__ = ()
@@ -90,7 +80,7 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
 
     async def begin() -> None:
         async with _cluster(guard, session) as client:
-            await record_owner(client, guard)
+            await owner_check.record_owner(client, guard)
 
     loop.run_in_loop(begin())
     return CreateAnswer(guard.namespace or "cluster", given)
@@ -117,7 +107,7 @@ def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObj
         # By the new connection: who mends a wrong one could not otherwise.
         async with _cluster(after, session) as client:
             await _end(client, leaving, session, allowed)
-            await record_owner(client, after)
+            await owner_check.record_owner(client, after)
 
     loop.run_in_loop(change())
     return news
@@ -136,9 +126,9 @@ def delete(state: JSONObject, session: StackSession) -> None:
 
     async def end() -> None:
         async with _cluster(guard, session) as client:
-            await judge_owner(client, guard)
+            await owner_check.judge_owner(client, guard)
             await _end(client, guard, session, allowed)
-            await forget_owner(client, guard)
+            await owner_check.forget_owner(client, guard)
 
     loop.run_in_loop(end())
 
@@ -148,24 +138,21 @@ async def _end(
 ) -> None:
     """Let nothing be lost, or what the stack allows."""
     used = await _objects(client, guard, guard.kinds)
-    if used and not allowed:
+    if not used:
+        return
+    if not allowed:
         raise Refused(
             f"{_said(used)} would be lost; delete what is left first, or run `pulumi config set "
             f"trainer:{ALLOW} true` and destroy again, which deletes all of it"
         )
-    if used:
-        said = f"trainer:{ALLOW} is set: deletes {_said(used)}"
-        session.messages(guard.urn).info(said)
-        await _delete_all(client, guard)
+    session.messages(guard.urn).info(f"trainer:{ALLOW} is set: deletes {_said(used)}")
+    await _delete_all(client, guard)
 
 
 def _is_allowed(guard: GuardProperties, session: StackSession) -> bool:
     """What the stack's file says now; without a file what the last `up` knew."""
-    stack, project = urn_place(guard.urn)
-    nearest = stack_config.nearest_program(Path.cwd())
-    said = guard.json.get(ALLOW)
-    if nearest is not None and nearest.name == project:
-        said = stack_config.of_stack(nearest, stack, session.config_file()).get(ALLOW) or said
+    settings, known = session.settings_now(guard), guard.json.get(ALLOW)
+    said = known if settings is None else settings.get(ALLOW) or known
     return str(said).lower() == "true"
 
 
@@ -176,19 +163,15 @@ async def _cluster(guard: GuardProperties, session: StackSession) -> AsyncIterat
     Raises:
         Refused: The one that is reached is another.
     """
-    async with installation_cluster(guard, session) as client:
-        await _judge_landmark(client, guard)
-        yield client
-
-
-async def _judge_landmark(client: KubeClient, guard: GuardProperties) -> None:
     name, uid = guard.landmark
-    if uid and (await namespace_metadata(client, name)).get("uid") != uid:
-        raise Refused(
-            f"the cluster {client.server} has another namespace {name} than the one that is guarded; "
-            "set trainer:kubeconfig and trainer:context to the cluster of the component's provider, or "
-            'say it at the component: guard={"kubeconfig": PATH, "context": NAME}'
-        )
+    async with owner_check.installation_cluster(guard, session) as client:
+        if uid and (await owner_check.namespace_metadata(client, name)).get("uid") != uid:
+            raise Refused(
+                f"the cluster {client.server} has another namespace {name} than the one that is guarded; "
+                "set trainer:kubeconfig and trainer:context to the cluster of the component's provider, or "
+                'say it at the component: guard={"kubeconfig": PATH, "context": NAME}'
+            )
+        yield client
 
 
 async def _objects(
@@ -202,13 +185,10 @@ async def _objects(
         except NotServed:
             continue
         listed = (await client.list(ObjectSelection(resource, guard.namespace))).items
-        if items := [item for item in listed if _key(item) not in guard.ignored]:
+        shown = {f"{item['kind']}/{_place(item)}": item for item in listed}
+        if items := [item for key, item in shown.items() if key not in guard.ignored]:
             found[resource] = items
     return found
-
-
-def _key(value: JSONObject) -> str:
-    return f"{value['kind']}/{_place(value)}"
 
 
 def _place(value: JSONObject) -> str:
@@ -226,9 +206,11 @@ async def _delete_all(client: KubeClient, guard: GuardProperties) -> None:
     for kind in guard.kinds:
         while used := await _objects(client, guard, (kind,)):
             if time.monotonic() > until:
+                metadata = [each["metadata"] for items in used.values() for each in items]
+                held_by = sorted({name for one in metadata for name in one.get("finalizers") or ()})
                 raise NotAvailable(
                     f"{_said(used)} are still there after {PATIENCE:.0f} s, held by "
-                    f"{', '.join(sorted(_finalizers(used))) or 'nothing that they name'}; look whether "
+                    f"{', '.join(held_by) or 'nothing that they name'}; look whether "
                     "their controller runs, and destroy again"
                 )
             for resource, items in used.items():
@@ -248,20 +230,13 @@ async def _delete(client: KubeClient, resource: Resource, value: JSONObject) -> 
         return
 
 
-def _finalizers(used: Mapping[Resource, Sequence[JSONObject]]) -> Iterator[str]:
-    for items in used.values():
-        for each in items:
-            yield from each["metadata"].get("finalizers") or ()
-
-
 def _said(used: Mapping[Resource, Sequence[JSONObject]]) -> str:
     """`2 TrainJobs (vision/a, vision/b), 1 ClusterQueue (vision)`."""
-    return ", ".join(_counted(resource, items) for resource, items in used.items())
-
-
-def _counted(resource: Resource, items: Sequence[JSONObject]) -> str:
-    named = list(map(_place, items))
-    rest = len(named) - _SHOWN
-    shown = [*named[:_SHOWN], *([f"{rest} more"] if rest > 0 else [])]
-    word = resource.kind if len(named) == 1 else f"{resource.kind}s"
-    return f"{len(named)} {word} ({', '.join(shown)})"
+    said = []
+    for resource, items in used.items():
+        named = list(map(_place, items))
+        rest = len(named) - _SHOWN
+        shown = [*named[:_SHOWN], *([f"{rest} more"] if rest > 0 else [])]
+        word = resource.kind if len(named) == 1 else f"{resource.kind}s"
+        said.append(f"{len(named)} {word} ({', '.join(shown)})")
+    return ", ".join(said)

@@ -1,28 +1,29 @@
-"""Waiting for a TrainJob: progress while it runs, a sentence when it fails, outputs at its end.
+"""Waiting for runs: progress while they go on, a sentence of each that fails, outputs of those that end.
 
-Rules: design rule 3.
+A gate of one TrainJob and that of a batch wait in the same way (`RunWatch`). Rules: design rules 3 and 6.
 """
 
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.operations.properties import GateProperties
+from trainer_infra.deploy.operations.batch_properties import GateProperties, MemberEntry
 from trainer_infra.deploy.operations.session import Messages, StackSession
-from trainer_infra.errors import Interrupted, NotAvailable, RunFailed, TrainerInfraError
+from trainer_infra.errors import Interrupted, TrainerInfraError, Unreadable
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.runs import sentences, terminal_lines, waiting_cause
 from trainer_infra.runs.run import COMPLETE, FAILED, LOST, RUNNING, SUSPENDED, LogSelection, Run
 from trainer_infra.runs.target import Target
 
-EVENTS: Final = ("running", "complete")
-"""What a gate can wait for."""
 INTERVALS: Final[Mapping[str, float]] = {targets.LOCAL: 0.2, targets.KUBERNETES: 1.0}
 """Seconds between two looks at a run, by target."""
+PAUSE_PER_LOOK: Final = 3
+"""How many times as long as a look the pause after it is at least: lists are large."""
 BY_HAND: Final = "suspended by hand"
 """What is said of a run that is waited for and that neither its program nor Kueue holds back."""
 HEARTBEAT: Final = 5.0
@@ -43,40 +44,130 @@ UNREACHABLE_FOR: Final = 300.0
 """Seconds that a cluster may not answer before that fails the wait."""
 
 
-def wait_for_run(given: GateProperties, session: StackSession) -> dict[str, Any]:
-    """Outputs of the gate once the event has happened.
+class RunWatch:
+    """Runs that are waited for, by name: the members of a batch, and of a TrainJob its only one."""
 
-    Raises:
-        EngineGone: The engine has ended; the run goes on.
-        RunFailed: The run failed, with pod, reason, exit code and last lines; or it is stuck.
-        NotAvailable: The run is gone, or its cluster does not answer for minutes.
-        Interrupted: Ctrl-C was pressed.
-    """
-    target, messages = session.target(given), session.messages(given.urn)
-    progress, silence, stuck = Progress(messages), Silence(), Stuck()
-    newest, is_first = NewestLine(target), True
-    while True:
-        run = _look(given, target, silence)
-        if run is not None:
-            if sentence := failure_of_run(run) or stuck.trouble(run):
-                raise RunFailed(sentence)
-            if has_happened(given.until, run):
-                if said := sentences.no_numbers(run):
-                    messages.warn(f"TrainJob {run.name} reported {said}: {NO_NUMBER}")
-                is_complete = run.phase == COMPLETE
-                progress.show(sentences.complete_line(run) if is_complete else status_line(run))
-                return outputs_of(run)
-        if is_first:
-            warn_of_unseen(target, (given.namespace,), messages)
+    def __init__(self, waits: GateProperties, target: Target) -> None:
+        self.waits, self.target = waits, target
+        self._runs: Final = dict(sorted(waits.runs.items()))
+        self.left: Mapping[str, Run] = {}
+        """Those that are waited for, as they were at the last look."""
+        self.ended: Final[dict[str, Run]] = {}
+        """Those for which the event happened."""
+        self.failed: Final[dict[str, Run]] = {}
+        """Those that failed or are lost."""
+        self.bad = {name: each.error for name, each in self._runs.items() if each.error}
+        """Why the event will not happen to one: a sentence, with the last lines of one that failed."""
+        self.stuck: Final[dict[str, str]] = {}
+        """Why one does not go on now, by a sentence."""
+        self._watches: Final = defaultdict[str, Stuck](Stuck)
+        self._silence: Final = Silence()
+
+    def wait(self, session: StackSession) -> None:
+        """Look until nothing is waited for any more; starts the next ones where not all may run at once.
+
+        Raises:
+            EngineGone: The engine has ended; the runs go on.
+            Unreachable: The cluster does not answer for minutes.
+            Interrupted: Ctrl-C was pressed.
+        """
+        messages, is_first = session.messages(self.waits.urn), True
+        progress = Progress(messages)
+        while True:
+            began = time.monotonic()
+            self._look()
+            seconds = max(INTERVALS[self.waits.target], (time.monotonic() - began) * PAUSE_PER_LOOK)
+            is_over = len(self.ended) + len(self.bad) + len(self.stuck) == len(self._runs)
+            if is_first and not is_over:
+                for sentence in filter(None, map(self.target.unseen, self.waits.namespaces)):
+                    messages.warn(sentence)
             is_first = False
-        progress.show(silence.why if run is None else status_line(run, newest.of(run)))
-        pause_between_looks(session, INTERVALS[given.target], given.host)
+            if line := self._silence.why or self.progress():
+                progress.show(line)
+            if is_over:
+                return
+            if session.cancelled.wait(seconds):
+                # A gate only reads, so nothing is left half-made.
+                raise Interrupted(
+                    f"the wait was interrupted; what runs on {self.waits.host} goes on, and the next "
+                    "`pulumi up` waits for it again"
+                )
+
+    def progress(self) -> str:
+        """How far they are, in a line; empty where there is nothing to say."""
+        raise NotImplementedError
+
+    @property
+    def troubles(self) -> dict[str, str]:
+        """Why the event did not happen, of each that failed or cannot go on."""
+        return dict(sorted((self.bad | self.stuck).items()))
+
+    @property
+    def retry_advice(self) -> str:
+        """What to do about those that failed; empty where none did."""
+        failed = [run for _, run in sorted(self.failed.items())]
+        return sentences.retry_advice(failed) if failed else ""
+
+    def _look(self) -> None:
+        """Look at every one that is waited for; nothing is known while the cluster is silent."""
+        over = self.ended.keys() | self.bad.keys()
+        waiting = {name: each for name, each in self._runs.items() if name not in over}
+        try:
+            listed = runs_by_uid(self.target, waiting) if len(waiting) > 1 else {}
+            seen = {
+                name: self._judged(name, listed.get(each.uid)) for name, each in waiting.items()
+            }
+        except Unreachable as error:
+            self._silence.goes_on(error)
+            return
+        self._silence.ends()
+        self.left = {name: run for name, run in seen.items() if run is not None}
+        self._start_next()
+
+    def _judged(self, name: str, run: Run | None) -> Run | None:
+        """The run if it is waited for further."""
+        known, until = self._runs[name], self.waits.until
+        self.stuck.pop(name, None)
+        if run is None or has_happened(until, run) or sentences.may_be_retried(run):
+            # The list leaves out what only a look at the one run tells: last lines, reports, and
+            # what is wrong with a record that cannot be read.
+            try:
+                run = self.target.get(*known.key.address)
+            except Unreadable as error:
+                self.bad[name] = str(error)
+                return None
+        if run is None:
+            self.bad[name] = run_is_gone(known.name, self.waits.engine)
+        elif self.waits.is_of_another(name, run):
+            self.bad[name] = f"{sentences.taken_by(run)}; run `pulumi refresh`"
+        elif sentences.may_be_retried(run):
+            self.bad[name], self.failed[name] = sentences.failure_lines(run), run
+        elif has_happened(until, run):
+            self.ended[name] = run
+        else:
+            if sentence := self._watches[name].trouble(run):
+                self.stuck[name] = sentence
+            return run
+        return None
+
+    def _start_next(self) -> None:
+        """Start members that were submitted suspended, as many as may run beside the others.
+
+        One that was suspended by hand after it had started stays suspended.
+        """
+        limit = self.waits.max_parallel
+        if limit is None:
+            return
+        held = [each for each in self.left.values() if is_held(each)]
+        active = sum(each.phase != SUSPENDED for each in self.left.values())
+        for run in held[: max(0, int(limit) - active)]:
+            self.target.suspend(run.key, False)
 
 
-def warn_of_unseen(target: Target, namespaces: Iterable[str], messages: Messages) -> None:
-    """Say what this account may not read of what it waits for."""
-    for sentence in filter(None, map(target.unseen, namespaces)):
-        messages.warn(sentence)
+def runs_by_uid(target: Target, runs: Mapping[str, MemberEntry]) -> dict[str, Run]:
+    """The runs there are, with one list for each namespace."""
+    spaces = sorted({each.namespace for each in runs.values() if each.has_run})
+    return {run.uid: run for space in spaces for run in target.list_runs(space).runs}
 
 
 def has_happened(until: str, run: Run) -> bool:
@@ -87,21 +178,6 @@ def has_happened(until: str, run: Run) -> bool:
 def is_held(run: Run) -> bool:
     """Whether a member was submitted suspended, and its turn has not come; a person did not do that."""
     return run.phase == SUSPENDED and not run.started
-
-
-def _look(given: GateProperties, target: Target, silence: "Silence") -> Run | None:
-    """The run as it is now; None while its cluster does not answer."""
-    try:
-        run = target.get(*given.key.address)
-    except Unreachable as error:
-        silence.goes_on(error)
-        return None
-    silence.ends()
-    if run is None:
-        raise NotAvailable(run_is_gone(given.name, given.engine))
-    if given.is_of_another(run):
-        raise NotAvailable(f"{sentences.taken_by(run)}; run `pulumi refresh`")
-    return run
 
 
 class Silence:
@@ -124,7 +200,7 @@ class Silence:
 
     def ends(self) -> None:
         """It answered."""
-        self._since = math.inf
+        self._since, self.why = math.inf, ""
 
 
 class NewestLine:
@@ -136,7 +212,9 @@ class NewestLine:
 
     def of(self, run: Run) -> str:
         """What its first node said last, as of some seconds ago; empty where it says more otherwise."""
-        if run.phase != RUNNING or run.waiting_for or not run.nodes or has_reported(run):
+        if run.phase != RUNNING or run.waiting_for or not run.nodes:
+            return ""
+        if sentences.percent_done(run) is not None or sentences.last_metrics(run):
             return ""
         if self._clock() - self._looked >= (HEARTBEAT if self._line else SILENT):
             self._looked = self._clock()
@@ -186,13 +264,6 @@ class Stuck:
         )
 
 
-def failure_of_run(run: Run) -> str:
-    """Why a run will not end well, and what to do; empty as long as it may."""
-    if not sentences.may_be_retried(run):
-        return ""
-    return f"{sentences.failure_lines(run)}\n{sentences.retry_advice((run,))}"
-
-
 def run_is_gone(name: str, engine: str) -> str:
     """What to say of a run that is not there any more."""
     if engine == targets.CONTROLLER:
@@ -217,29 +288,6 @@ class Progress:
             return
         self._last, self._at = message, time.monotonic()
         self._messages.status(message)
-
-
-def pause_between_looks(session: StackSession, seconds: float, where: str) -> None:
-    """Wait until the next look.
-
-    Args:
-        session: may be cancelled meanwhile.
-        seconds: how long.
-        where: what goes on there, for the sentence.
-
-    Raises:
-        Interrupted: Ctrl-C was pressed; a gate only reads, so nothing is left half-made.
-    """
-    if session.cancelled.wait(seconds):
-        raise Interrupted(
-            f"the wait was interrupted; what runs on {where} goes on, and the next `pulumi up` "
-            "waits for it again"
-        )
-
-
-def has_reported(run: Run) -> bool:
-    """Whether its training said how far it is."""
-    return sentences.percent_done(run) is not None or bool(sentences.last_metrics(run))
 
 
 def status_line(run: Run, newest: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from trainer_infra.api.input import is_stand_in
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.operations.output_places import outputs_root
+from trainer_infra.deploy.operations.declared_run import outputs_root
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import Problem
@@ -48,18 +48,14 @@ def option_problems(inputs: JSONObject) -> Iterator[Problem]:
         yield from kept_outputs.output_problems(inputs["outputs"], root, with_folders=is_local)
     if is_unknown(inputs):
         # Where all is known, what is rendered is judged.
-        yield from _missing_outputs(TrainJobProperties(inputs))
+        job = TrainJobProperties(inputs)
+        trainer = None if is_stand_in(job.spec) else job.spec.get("trainer")
+        if isinstance(trainer, Mapping) and isinstance(job.outputs, Mapping):
+            code = None if is_unknown(job.json.get("code")) else job.code
+            yield from kept_outputs.missing_outputs({"spec": job.spec}, code, job.outputs)
     cache = inputs.get("packagesAt")
     if cache is not None and inputs["target"] != targets.LOCAL:
         yield from volume_address.address_problems(_CACHE, cache)
-
-
-def _missing_outputs(job: TrainJobProperties) -> Iterator[Problem]:
-    """Outputs that a trainer writes to and the resource lacks, as far as its arguments are known."""
-    trainer = None if is_stand_in(job.spec) else job.spec.get("trainer")
-    if isinstance(trainer, Mapping) and isinstance(job.outputs, Mapping):
-        code = None if is_unknown(job.json.get("code")) else job.code
-        yield from kept_outputs.missing_outputs({"spec": job.spec}, code, job.outputs)
 
 
 def named_once(problems: Iterable[Problem], inputs: JSONObject) -> tuple[Problem, ...]:

@@ -12,9 +12,8 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
-from trainer_infra.deploy.operations.connection import Connection
 from trainer_infra.deploy.operations.properties import ResourceProperties, urn_place
-from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.session import Connection, StackSession
 from trainer_infra.errors import NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop

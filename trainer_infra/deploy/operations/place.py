@@ -5,7 +5,8 @@ state's own is found, that is its place, whatever is known of the cluster. Where
 identity of the place decides between "gone" and "elsewhere"; one that says neither decides nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,8 +14,9 @@ from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.batch_properties import BatchProperties
 from trainer_infra.deploy.operations.properties import ResourceProperties
 from trainer_infra.deploy.operations.session import StackSession
-from trainer_infra.errors import NotAvailable
+from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.kube.refusals import Answer, NotServed
+from trainer_infra.runs.run import RunKey
 from trainer_infra.runs.target import Target
 
 INSTEAD: Final = (
@@ -63,38 +65,43 @@ def place_of(
     here = target.is_here(state.host, state.namespace)
     if here:
         return ResourcePlace(target, state.host)
-    now = target.host(state.namespace)
-    if not is_local and _finds(finds, target):
+    now, is_there = target.host(state.namespace), False
+    if not is_local:
+        # What may not be read here is not found here.
+        with suppress(Answer, NotServed):
+            is_there = finds(target)
+    if is_there:
         if here is None:
             return ResourcePlace(target, state.host)
         messages.info(f"{what} is on {now}, which was known as {state.host}; the new one is kept")
         return ResourcePlace(target, now)
-    return ResourcePlace(target, state.host, _elsewhere(what, state.host, now, here))
+    elsewhere = f"{what} runs on {state.host}, not on {now}"
+    if here is None:
+        elsewhere = (
+            f"{what} is not on {now}, and whether that is {state.host}, where it was, cannot be told: "
+            "this user may read nothing that both have"
+        )
+    return ResourcePlace(target, state.host, elsewhere)
+
+
+def place_of_runs(
+    state: ResourceProperties, what: str, keys: Sequence[RunKey], session: StackSession
+) -> ResourcePlace:
+    """The same of runs, which all have one place: that of any of them is theirs."""
+
+    def finds(target: Target) -> bool:
+        if len(keys) == 1:
+            try:
+                return target.get(*keys[0].address) is not None
+            except Unreadable:
+                return True
+        uids, spaces = {each.uid for each in keys}, sorted({each.namespace for each in keys})
+        return any(run.uid in uids for space in spaces for run in target.list_runs(space).runs)
+
+    return place_of(state, what, finds, session)
 
 
 def place_of_batch(state: BatchProperties, session: StackSession) -> ResourcePlace:
-    """The place of a batch in the state, or of its gate, which is that of any of its runs."""
-    uids = state.uids
-    spaces = state.namespaces
-
-    def finds(target: Target) -> bool:
-        return any(run.uid in uids for space in spaces for run in target.list_runs(space).runs)
-
-    return place_of(state, f"TrainJobs {state.resource}", finds, session)
-
-
-def _elsewhere(what: str, host: str, now: str, here: bool | None) -> str:
-    if here is None:
-        return (
-            f"{what} is not on {now}, and whether that is {host}, where it was, cannot be told: "
-            "this user may read nothing that both have"
-        )
-    return f"{what} runs on {host}, not on {now}"
-
-
-def _finds(finds: Callable[[Target], bool], target: Target) -> bool:
-    try:
-        return finds(target)
-    except (Answer, NotServed):
-        # What may not be read here is not found here.
-        return False
+    """The place of a batch in the state, or of its gate."""
+    keys = [each.key for each in state.runs.values() if each.has_run]
+    return place_of_runs(state, f"TrainJobs {state.resource}", keys, session)

@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from typing_extensions import override
-
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import Owner, Run, RunKey, owner_from_json
+from trainer_infra.runs.run import Owner, RunKey, owner_from_json
 from trainer_infra.trainers.code import Code
 
 DELETE_TIMEOUT: Final = 60.0
@@ -227,24 +225,3 @@ class TrainJobProperties(ResourceProperties):
         """The objects of the run by their role, as a check filled them in."""
         objects: Mapping[str, JSONObject] = self.json["rendered"]
         return objects
-
-
-class GateProperties(ResourceProperties):
-    """What waits for a TrainJob."""
-
-    __slots__ = ()
-
-    @property
-    @override
-    def name(self) -> str:
-        """Of the TrainJob."""
-        return str(self.json["jobName"])
-
-    @property
-    def until(self) -> Any:
-        """The event that it waits for; in inputs whatever the program gave."""
-        return self.json.get("until")
-
-    def is_of_another(self, run: Run) -> bool:
-        """Whether a run is another owner's by now; a gate of an earlier release does not know whose."""
-        return "owner" in self.json and not run.owner.is_same(self.owner)

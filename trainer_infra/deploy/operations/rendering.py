@@ -1,25 +1,26 @@
-"""Inputs of a TrainJob resource -> every object of its run, before anything is created. Pure.
+"""Inputs of a TrainJob resource -> every object of its run, before anything is created.
 
 A check shows what `preview_run` gives, at preview and at deployment; a create asks `compose_run`
-again and so submits exactly what was shown.
+again and so submits exactly what was shown. All is known here but the runtime that a cluster has, with
+engine `controller`: without an answer of the cluster a preview goes on with what is known here; a submit
+is refused where the cluster has no such runtime.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
-from trainer_infra.deploy.operations import declared_run
-from trainer_infra.deploy.operations.declared_run import runtime_of
+from trainer_infra.deploy.operations import declared_run, targets
+from trainer_infra.deploy.operations.declared_run import output_places, runtime_of, target_address
 from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
-from trainer_infra.deploy.operations.output_places import output_places, place_of
 from trainer_infra.deploy.operations.properties import TrainJobProperties
-from trainer_infra.deploy.operations.stored_runtime import UNKNOWN, StoredRuntime
-from trainer_infra.errors import InvalidInput
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.runs.target import Target
@@ -33,6 +34,9 @@ from trainer_infra.trainers import (
 )
 from trainer_infra.trainers.compose import Composition
 
+_KEPT: Final = ("name", "namespace", "labels", "annotations")
+"""Metadata of a cluster's runtime that is its writer's."""
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
 """What a run keeps, besides name and runtime."""
 
@@ -47,12 +51,7 @@ class Preview:
     """What is worth knowing of a new run although nothing is wrong."""
 
 
-def preview_run(
-    job: TrainJobProperties,
-    born: TrainJobProperties,
-    target: Target,
-    stored: StoredRuntime = UNKNOWN,
-) -> Preview:
+def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Target) -> Preview:
     """Everything that can be known before deployment.
 
     When what makes the run what it is did not change since it was born, the job keeps the name, the
@@ -63,6 +62,8 @@ def preview_run(
         InvalidInput: holds every problem that can be known before deployment.
     """
     same = declared_run.is_same_run(job, born)
+    # A run that is there keeps the runtime that it was born with.
+    stored = StoredRuntime() if same else stored_runtime(job, target)
     if same:
         name, runtime = born.name, runtime_of(born)
         job = job.with_values(**{key: born.json.get(key) for key in _BORN_WITH})
@@ -116,7 +117,7 @@ def compose_run(
     job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
     job = kept_outputs.with_output_dir(job, properties.outputs)
     job = adapter_base.with_model_uri(job, properties.code)
-    place = partial(place_of, properties)
+    place = partial(target_address, properties)
     job = adapter_base.with_adapter_claim(job, runtime, properties.code, place, plugins)
     job = claim_volumes.attach_claims(job, runtime, place)
     behaviour = target.behaviour(plugins, properties.owner, properties.controller)
@@ -129,13 +130,12 @@ def compose_run(
 
 def by_role(objects: Iterable[JSONObject], job: str) -> dict[str, JSONObject]:
     """The objects by the role they have for the job, so that a diff compares like with like."""
-    return {_role(each, job): each for each in objects}
-
-
-def _role(item: JSONObject, prefix: str) -> str:
-    rest = str(item["metadata"]["name"]).removeprefix(prefix).lstrip("-")
-    suffix = re.sub(r"-[0-9a-f]{8}$", "", rest)
-    return f"{item['kind']}-{suffix}" if suffix else str(item["kind"])
+    found = {}
+    for each in objects:
+        rest = str(each["metadata"]["name"]).removeprefix(job).lstrip("-")
+        suffix = re.sub(r"-[0-9a-f]{8}$", "", rest)
+        found[f"{each['kind']}-{suffix}" if suffix else str(each["kind"])] = each
+    return found
 
 
 def _is_shown_alike(now: TrainJobProperties, born: TrainJobProperties) -> bool:
@@ -147,3 +147,79 @@ def _is_shown_alike(now: TrainJobProperties, born: TrainJobProperties) -> bool:
         and now.is_suspended == born.is_suspended
         and "rendered" in born.json
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRuntime:
+    """What a cluster has of a new run's runtime."""
+
+    runtime: Runtime | None = None
+    """What a job is rendered with that names it; None where that is not the cluster's to say."""
+    remark: str = ""
+    """What is worth knowing of it; or empty."""
+    controller: str = ""
+    """Which controller renders a job there, as `Target.controller` says it."""
+
+
+def stored_runtime(job: TrainJobProperties, target: Target) -> StoredRuntime:
+    """The cluster's runtime of a new run."""
+    if job.target != targets.KUBERNETES or job.engine != targets.CONTROLLER:
+        return StoredRuntime()
+    return replace(_asked(job, target), controller=target.controller())
+
+
+def _asked(job: TrainJobProperties, target: Target) -> StoredRuntime:
+    if target.runtimes is None or not target.answers():
+        return StoredRuntime()
+    ref = job.spec.get("runtimeRef") or {}
+    kind, name = ref.get("kind") or names.CLUSTER_TRAINING_RUNTIME, str(ref.get("name"))
+    namespace = job.namespace if kind == names.TRAINING_RUNTIME else ""
+    try:
+        if target.runtimes.missing(kind):
+            return StoredRuntime()
+        found = target.runtimes.get(
+            {"kind": kind, "metadata": {"name": name, "namespace": namespace}}
+        )
+    except (NotAvailable, Refused, Answer, NotServed):
+        return StoredRuntime()
+    if found is None:
+        place = f" in namespace {namespace}" if namespace else ""
+        return StoredRuntime(
+            remark=f"the cluster has no {kind} {name}{place} yet, without which `up` refuses the job: "
+            "Kubeflow Trainer's controller renders it with that"
+        )
+    return _compared(job, found)
+
+
+def _compared(job: TrainJobProperties, found: JSONObject) -> StoredRuntime:
+    metadata = {key: found["metadata"][key] for key in _KEPT if found["metadata"].get(key)}
+    if notes := {
+        key: each for key, each in metadata.pop("annotations", {}).items() if key != _APPLIED
+    }:
+        metadata["annotations"] = notes
+    head = {key: found[key] for key in ("apiVersion", "kind", "spec")}
+    try:
+        runtime = declared_run.read_runtime({**head, "metadata": metadata})
+    except InvalidInput as error:
+        return StoredRuntime(remark=f"the cluster's runtime cannot be read here: {error}")
+    if job.runtime is None:
+        return StoredRuntime(runtime)
+    if _holds(found["spec"], job.runtime["spec"]):
+        return StoredRuntime()
+    shown = f"{runtime.kind} {runtime.metadata.name}"
+    of_program = "" if job.has_runtime_of_program else " as yet"
+    return StoredRuntime(
+        remark=f"{shown} in the cluster is another one than the program's{of_program}; Kubeflow Trainer's "
+        "controller renders with the cluster's when the job starts"
+    )
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    """Whether a value has all that another has: a server only adds defaults."""
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(
+            _holds(whole.get(key), each) for key, each in part.items()
+        )
+    if isinstance(part, list):
+        return isinstance(whole, list) and len(whole) == len(part) and all(map(_holds, whole, part))
+    return bool(whole == part)

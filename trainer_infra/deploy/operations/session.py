@@ -11,14 +11,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from trainer_infra.deploy.operations import connection, targets
-from trainer_infra.deploy.operations.connection import Connection
+from trainer_infra.deploy import stack_config
+from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.properties import ResourceProperties, urn_place
-from trainer_infra.errors import TrainerInfraError
+from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 
 if TYPE_CHECKING:
     from trainer_infra.runs.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How a cluster is reached; None where the stack says nothing."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    remark: str = ""
+    """Why it is that of the last `up` and not the one configured now; empty where it is that one."""
 
 
 class EngineGone(TrainerInfraError):
@@ -90,15 +100,51 @@ class StackSession:
                 self._clusters[address] = targets.open_cluster(*address)
             return self._clusters[address]
 
+    def settings_now(self, state: ResourceProperties) -> stack_config.Settings | None:
+        """What the stack of a state says by its file; None where the command runs in no folder of its program.
+
+        Raises:
+            NotAvailable: A file cannot be read.
+        """
+        stack, project = urn_place(state.urn)
+        nearest = stack_config.nearest_program(Path.cwd())
+        if nearest is None or nearest.name != project:
+            return None
+        return stack_config.of_stack(nearest, stack, self.config_file())
+
     def connection_now(self, state: ResourceProperties) -> Connection:
         """How the cluster of a state is reached, also where no program runs and the engine says it."""
-        stack, project = urn_place(state.urn)
-        key = (self.connection, project, stack)
+        key = (self.connection, *urn_place(state.urn))
         # A secret is opened once, however many resources ask for it.
         with self._lock:
             if key not in self._configured:
-                self._configured[key] = connection.configured_connection(*key, self.config_file)
+                self._configured[key] = self._configured_connection(state)
             return self._configured[key]
+
+    def _configured_connection(self, state: ResourceProperties) -> Connection:
+        """That of the stack's file; as the engine says where the file is not what configures it.
+
+        Where a program runs, the engine tells the serving process the configuration itself. `refresh` and
+        `destroy` run none: there it tells what the state has, which is that of the last `up`
+        (pulumi/pulumi, resource/deploy: a default provider's inputs come from the snapshot).
+        """
+        given = self.connection
+        try:
+            found = self.settings_now(state)
+            # Every stack of ours names its target or its cluster: what does not is configured elsewhere
+            # (Pulumi ESC).
+            if found is None or not found.values.keys() & {"target", "kubeconfig", "context"}:
+                return given
+            return Connection(found.get("kubeconfig"), found.get("context"))
+        except NotAvailable as error:
+            path = given.kubeconfig or ""
+            # A kubeconfig's text has credentials.
+            is_path = path and "\n" not in path and not path.lstrip().startswith("{")
+            remark = (
+                f"the kubeconfig{f' {path}' if is_path else ''} of the last `pulumi up` is used, not what "
+                f"is configured now: {error}; to use that, add --run-program"
+            )
+            return Connection(given.kubeconfig, given.context, remark)
 
     def new_remarks(self, sentences: Iterable[str]) -> tuple[str, ...]:
         """Those of the sentences that are new in this session: what holds of a cluster is said once."""

@@ -4,7 +4,8 @@ Decisions are in `declared_run`, `rendering` and `changes`; the run itself is it
 design rules 1 to 5.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra.deploy import backend
@@ -12,16 +13,13 @@ from trainer_infra.deploy.operations import (
     changes,
     code_upload,
     declared_run,
-    digests,
     gate,
     options,
-    output_places,
     rendering,
-    stored_runtime,
     targets,
 )
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
-from trainer_infra.deploy.operations.place import ResourcePlace, place_of
+from trainer_infra.deploy.operations.place import ResourcePlace, place_of_runs
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.remediation_through_replace import (
     remember_remediation,
@@ -33,6 +31,7 @@ from trainer_infra.deploy.operations.values import is_unknown, plain_json
 from trainer_infra.errors import (
     InvalidInput,
     NotAvailable,
+    Problem,
     Refused,
     TrainerInfraError,
     Unreadable,
@@ -44,9 +43,7 @@ from trainer_infra.runs.run import (
     FAILED,
     LOST,
     Contents,
-    Owner,
     Run,
-    RunKey,
     Submission,
     owner_to_json,
 )
@@ -67,36 +64,77 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
 
 def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
     news = {**news, "owner": backend.with_backend(news["owner"])}
-    choice = tuple(targets.choice_problems(news))
-    problems = (*choice, *options.option_problems(news))
-    if choice or is_unknown(news):
-        return CheckAnswer(news, problems)
+    if choice := tuple(targets.choice_problems(news)):
+        return CheckAnswer(news, (*choice, *options.option_problems(news)))
+    target = session.target(TrainJobProperties(news))
+    found = checked_run(olds, news, target)
+    if found.preview is None:
+        return CheckAnswer(found.inputs, found.problems)
+    job = found.preview.inputs
+    _tell(found.preview, TrainJobProperties(news), TrainJobProperties(olds), session)
+    kept = runs_kept({"": olds} if olds else {}, {"": job}, target)
+    seen = {"uid": run.uid, "host": run.host} if (run := kept.get("")) else {}
+    return CheckAnswer({**job.json, **seen})
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRun:
+    """What is known of a run before deployment."""
+
+    inputs: JSONObject
+    """As a TrainJob's: filled in where that was possible."""
+    problems: tuple[Problem, ...] = ()
+    preview: Preview | None = None
+    """None where a value is unknown as yet, or something is wrong."""
+
+
+def checked_run(olds: JSONObject, news: JSONObject, target: Target) -> CheckedRun:
+    """A TrainJob, or a member of a batch, judged and rendered.
+
+    Args:
+        olds: its inputs as they were; empty where it is new.
+        news: as the program declares them.
+        target: where it is to run.
+    """
+    problems = tuple(options.option_problems(news))
+    if is_unknown(news):
+        return CheckedRun(news, problems)
     job, born = TrainJobProperties(news), TrainJobProperties(olds)
     try:
-        target = session.target(job)
-        stored = stored_runtime.stored_runtime(job, born, target)
-        preview = rendering.preview_run(job, born, target, stored)
+        preview = rendering.preview_run(job, born, target)
     except InvalidInput as error:
-        return CheckAnswer(news, (*problems, *options.named_once(error.problems, news)))
-    if not problems:
-        _tell(preview, job, born, session)
-    return CheckAnswer(_with_kept_identity(preview.inputs, olds, target), problems)
+        return CheckedRun(news, (*problems, *options.named_once(error.problems, news)))
+    return CheckedRun(preview.inputs.json, problems, None if problems else preview)
 
 
-def _with_kept_identity(job: TrainJobProperties, olds: JSONObject, target: Target) -> JSONObject:
-    """The inputs, and what an update in place leaves as it is: its gate then has nothing to wait for anew.
+def runs_kept(
+    olds: Mapping[str, JSONObject], news: Mapping[str, TrainJobProperties], target: Target
+) -> Mapping[str, Run]:
+    """Of an update in place the runs, by member: their gate then has nothing to wait for anew.
 
-    Of an update the engine previews the inputs alone, and takes all else for unknown.
+    Of an update the engine previews the inputs alone, and takes all else for unknown. None where one is
+    another run, or cannot be seen.
+
+    Args:
+        olds: inputs as they were, by member.
+        news: inputs, of which all is known.
+        target: where they run.
     """
-    difference = changes.train_job_difference(olds, job.json) if olds else None
-    if difference is None or difference.replaces or not difference.changes:
-        return job.json
+    if olds.keys() != news.keys():
+        return {}
+    found = [changes.train_job_difference(olds[name], each.json) for name, each in news.items()]
+    if not any(each.changes for each in found) or any(each.replaces for each in found):
+        return {}
     try:
-        run = target.get(job.namespace, job.name)
+        runs = {name: target.get(each.namespace, each.name) for name, each in news.items()}
     except TrainerInfraError:
-        return job.json
-    is_its = run is not None and run.owner.is_same(TrainJobProperties(olds).owner)
-    return {**job.json, "uid": run.uid, "host": run.host} if run and is_its else job.json
+        return {}
+    kept = {
+        name: run
+        for name, run in runs.items()
+        if run is not None and run.owner.is_same(TrainJobProperties(olds[name]).owner)
+    }
+    return kept if kept.keys() == news.keys() else {}
 
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
@@ -111,9 +149,9 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     target = session.target(job)
     run = submit(job, target)
     session.created.add(run.uid)
-    messages = session.messages(job.urn)
-    messages.info(sentences.submitted_line([(run.namespace, run.name)]))
-    return CreateAnswer(f"{run.namespace}/{run.name}", digests.with_digests(outputs_of(job, run)))
+    said = sentences.submitted_line([(run.namespace, run.name)])
+    session.messages(job.urn).info(said)
+    return CreateAnswer(f"{run.namespace}/{run.name}", changes.with_digests(outputs_of(job, run)))
 
 
 def submit(job: TrainJobProperties, target: Target) -> Run:
@@ -150,7 +188,7 @@ def submission_of(job: TrainJobProperties, target: Target) -> Submission:
         runtime=run.runtime.to_wire(),
         objects=run.objects,
         secret_data=job.secret_data,
-        packages=output_places.packages_to_install(job),
+        packages=declared_run.packages_to_install(job),
         owner=job.owner,
         content=declared_run.content_of(job, run.runtime),
         plugins=job.plugins,
@@ -168,28 +206,33 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; it is kept as it was last seen")
         return Present({**state, "lastSeen": f"unknown (on {job.host})"})
+    seen, said = seen_run(job, place.target)
+    if said:
+        messages.warn(said)
+    return None if seen is None else Present({**seen, "host": place.host})
+
+
+def seen_run(job: TrainJobProperties, target: Target) -> tuple[JSONObject | None, str]:
+    """The state with the run as it is now, None where it is gone for its owner; and what there is to say.
+
+    A run that cannot be read stays as it was last seen.
+    """
     try:
-        run = place.target.get(*job.key.address)
+        run = target.get(*job.key.address)
     except Unreadable as error:
-        messages.warn(f"{job.name} stays as it was last seen: {error}")
-        return Present(state)
+        return job.json, f"{job.name} stays as it was last seen: {error}"
     if run is None:
-        if not (lost := lost_sentence(job)):
-            return None
-        messages.warn(lost)
-        return Present({**state, "lastSeen": f"{LOST}: {lost}"})
+        lost = _lost_sentence(job)
+        return ({**job.json, "lastSeen": f"{LOST}: {lost}"} if lost else None), lost
     if not run.owner.is_same(job.owner):
-        messages.warn(f"{sentences.taken_by(run)}; {TAKE_BACK}")
-        return None
-    if failure := sentences.failed_briefly(run):
-        messages.warn(failure)
-    return Present({**outputs_of(job, run), "host": place.host})
+        return None, f"{sentences.taken_by(run)}; {TAKE_BACK}"
+    return outputs_of(job, run), sentences.failed_briefly(run)
 
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """Bring the run to what the program says, in place; the outputs."""
     updated = update_run(TrainJobProperties(olds), TrainJobProperties(news), session)
-    return digests.with_digests(updated)
+    return changes.with_digests(updated)
 
 
 def update_run(
@@ -207,7 +250,11 @@ def update_run(
     run = target.get(*old.key.address)
     if run is None:
         raise gone
-    owner = _kept(run, old.owner, new.owner)
+    # The stack or the resource may have another name by now. The state had its old name until this
+    # update; one that was killed wrote the new one already.
+    if not (run.owner.is_same(old.owner) or run.owner.is_same(new.owner)):
+        raise Refused(f"{sentences.taken_by(run)}, so nothing of it is changed; {TAKE_BACK}")
+    owner = new.owner if new.owner.backend else replace(new.owner, backend=run.owner.backend)
     if new.json.get("secretData") != old.json.get("secretData"):
         target.update_secrets(run.key, new.secret_data)
     if old.drift:
@@ -224,19 +271,6 @@ def update_run(
     return {**outputs_of(new.with_values(owner=owner_to_json(owner)), run), "host": place.host}
 
 
-def _kept(run: Run, before: Owner, after: Owner) -> Owner:
-    """Whose the run is after an update: the stack or the resource may have another name by now.
-
-    The state had its old name until this update; one that was killed wrote the new one already.
-
-    Raises:
-        Refused: It is another owner's.
-    """
-    if not (run.owner.is_same(before) or run.owner.is_same(after)):
-        raise Refused(f"{sentences.taken_by(run)}, so nothing of it is changed; {TAKE_BACK}")
-    return after if after.backend else replace(after, backend=run.owner.backend)
-
-
 def delete(state: JSONObject, session: StackSession) -> None:
     """End the run and remove what is left of it; gone already, or another owner's now, is fine.
 
@@ -250,27 +284,17 @@ def delete(state: JSONObject, session: StackSession) -> None:
             f"{job.name} is kept: the same content is the same run; raise attempt to run it again"
         )
         return
-    warning = target.delete(job.key, job.delete_timeout)
-    if warning:
+    if warning := target.delete(job.key, job.delete_timeout):
         messages.warn(warning)
     if job.outputs:
         messages.info(f"the outputs of {job.name} are kept: {sentences.metrics_line(job.outputs)}")
 
 
 def _place(job: TrainJobProperties, session: StackSession) -> ResourcePlace:
-    what = f"TrainJob {job.name}"
-    return place_of(job, what, lambda target: is_found(target, job.key), session)
+    return place_of_runs(job, f"TrainJob {job.name}", (job.key,), session)
 
 
-def is_found(target: Target, key: RunKey) -> bool:
-    """Whether the very run is there, readable or not."""
-    try:
-        return target.get(*key.address) is not None
-    except Unreadable:
-        return True
-
-
-def lost_sentence(job: TrainJobProperties) -> str:
+def _lost_sentence(job: TrainJobProperties) -> str:
     """That a run of a state is lost which is not there any more; empty where it is just gone.
 
     With engine `controller` the TrainJob is all that there is of a run: one that was not seen to end is

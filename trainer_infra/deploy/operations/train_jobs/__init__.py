@@ -1,1 +1,1 @@
-"""A batch of TrainJobs: `batch` and `gate` are what the engine asks of it and of its result."""
+"""A batch of TrainJobs: `batch` and `batch_result` are what the engine asks of it and of its gate."""

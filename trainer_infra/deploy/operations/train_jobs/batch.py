@@ -1,60 +1,29 @@
 """What the engine asks about a batch of TrainJobs: check, diff, create, read, update, delete.
 
 Every member is judged, rendered and named as the TrainJob that it is (`members`); `member_runs`
-acts on one of them, `member_pool` on all at the same time. Rules: design rule 6.
+acts on them, several at the same time. Rules: design rule 6.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.deploy import backend
-from trainer_infra.deploy.operations import (
-    changes,
-    declared_run,
-    gate,
-    options,
-    rendering,
-    stored_runtime,
-    targets,
-    train_job,
-)
+from trainer_infra.deploy.operations import declared_run, gate, targets, train_job
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
-from trainer_infra.deploy.operations.batch_properties import (
-    BatchProperties,
-    MemberEntry,
-)
+from trainer_infra.deploy.operations.batch_properties import BatchProperties, MemberEntry
 from trainer_infra.deploy.operations.place import place_of_batch
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.rendering import Preview
-from trainer_infra.deploy.operations.session import Messages, StackSession
-from trainer_infra.deploy.operations.train_jobs import (
-    complete_members,
-    member_pool,
-    members,
-    members_anew,
-)
+from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.train_jobs import complete_members, member_runs, members
 from trainer_infra.deploy.operations.train_jobs.member_runs import MemberRun, MemberRuns
-from trainer_infra.deploy.operations.train_jobs.members import (
-    Kept,
-    MemberChange,
-    entries_of,
-    member_lines,
-    members_of,
-)
+from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
 from trainer_infra.deploy.operations.values import is_unknown
-from trainer_infra.errors import (
-    InvalidInput,
-    NotAvailable,
-    Problem,
-    TrainerInfraError,
-    Unreadable,
-)
+from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import LOST
 from trainer_infra.runs.target import Target
 
 REPLACING: Final = ("target", "engine")
@@ -66,13 +35,16 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
     news = {**news, "owner": backend.with_backend(news["owner"])}
     if choice := tuple(targets.choice_problems(news)):
         return CheckAnswer(news, choice)
-    before, target = members_of(olds), session.target(BatchProperties(news))
+    before, target = members.members_of(olds), session.target(BatchProperties(news))
     checked = {
-        name: _checked(one, before.get(name, {}), target) for name, one in members_of(news).items()
+        name: train_job.checked_run(before.get(name, {}), one, target)
+        for name, one in members.members_of(news).items()
     }
     if news.get("keepComplete"):
         kept = complete_members.kept_inputs(olds, news, session)
-        checked |= {name: _CheckedMember(one, checked[name].problems) for name, one in kept.items()}
+        checked |= {
+            name: train_job.CheckedRun(one, checked[name].problems) for name, one in kept.items()
+        }
     found = ((name, each) for name, one in checked.items() for each in one.problems)
     problems = [*members.member_problems(found, str(news["resource"]))]
     named = {name: one.inputs for name, one in checked.items() if "name" in one.inputs}
@@ -86,53 +58,18 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
 
 
 def _kept_members(news: JSONObject, olds: JSONObject, target: Target) -> JSONObject:
-    """Of an update in place, what stays as it is: its gate then has nothing to wait for anew.
-
-    Of an update the engine previews the inputs alone, and takes all else for unknown.
-    """
-    before, after = members_of(olds), members_of(news)
-    if before.keys() != after.keys() or any(map(is_unknown, after.values())):
-        return {}
-    found = [changes.train_job_difference(before[name], one) for name, one in after.items()]
-    if not any(each.changes for each in found) or any(each.replaces for each in found):
-        return {}
+    """What the outputs say of members that an update in place leaves as they are."""
     jobs = _jobs_of(news)
-    try:
-        runs = {name: target.get(each.namespace, each.name) for name, each in jobs.items()}
-    except TrainerInfraError:
+    is_known = not any(is_unknown(each.json) for each in jobs.values())
+    runs = train_job.runs_kept(members.members_of(olds), jobs, target) if is_known else {}
+    if not runs:
         return {}
     kept = {
         name: Kept(None, members.entry_of(train_job.outputs_of(jobs[name], run)))
         for name, run in runs.items()
-        if run is not None and run.owner.is_same(jobs[name].owner)
     }
-    host = next((each.host for each in runs.values() if each is not None), "")
-    shown = members.batch_outputs(news, host, kept)
-    return {key: shown[key] for key in ("members", "host")} if kept.keys() == jobs.keys() else {}
-
-
-@dataclass(frozen=True, slots=True)
-class _CheckedMember:
-    """What is known of a member before deployment."""
-
-    inputs: JSONObject
-    """As a TrainJob's: filled in where that was possible."""
-    problems: tuple[Problem, ...] = ()
-    preview: Preview | None = None
-    """None where a value is unknown as yet, or something is wrong."""
-
-
-def _checked(one: JSONObject, old: JSONObject, target: Target) -> _CheckedMember:
-    problems = tuple(options.option_problems(one))
-    if is_unknown(one):
-        return _CheckedMember(one, problems)
-    try:
-        job, born = TrainJobProperties(one), TrainJobProperties(old)
-        stored = stored_runtime.stored_runtime(job, born, target)
-        preview = rendering.preview_run(job, born, target, stored)
-    except InvalidInput as error:
-        return _CheckedMember(one, (*problems, *options.named_once(error.problems, one)))
-    return _CheckedMember(preview.inputs.json, problems, None if problems else preview)
+    shown = members.batch_outputs(news, next(iter(runs.values())).host, kept)
+    return {key: shown[key] for key in ("members", "host")}
 
 
 def _parallelism(news: BatchProperties, named: Mapping[str, JSONObject]) -> Iterator[Problem]:
@@ -159,7 +96,7 @@ def _tell(
     session: StackSession,
 ) -> None:
     """Say what is worth knowing at preview though nothing is wrong, in one message of each kind."""
-    messages, declared = session.messages(news.urn), members_of(news.json)
+    messages, declared = session.messages(news.urn), members.members_of(news.json)
     kept, failed, warned = [], [], []
     objects: list[JSONObject] = []
     for name, preview in previews.items():
@@ -173,10 +110,10 @@ def _tell(
         warned += [(name, each) for each in preview.warnings]
         objects += preview.inputs.rendered.values()
     runs = {name: MemberEntry(each.inputs.json) for name, each in previews.items()}
-    if lines := member_lines((each for each in kept if each[1]), runs):
+    if lines := members.member_lines((each for each in kept if each[1]), runs):
         messages.info(lines)
     for told in (warned, (each for each in failed if each[1])):
-        lines = member_lines(told, runs)
+        lines = members.member_lines(told, runs)
         if lines:
             messages.warn(lines)
     of_target = session.target(news).warnings(tuple(objects)) if objects else ()
@@ -192,12 +129,12 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
     ]
     if drift:
         # The engine shows what the program changed; of this it would show nothing.
-        lines = f"to be repaired, another writer changed them:\n{member_lines(drift, BatchProperties(olds).runs)}"
+        lines = f"to be repaired, another writer changed them:\n{members.member_lines(drift, BatchProperties(olds).runs)}"
         session.messages(BatchProperties(news).urn).info(lines)
     replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
     paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
     changes = members.member_changes(olds, news)
-    members_anew.tell_anew(olds, news, changes, session)
+    complete_members.tell_anew(olds, news, changes, session)
     changed = any(each is not MemberChange.NONE for each in changes.values())
     if _is_unlimited(olds, news):
         paths["maxParallel"] = "DELETE"
@@ -218,8 +155,11 @@ def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObj
     place = place_of_batch(BatchProperties(olds), session)
     target = place.required()
     if _is_unlimited(olds, news):
-        for each in entries_of(olds).values():
-            _start(target, each)
+        # No gate starts those whose turn did not come.
+        for each in (entry for entry in members.entries_of(olds).values() if entry.has_run):
+            run = target.get(*each.key.address)
+            if run is not None and gate.is_held(run):
+                target.suspend(each.key, False)
     return {**_applied(olds, news, session), "host": place.host}
 
 
@@ -227,13 +167,6 @@ def _is_unlimited(olds: JSONObject, news: JSONObject) -> bool:
     """Whether `max_parallel` was taken away: no gate starts the members that are left then."""
     limits = [BatchProperties(each).max_parallel for each in (olds, news)]
     return bool(limits[0]) and limits[1] is None
-
-
-def _start(target: Target, entry: MemberEntry) -> None:
-    """Start a member that was submitted suspended, and whose turn did not come."""
-    run = target.get(*entry.key.address) if entry.has_run else None
-    if run is not None and gate.is_held(run):
-        target.suspend(entry.key, False)
 
 
 def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
@@ -244,7 +177,7 @@ def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONO
     """
     declared = BatchProperties(news)
     target, messages = session.target(declared), session.messages(declared.urn)
-    before, after, entries = _jobs_of(olds), _jobs_of(news), entries_of(olds)
+    before, after, entries = _jobs_of(olds), _jobs_of(news), members.entries_of(olds)
     namespace = next((each.namespace for each in after.values()), "")
     host, runs = target.host(namespace), MemberRuns(target, session)
     changes = members.member_changes(olds, news)
@@ -256,23 +189,18 @@ def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONO
             kept[name] = Kept(after[name].json, entries[name])
         else:
             attempts[name] = runs.attempt(member, change)
-    kept |= member_pool.run_all(attempts, declared, "done" if olds else "submitted", session)
+    kept |= member_runs.run_all(attempts, declared, "done" if olds else "submitted", session)
     state = members.batch_outputs(news, host, {name: kept[name] for name in changes})
     now, known = BatchProperties(state), BatchProperties(olds).uids
-    _warn(messages, runs.warnings, now.runs)
+    for warning in runs.warnings:
+        messages.warn(warning)
+    if errors := [(name, each.error) for name, each in now.runs.items() if each.error]:
+        count = f"{len(errors)} of {len(now.runs)} TrainJobs failed"
+        again = "the next `pulumi up` tries these again, and no other"
+        messages.warn(f"{count}; {again}\n{members.member_lines(errors, now.runs)}")
     if new := [each for each in now.runs.values() if each.has_run and each.uid not in known]:
         messages.info(sentences.submitted_line([(each.namespace, each.name) for each in new]))
     return state
-
-
-def _warn(messages: Messages, warnings: Iterable[str], entries: Mapping[str, MemberEntry]) -> None:
-    for each in warnings:
-        messages.warn(each)
-    errors = [(name, each.error) for name, each in entries.items() if each.error]
-    if errors:
-        count = f"{len(errors)} of {len(entries)} TrainJobs failed"
-        again = "the next `pulumi up` tries these again, and no other"
-        messages.warn(f"{count}; {again}\n{member_lines(errors, entries)}")
 
 
 def read(state: JSONObject, session: StackSession) -> Present | None:
@@ -280,7 +208,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
     So is a member whose run another owner took over; one that cannot be read stays as last seen.
     """
-    known, entries = BatchProperties(state), entries_of(state)
+    known, entries = BatchProperties(state), members.entries_of(state)
     place, messages = place_of_batch(known, session), session.messages(known.urn)
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; they are kept as last seen")
@@ -292,14 +220,16 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
         return Present({**state, "members": unseen})
     before = _jobs_of(state)
     # A cluster answers so many at once from one list of each kind.
-    with ThreadPoolExecutor(member_pool.WORKERS[known.target]) as pool:
+    with ThreadPoolExecutor(member_runs.WORKERS[known.target]) as pool:
         looks = [
             pool.submit(_read, place.target, before.get(name), each)
             for name, each in entries.items()
         ]
         now = dict(zip(entries, (each.result() for each in looks), strict=True))
     kept = {name: each for name, (each, _) in now.items() if each is not None}
-    if lines := member_lines(((name, line) for name, (_, line) in now.items() if line), entries):
+    if lines := members.member_lines(
+        ((name, line) for name, (_, line) in now.items() if line), entries
+    ):
         messages.warn(lines)
     return Present(members.batch_outputs(state, place.host, kept)) if kept else None
 
@@ -310,20 +240,12 @@ def _read(
     """A member as it is now, None when its run is gone; and what there is to say of it."""
     if old is None or not entry.has_run:
         return Kept(old.json if old else None, entry), ""
-    try:
-        run = target.get(*entry.key.address)
-    except Unreadable as error:
-        return Kept(old.json, entry), f"stays as it was last seen: {error}"
-    if run is None:
-        seen = old.with_values(lastSeen=entry.json.get("lastSeen"))
-        if not (lost := train_job.lost_sentence(seen)):
-            return None, ""
-        return Kept(old.json, MemberEntry({**entry.json, "lastSeen": f"{LOST}: {lost}"})), lost
-    if not run.owner.is_same(entry.owner):
-        return None, f"{sentences.taken_by(run)}; {train_job.TAKE_BACK}"
-    state = train_job.outputs_of(old, run)
-    now = MemberEntry({**entry.json, **members.entry_of(state).json})
-    return Kept(state, now), sentences.failed_briefly(run)
+    seen, said = train_job.seen_run(old, target)
+    if seen is None:
+        return None, said
+    now = MemberEntry({**entry.json, **members.entry_of(seen).json})
+    # The line begins with the member's name.
+    return Kept(seen, now), said.removeprefix(f"{old.name} ")
 
 
 def delete(state: JSONObject, session: StackSession) -> None:
@@ -337,21 +259,21 @@ def delete(state: JSONObject, session: StackSession) -> None:
     runs, before = MemberRuns(target, session), _jobs_of(state)
     attempts = {
         name: runs.attempt(MemberRun(before.get(name), each, None), MemberChange.DELETE)
-        for name, each in entries_of(state).items()
+        for name, each in members.entries_of(state).items()
         if each.uid not in session.created
     }
     if len(attempts) < len(known.runs):
         messages.info("runs whose content is the same are kept; raise attempt to run them again")
-    left = member_pool.run_all(attempts, known, "deleted", session)
+    left = member_runs.run_all(attempts, known, "deleted", session)
     for each in runs.warnings:
         messages.warn(each)
     errors = [(name, each.seen.error) for name, each in left.items() if each.seen]
     if errors:
         raise NotAvailable(
             f"{len(errors)} of {len(left)} TrainJobs could not be deleted; run it again\n"
-            f"{member_lines(errors, known.runs)}"
+            f"{members.member_lines(errors, known.runs)}"
         )
 
 
 def _jobs_of(batch: JSONObject) -> dict[str, TrainJobProperties]:
-    return {name: TrainJobProperties(each) for name, each in members_of(batch).items()}
+    return {name: TrainJobProperties(each) for name, each in members.members_of(batch).items()}

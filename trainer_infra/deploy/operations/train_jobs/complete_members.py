@@ -1,7 +1,7 @@
-"""Members of a batch that stay as they are though their code changed, because their runs are complete.
+"""Members of a changed batch whose runs are complete: which stay as they are, and which start anew.
 
-Such a member keeps the inputs that its run was born with: so neither this deployment nor a later
-one sees a change of it, as long as its run is there.
+A member that stays though its code changed keeps the inputs that its run was born with: so neither
+this deployment nor a later one sees a change of it, as long as its run is there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,15 @@ from trainer_infra.deploy.operations import declared_run
 from trainer_infra.deploy.operations.batch_properties import BatchProperties
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.session import StackSession
-from trainer_infra.deploy.operations.train_jobs.members import members_of, names_shown
+from trainer_infra.deploy.operations.train_jobs import members
+from trainer_infra.deploy.operations.train_jobs.batch_result import seen_runs
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import identity
 from trainer_infra.runs.run import COMPLETE, owner_from_json
 
-_SECRETS: Final = "secretData"
+_SECRETS: Final = frozenset({"secretData"})
 
 
 def kept_inputs(
@@ -34,7 +35,7 @@ def kept_inputs(
         news: inputs as the program declares them.
         session: of its stack.
     """
-    before, declared = members_of(olds), members_of(news)
+    before, declared = members.members_of(olds), members.members_of(news)
     alike = {
         name: before[name]
         for name, new in declared.items()
@@ -54,8 +55,41 @@ def kept_inputs(
         complete = list(alike)
     if complete:
         count = f"{len(complete)} of {len(declared)} members are complete and stay as they are"
-        messages.info(f"{count}, of other code: {names_shown(complete)}")
-    return {name: _with_secrets(alike[name], declared[name]) for name in complete}
+        messages.info(f"{count}, of other code: {members.names_shown(complete)}")
+    secrets = {
+        name: {k: e for k, e in declared[name].items() if k in _SECRETS} for name in complete
+    }
+    return {name: members.without_keys(alike[name], _SECRETS) | secrets[name] for name in complete}
+
+
+def tell_anew(
+    state: JSONObject,
+    news: JSONObject,
+    changes: Mapping[str, members.MemberChange],
+    session: StackSession,
+) -> None:
+    """Say how many members start anew, and which of their runs are complete, which is a warning.
+
+    To Pulumi a batch that changes is an update, whatever becomes of its members. A member with a value that is not known yet may turn out to be as it was.
+    """
+    declared = members.members_of(news)
+    replaced = [
+        name
+        for name, change in changes.items()
+        if change is members.MemberChange.REPLACE and not is_unknown(declared[name])
+    ]
+    if not replaced:
+        return
+    known = BatchProperties(state)
+    runs, entries = seen_runs(known, session), known.runs
+    now = {name: runs.get(entries[name].uid) for name in replaced}
+    complete = [name for name, run in now.items() if run is not None and run.phase == COMPLETE]
+    messages = session.messages(BatchProperties(news).urn)
+    said = f"{len(replaced)} of {len(changes)} members start anew, and their runs are deleted"
+    if not complete:
+        messages.info(said)
+        return
+    messages.warn(f"{said}; {len(complete)} of these are complete: {members.names_shown(complete)}")
 
 
 def _complete(
@@ -103,8 +137,3 @@ def _without_image(spec: JSONObject) -> dict[str, Any]:
 
 def _arguments(job: TrainJobProperties) -> str:
     return job.code.files.get("args.json", "") if job.code else ""
-
-
-def _with_secrets(old: JSONObject, new: JSONObject) -> dict[str, Any]:
-    rest = {key: each for key, each in old.items() if key != _SECRETS}
-    return {**rest, **({_SECRETS: new[_SECRETS]} if _SECRETS in new else {})}

@@ -2,29 +2,44 @@
 
 After an error, an interruption or a crash the state still has what the next update needs to go on:
 a member that could not be replaced or updated is kept as it was, and a run that could not be
-deleted is kept by its uid.
+deleted is kept by its uid. Several are tried at a time, and one that fails stops no other; when the
+cluster does not answer, or not this user, or Ctrl-C was pressed, those not begun are not tried.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from threading import Event
+from typing import Final
 
-from trainer_infra.deploy.operations import train_job
-from trainer_infra.deploy.operations.batch_properties import MemberEntry
+from trainer_infra.deploy.operations import targets, train_job
+from trainer_infra.deploy.operations.batch_properties import BatchProperties, MemberEntry
 from trainer_infra.deploy.operations.properties import (
     DELETE_TIMEOUT,
     ResourceProperties,
     TrainJobProperties,
 )
 from trainer_infra.deploy.operations.session import StackSession
-from trainer_infra.deploy.operations.train_jobs.member_pool import Attempt
-from trainer_infra.deploy.operations.train_jobs.members import (
-    Kept,
-    MemberChange,
-    entry_of,
-    without_keys,
-)
-from trainer_infra.errors import TrainerInfraError
+from trainer_infra.deploy.operations.train_jobs import members
+from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
+from trainer_infra.errors import Bug, NotAvailable, TrainerInfraError
+from trainer_infra.kube.refusals import NotKubernetes, Unauthorized, Unreachable
 from trainer_infra.runs.target import Target
+
+WORKERS: Final[Mapping[str, int]] = {targets.LOCAL: 4, targets.KUBERNETES: 32}
+"""Members that are tried at the same time, by target."""
+SHOWN_EVERY: Final = 0.5
+"""Seconds between two messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One member's part."""
+
+    do: Callable[[], Kept]
+    """What to do; may raise."""
+    otherwise: Callable[[str], Kept]
+    """What the state keeps when it raised, given the sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +77,7 @@ class MemberRuns:
         old, new = member.old, member.new
         # The engine keeps old secrets encrypted only where new ones are secret too.
         hidden = frozenset() if new.secret_data else frozenset({"secretData"})
-        as_it_was = Kept(without_keys(old.json, hidden), entry_of(old.json))
+        as_it_was = Kept(members.without_keys(old.json, hidden), members.entry_of(old.json))
         as_it_was = _with(as_it_was, member.known.replaced)
         do = self._replace if change is MemberChange.REPLACE else self._update
         return Attempt(lambda: do(member, old, new), lambda error: _with_error(as_it_was, error))
@@ -74,7 +89,7 @@ class MemberRuns:
     def _submitted(self, job: TrainJobProperties) -> Kept:
         run = train_job.submit(job, self.target)
         state = train_job.outputs_of(job, run)
-        return Kept(state, entry_of(state))
+        return Kept(state, members.entry_of(state))
 
     def _replace(self, member: MemberRun, old: TrainJobProperties, new: TrainJobProperties) -> Kept:
         self._sweep(member)
@@ -95,7 +110,7 @@ class MemberRuns:
     def _update(self, member: MemberRun, old: TrainJobProperties, new: TrainJobProperties) -> Kept:
         self._sweep(member)
         state = train_job.update_run(old, new, self.session)
-        return Kept(state, entry_of(state))
+        return Kept(state, members.entry_of(state))
 
     def _delete(self, member: MemberRun) -> Kept:
         self._sweep(member)
@@ -124,6 +139,59 @@ class MemberRuns:
         sentence = self.target.delete(run.key, timeout)
         if sentence:
             self.warnings.append(sentence)
+
+
+def run_all(
+    attempts: Mapping[str, Attempt], batch: BatchProperties, verb: str, session: StackSession
+) -> dict[str, Kept]:
+    """What the state keeps of every member, in order, once each was tried.
+
+    Args:
+        attempts: By member.
+        batch: Its inputs or its state.
+        verb: What was done, for a status message while it goes on: `submitted`.
+        session: Of its stack.
+    """
+    stop = _Stop(session.cancelled)
+    # An engine that is gone ends this early: it can read nothing of what was not begun.
+    pool = ThreadPoolExecutor(WORKERS[batch.target], thread_name_prefix="member")
+    try:
+        running = {name: pool.submit(_tried, each, stop) for name, each in attempts.items()}
+        left, messages = set(running.values()), session.messages(batch.urn)
+        while left:
+            _, left = wait(left, SHOWN_EVERY)
+            messages.status(f"{len(running) - len(left)} of {len(running)} {verb}")
+        return {name: each.result() for name, each in running.items()}
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@dataclass(slots=True)
+class _Stop:
+    """Why members that were not begun are not tried; empty as long as they are."""
+
+    cancelled: Event
+    because: str = field(default="")
+
+    def judge(self) -> None:
+        """Raise where nothing more is begun."""
+        if self.cancelled.is_set():
+            raise NotAvailable("was interrupted before it was tried")
+        if self.because:
+            raise NotAvailable(f"was not tried: {self.because}")
+
+
+def _tried(attempt: Attempt, stop: _Stop) -> Kept:
+    try:
+        stop.judge()
+        return attempt.do()
+    except (Unreachable, NotKubernetes, Unauthorized) as error:
+        stop.because = str(error)
+        return attempt.otherwise(str(error))
+    except TrainerInfraError as error:
+        return attempt.otherwise(str(error))
+    except Exception as error:  # noqa: BLE001  one member's bug must not lose the others' runs
+        return attempt.otherwise(str(Bug(f"a member failed with {error!r}")))
 
 
 def _failed(member: MemberRun, new: TrainJobProperties, sentence: str) -> Kept:

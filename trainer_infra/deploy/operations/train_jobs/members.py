@@ -6,15 +6,15 @@ long texts in `jobs` are in `texts`; the rest is shared.
 """
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final
 
-from trainer_infra.deploy.operations import digests
-from trainer_infra.deploy.operations.batch_properties import MemberEntry
+from trainer_infra.deploy.operations import changes
+from trainer_infra.deploy.operations.batch_properties import MemberEntry, member_owner
 from trainer_infra.deploy.operations.changes import OBSERVED, train_job_difference
 from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.deploy.operations.values import is_unknown
@@ -30,8 +30,6 @@ APART: Final = frozenset({*SHARED, "resource", "owner", "secretData"} - {"plugin
 SHOWN: Final = frozenset({"runtime", "rendered"})
 """Inputs that the state has once, as inputs: no program reads them among the outputs."""
 _NO_RUNS: Final[Mapping[str, MemberEntry]] = MappingProxyType({})
-SEPARATOR: Final = "#"
-"""Between the URN of the batch and the member's name, in the URN that owns a member's run."""
 
 
 class MemberChange(Enum):
@@ -71,11 +69,6 @@ def _one(batch: JSONObject, member: str) -> dict[str, Any]:
     if "uid" in seen:
         one |= {"uid": seen["uid"], "lastSeen": seen["lastSeen"], "host": batch["host"]}
     return one
-
-
-def member_owner(batch: JSONObject, member: str) -> dict[str, Any]:
-    """Whose the runs of a member are that the batch submits."""
-    return {**batch["owner"], "urn": f"{batch['owner']['urn']}{SEPARATOR}{member}"}
 
 
 def entries_of(state: JSONObject) -> dict[str, MemberEntry]:
@@ -119,8 +112,8 @@ def batch_outputs(batch: JSONObject, host: str, kept: Mapping[str, Kept]) -> dic
 def _digests(job: JSONObject) -> dict[str, Any]:
     """What tells the runtime of a member from another one; of an earlier release's state nothing."""
     if "runtime" in job:
-        return {digests.DIGESTS: {"runtime": content_hash(job["runtime"])}}
-    return {key: job[key] for key in (digests.DIGESTS,) if key in job}
+        return {changes.DIGESTS: {"runtime": content_hash(job["runtime"])}}
+    return {key: job[key] for key in (changes.DIGESTS,) if key in job}
 
 
 def _of_batch(batch: JSONObject, member: str, seen: JSONObject) -> JSONObject:
@@ -143,7 +136,8 @@ def shown_differences(olds: JSONObject, news: JSONObject) -> dict[str, str]:
         before, after = _declared(olds, key), _declared(news, key)
         for name in before.keys() | after.keys():
             if before.get(name) != after.get(name) and (key == "texts" or name in changed):
-                found[f"{key}[{json.dumps(name)}]"] = _kind(before, after, name)
+                kind = "UPDATE" if name in after else "DELETE"
+                found[f"{key}[{json.dumps(name)}]"] = kind if name in before else "ADD"
     return found
 
 
@@ -151,18 +145,12 @@ def _declared(batch: JSONObject, key: str) -> JSONObject:
     """What both inputs and state have under a key, by member or by name of a text."""
     if key == "secretData":
         return batch.get(key) or {}
-    hidden = SHOWN | {digests.DIGESTS}
+    hidden = SHOWN | {changes.DIGESTS}
     jobs = {name: without_keys(job, hidden) for name, job in (batch.get("jobs") or {}).items()}
     if key == "jobs":
         return jobs
     known = batch.get("texts") or {}
     return {name: known[name] for name in shared_texts.text_names(jobs) if name in known}
-
-
-def _kind(before: JSONObject, after: JSONObject, name: str) -> str:
-    if name in before:
-        return "UPDATE" if name in after else "DELETE"
-    return "ADD"
 
 
 _BY_MEMBER: Final = frozenset({"jobs", "texts", "secretData", "members", "drift", "host"})
@@ -174,31 +162,29 @@ def _closed(job: JSONObject) -> dict[str, Any]:
     The engine logs each value once for every level that it is below, on each of its ways between
     processes; in a preview it takes such texts apart again, and shows the fields that differ.
     """
-    closed = dict(job)
-    if isinstance(job.get("runtime"), Mapping):
-        closed["runtime"] = _text(job["runtime"])
-    if "rendered" in job:
-        closed["rendered"] = {role: _text(each) for role, each in job["rendered"].items()}
-    return closed
+
+    def text(value: Any) -> Any:
+        return json.dumps(value, separators=(",", ":")) if isinstance(value, Mapping) else value
+
+    return _with_objects(job, text)
 
 
 def _open(job: JSONObject) -> dict[str, Any]:
     """The inverse of `_closed`; a program gives the objects themselves."""
-    opened = dict(job)
-    if isinstance(job.get("runtime"), str):
-        opened["runtime"] = json.loads(job["runtime"])
+    return _with_objects(job, lambda value: json.loads(value) if isinstance(value, str) else value)
+
+
+def _with_objects(job: JSONObject, change: Callable[[Any], Any]) -> dict[str, Any]:
+    """The job with its runtime, and each object that is rendered, changed."""
+    changed = {key: change(job[key]) for key in ("runtime",) if key in job}
     if "rendered" in job:
-        opened["rendered"] = {role: json.loads(each) for role, each in job["rendered"].items()}
-    return opened
-
-
-def _text(value: JSONObject) -> str:
-    return json.dumps(value, separators=(",", ":"))
+        changed["rendered"] = {role: change(each) for role, each in job["rendered"].items()}
+    return {**job, **changed}
 
 
 def _its_own(batch: JSONObject, job: JSONObject) -> dict[str, Any]:
     """What a batch keeps of a member; one that was born without plugins has none added."""
-    own = without_keys(job, APART | (OBSERVED - {digests.DIGESTS}) | {"drift"})
+    own = without_keys(job, APART | (OBSERVED - {changes.DIGESTS}) | {"drift"})
     own = own if own.get("outputs") else without_keys(own, frozenset({"outputs"}))
     return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
 

@@ -1,0 +1,197 @@
+"""What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read, update.
+
+One gate waits for all members (`gate`) and then fails with every member that failed or cannot go on,
+unless so many are tolerated (design rules 3 and 6).
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from typing_extensions import override
+
+from trainer_infra.deploy.operations import changes, gate, train_job_result
+from trainer_infra.deploy.operations.answers import (
+    CheckAnswer,
+    CreateAnswer,
+    Difference,
+    Present,
+    UnfinishedOperation,
+)
+from trainer_infra.deploy.operations.batch_properties import BatchProperties, GateProperties
+from trainer_infra.deploy.operations.place import place_of_batch
+from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.train_jobs import members
+from trainer_infra.deploy.operations.train_jobs.members import member_lines
+from trainer_infra.errors import NotAvailable, Problem
+from trainer_infra.json_values import JSONObject
+from trainer_infra.runs import sentences
+from trainer_infra.runs.reports import metric_spans
+from trainer_infra.runs.run import SUSPENDED, Run
+
+_TURN: Final = "waiting for a turn"
+
+
+def check(olds: JSONObject, given: JSONObject, session: StackSession) -> CheckAnswer:
+    """Only what is waited for can be wrong, and how many failures are tolerated."""
+    checked = train_job_result.check(olds, given, session)
+    batch = GateProperties(given)
+    tolerated = batch.tolerated
+    if isinstance(tolerated, int) and tolerated >= 0:
+        return checked
+    what, where = "must be a whole number from 0", f"TrainJobs {batch.resource}"
+    problem = Problem("tolerate_failures", what, tolerated, where=where)
+    return CheckAnswer(given, (*checked.problems, problem))
+
+
+def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
+    """Other runs, or another event to wait for, are another wait; tolerance is judged anew.
+
+    So are members that had failed and were run again since: their results are not known yet.
+    """
+    found = changes.gate_difference(olds, news, "runs")
+    if found.changes:
+        return found
+    before, after = GateProperties(olds), GateProperties(news)
+    failed = {
+        name: each for name, each in before.runs.items() if name in (olds.get("failures") or {})
+    }
+    runs = seen_runs(before, session) if failed else {}
+    now = {name: runs[each.uid] for name, each in failed.items() if each.uid in runs}
+    again = [name for name, run in now.items() if not sentences.may_be_retried(run)]
+    if again:
+        shown = members.names_shown(again)
+        session.messages(after.urn).info(f"run again since they had failed: {shown}")
+    return Difference(bool(again) or before.tolerated != after.tolerated)
+
+
+def create(given: JSONObject, session: StackSession) -> CreateAnswer:
+    """Wait for all; more members that fail than are tolerated then fail the deployment."""
+    return CreateAnswer(GateProperties(given).resource, update({}, given, session))
+
+
+def update(_olds: JSONObject, given: JSONObject, session: StackSession) -> JSONObject:
+    """Look again, after members had failed or where another number of them is tolerated."""
+    return {**given, **_results(GateProperties(given), session)}
+
+
+def _results(batch: GateProperties, session: StackSession) -> JSONObject:
+    """Results and failures of the members once the event happened to all.
+
+    Raises:
+        UnfinishedOperation: More members failed than are tolerated; the state keeps the results of the others.
+    """
+    watch, messages = _MembersWatch(batch, session.target(batch)), session.messages(batch.urn)
+    watch.wait(session)
+    troubles, ended = watch.troubles, dict(sorted(watch.ended.items()))
+    # What a state keeps of why a member failed is a line.
+    failures = {
+        name: sentences.failure_line(watch.failed[name])
+        if name in watch.failed
+        else said.partition("\n")[0]
+        for name, said in troubles.items()
+    }
+    results = {name: gate.outputs_of(run) for name, run in ended.items()}
+    outputs = {"results": results, "failures": failures}
+    reported = {name: sentences.no_numbers(run) for name, run in ended.items()}
+    if lines := member_lines((name, each) for name, each in reported.items() if each):
+        said = f"reported no numbers: {gate.NO_NUMBER}, and `best` leaves them out\n{lines}"
+        messages.warn(said)
+    if not failures:
+        return outputs
+    count = f"{len(failures)} of {len(batch.runs)} TrainJobs failed or cannot go on"
+    tolerated = int(batch.tolerated)
+    if len(failures) > tolerated:
+        allowed = f", {tolerated} may" if tolerated else ""
+        # What alike members printed last is shown once.
+        told = {
+            name: "\n".join((failures[name], *said.split("\n")[1:]))
+            for name, said in troubles.items()
+        }
+        lines = member_lines(told.items(), batch.runs)
+        parts = (f"{count}{allowed}", lines, watch.retry_advice, _others(results, len(failures)))
+        message = "\n".join(filter(None, parts))
+        raise UnfinishedOperation(message, CreateAnswer(batch.resource, outputs))
+    lines = member_lines(failures.items(), batch.runs)
+    messages.warn(f"{count}, which is tolerated\n{lines}")
+    return outputs
+
+
+def _others(results: Mapping[str, JSONObject], failed: int) -> str:
+    """What the members that ended well reported: no output of the program has it now."""
+    reported = [
+        (name, sentences.metrics_line(each["metrics"]) or each["status"])
+        for name, each in results.items()
+    ]
+    how = f"tolerate_failures={failed} goes on with them"
+    lines = member_lines(reported)
+    return f"{len(reported)} ended well, {how}:\n{lines}" if reported else ""
+
+
+def read(state: JSONObject, session: StackSession) -> Present:
+    """The results as they are now; of a run that is gone or another's, or elsewhere, as they were."""
+    batch = GateProperties(state)
+    place = place_of_batch(batch, session)
+    if place.elsewhere:
+        return Present(state)
+    runs = gate.runs_by_uid(place.target, batch.runs)
+    known = {
+        name: runs[each.uid]
+        for name, each in batch.runs.items()
+        if each.uid in runs and not batch.is_of_another(name, runs[each.uid])
+    }
+    failed = {
+        name: sentences.failure_line(run)
+        for name, run in known.items()
+        if sentences.may_be_retried(run)
+    }
+    results = {name: gate.outputs_of(run) for name, run in known.items() if name not in failed}
+    before = state.get("failures") or {}
+    return Present(
+        {
+            **state,
+            "results": {**members.without_keys(state["results"], failed), **results},
+            "failures": {**members.without_keys(before, results), **failed},
+        }
+    )
+
+
+class _MembersWatch(gate.RunWatch):
+    """The wait for all members."""
+
+    @override
+    def progress(self) -> str:
+        """How many members are in which phase, why the first waits, and the best so far."""
+        stuck = dict.fromkeys(self.stuck, "stuck")
+        phases = {name: self._word(run) for name, run in self.left.items()}
+        counts = Counter({**phases, **stuck}.values())
+        counts["failed"] += len(self.bad)
+        ended = f"{len(self.ended)} of {len(self.waits.runs)} {self.waits.until}"
+        parts = [f"{count} {phase}" for phase, count in sorted(counts.items()) if count]
+        spans = metric_spans(self.ended)
+        return f"{', '.join([ended, *parts])}{self._example()}{f'; {spans}' if spans else ''}"
+
+    def _word(self, run: Run) -> str:
+        """What is counted of a member that is waited for."""
+        if run.phase != SUSPENDED or run.waiting_for:
+            return run.phase.lower()
+        waits_its_turn = gate.is_held(run) and self.waits.max_parallel is not None
+        return _TURN if waits_its_turn else gate.BY_HAND
+
+    def _example(self) -> str:
+        """Why the first member waits, one of those that will not go on by themselves if there is."""
+        waiting = [(name, run) for name, run in self.left.items() if run.waiting_for]
+        waiting.sort(key=lambda each: not each[1].stuck)
+        by_hand = [run for run in self.left.values() if self._word(run) == gate.BY_HAND]
+        if by_hand and not (waiting and waiting[0][1].stuck):
+            return f"; {sentences.resume_advice(by_hand)}"
+        return f"; {waiting[0][0]}: {waiting[0][1].waiting_for}" if waiting else ""
+
+
+def seen_runs(batch: BatchProperties, session: StackSession) -> dict[str, Run]:
+    """Runs of a batch in the state, by uid, for who can do without; none where their place cannot be asked."""
+    try:
+        place = place_of_batch(batch, session)
+        return {} if place.elsewhere else gate.runs_by_uid(place.target, batch.runs)
+    except NotAvailable:
+        return {}
