@@ -127,6 +127,13 @@ REFUSED: dict[str, tuple[Callable[[], JSON], str]] = {
         lambda: {"trainer": kubeflow.trainer.CustomTrainer},
         f"{MISSHAPEN} <class 'kubeflow.trainer.types.types.CustomTrainer'>; write trainer=CustomTrainer(...)",
     ),
+    "initializer_as_uri": (
+        lambda: {"initializer": "hf://a/b"},
+        (
+            "initializer: must be spec.initializer in wire form, got 'hf://a/b'; "
+            'write {"model": {"storageUri": "hf://a/b"}}, or the same as "dataset"'
+        ),
+    ),
     "another_class": (lambda: {"trainer": int}, f"{MISSHAPEN} <class 'int'>"),
     "own_init": (
         lambda: {"trainer": OwnInit(3)},

@@ -210,20 +210,27 @@ def _misshapen(job: Arguments) -> Iterator[Problem]:
         fix = "give the name of one of the catalog, a runtime resource, or a runtime in wire form"
         yield Problem("runtime", "must be a runtime or its name", got=job.runtime, fix=fix)
     if job.trainer is not None and not (is_trainer(job.trainer) or _is_a(job.trainer, Mapping)):
-        what, fix = "must be a trainer, such as CustomTrainer, or spec.trainer in wire form", ""
-        if isinstance(job.trainer, type):
-            # A trainer's own class, also one of the kubeflow SDK.
-            fix = f"write trainer={job.trainer.__name__}(...)" if is_dataclass(job.trainer) else ""
-        elif isinstance(job.trainer, str) or callable(job.trainer):
-            given = getattr(job.trainer, "__name__", repr(job.trainer))
-            fix = f"write trainer=CustomTrainer({given})"
-        yield Problem("trainer", what, got=job.trainer, fix=fix)
+        what = "must be a trainer, such as CustomTrainer, or spec.trainer in wire form"
+        yield Problem("trainer", what, got=job.trainer, fix=_trainer_meant(job.trainer))
     if job.initializer is not None and not _is_a(job.initializer, Mapping):
-        what = "must be spec.initializer in wire form"
-        yield Problem("initializer", what, got=job.initializer)
+        what, fix = "must be spec.initializer in wire form", ""
+        if isinstance(job.initializer, str) and "://" in job.initializer:
+            place = f'{{"storageUri": "{job.initializer}"}}'
+            fix = f'write {{"model": {place}}}, or the same as "dataset"'
+        yield Problem("initializer", what, got=job.initializer, fix=fix)
     if not isinstance(job.runtime_patches, list | tuple | None):
         what = "must be a list of patches in wire form"
         yield Problem("runtime_patches", what, got=job.runtime_patches)
+
+
+def _trainer_meant(given: Any) -> str:
+    """What to write for something that is no trainer; empty where that is not known."""
+    if isinstance(given, type):
+        # A trainer's own class, also one of the kubeflow SDK.
+        return f"write trainer={given.__name__}(...)" if is_dataclass(given) else ""
+    if isinstance(given, str) or callable(given):
+        return f"write trainer=CustomTrainer({getattr(given, '__name__', repr(given))})"
+    return ""
 
 
 def _is_a(value: Any, kinds: Any) -> bool:
