@@ -241,7 +241,7 @@ def _profile(profile: JSON) -> Broken:
     kind, file = profile.get("type"), profile.get("localhostProfile")
     if kind == _LOCAL and file is None:
         yield BrokenRule(("localhostProfile",), None, f"is required where the type is {_LOCAL}")
-    elif kind and kind != _LOCAL and file is not None:
+    elif isinstance(kind, str) and kind not in ("", _LOCAL) and file is not None:
         what = f"must not be written where the type is {kind}"
         yield BrokenRule(("localhostProfile",), file, what)
 

@@ -73,7 +73,7 @@ def _indexes(job: JSON, *, of_jobset: bool, is_filled: bool) -> Broken:
         return
     parallel = job.get("parallelism")
     # Of a Job without both Kubernetes makes one pod.
-    if parallel is not None and job.get("completions") is None and not is_filled:
+    if isinstance(parallel, int) and job.get("completions") is None and not is_filled:
         what = "is required beside parallelism in an Indexed Job"
         yield BrokenRule(("completions",), None, what, f"write {parallel}: so many pods there are")
     yield from _limits(job)

@@ -62,7 +62,7 @@ def _count_fits(requirement: JSON) -> Broken:
 
 def _one_value(requirement: JSON) -> Broken:
     operator = requirement.get("operator")
-    if operator and len(requirement.get("values") or ()) != 1:
+    if isinstance(operator, str) and operator and len(requirement.get("values") or ()) != 1:
         what = f"must be one value where the operator is {operator}"
         yield BrokenRule(("values",), None, what)
 
