@@ -2,7 +2,7 @@
 
 Run by a developer (`python -m tools.schemas`, needs Go) when a version below is raised; then
 `git diff` shows what the API changed. Descriptions are dropped and subschemas that occur more
-than once are kept once. api/schema.py and api/queue_schema.py of the package read the result.
+than once are kept once. api/shape/schema.py and api/shape/queue_schema.py of the package read the result.
 """
 
 import hashlib
@@ -96,7 +96,9 @@ def _each_subschema(key: str, value: Any) -> Any:
     if key == "items" or (key == "additionalProperties" and isinstance(value, dict)):
         return without_descriptions(value)
     if key not in KEYWORDS and not key.startswith("x-kubernetes-"):
-        raise SystemExit(f"the schema keyword {key} is unknown; teach it to api/schema.py first")
+        raise SystemExit(
+            f"the schema keyword {key} is unknown; teach it to api/shape/walk.py first"
+        )
     return value
 
 

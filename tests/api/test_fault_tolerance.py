@@ -180,16 +180,19 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
     [
         pytest.param(
             lambda: OnExitCodes(operator="Is", values=()),
-            ["operator: must be In or NotIn, got 'Is'", "values: must have at least 1 item"],
+            [
+                "operator: must be In or NotIn, got 'Is'",
+                "values: is required; write the exit codes",
+            ],
             id="an operator, and no code",
         ),
         pytest.param(
             lambda: OnExitCodes(values=(3, 0, 3, 256)),
             [
-                "values[1]: must be from 1 to 255, got 0",
+                "values[3]: must be from 0 to 255, got 256",
                 "values[2]: is there twice, got 3",
-                "values[3]: must be from 1 to 255, got 256",
-                "values: must be in rising order, got [3, 0, 3, 256]",
+                "values: must not have 0, which is no failure",
+                "values: must be in order, each once",
             ],
             id="codes that Kubernetes refuses",
         ),
@@ -201,16 +204,19 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
         pytest.param(
             lambda: OnPodCondition(type="a b", status="true"),
             [
-                "type: must be a name such as DisruptionTarget, got 'a b'",
-                "status: must be True or False or Unknown, got 'true'",
+                (
+                    "type: must be a qualified name: at most 63 letters, digits, -, _ and ., "
+                    "after a DNS subdomain and / or alone, got 'a b'"
+                ),
+                "status: must be False, True or Unknown, got 'true'",
             ],
             id="a condition",
         ),
         pytest.param(
             lambda: PodFailurePolicyRule(action="Retry"),
             [
-                "action: must be Ignore or Count or FailJob or FailIndex, got 'Retry'",
-                "must have either onExitCodes or onPodConditions",
+                "action: must be Count, FailIndex, FailJob or Ignore, got 'Retry'",
+                "must have onExitCodes or onPodConditions",
             ],
             id="a rule without a requirement",
         ),
@@ -221,8 +227,8 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                 on_pod_conditions=(OnPodCondition(type="Ready"),) * 21,
             ),
             [
-                "must have either onExitCodes or onPodConditions",
                 "onPodConditions: must have at most 20 items, has 21",
+                "has onExitCodes and onPodConditions, of which only one may be set",
             ],
             id="a rule with both requirements, one of them too long",
         ),
@@ -254,12 +260,12 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                     "and end with none of , and :, got '1st'"
                 ),
                 (
-                    f"action: {GATED}, got 'RestartJob'; use FailJobSet or RestartJobSet or "
+                    f"action: {GATED}, got 'RestartJob'; use FailJobSet, RestartJobSet or "
                     "RestartJobSetAndIgnoreMaxRestarts"
                 ),
                 (
-                    "onJobFailureReasons[0]: must be BackoffLimitExceeded or DeadlineExceeded or "
-                    "FailedIndexes or MaxFailedIndexesExceeded or PodFailurePolicy, got 'Oops'"
+                    "onJobFailureReasons[0]: must be BackoffLimitExceeded, DeadlineExceeded, "
+                    "FailedIndexes, MaxFailedIndexesExceeded or PodFailurePolicy, got 'Oops'"
                 ),
                 (
                     "onJobFailureMessagePatterns[0]: is not a regular expression: missing ), "
@@ -280,7 +286,7 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                     f"restartStrategy: {GATED}, got 'InPlaceRestart'; "
                     "use Recreate or BlockingRecreate"
                 ),
-                "rules[1].name: is there twice, got 'a'",
+                "rules[1].name: is there twice in the list, got 'a'",
             ],
             id="a failure policy",
         ),
@@ -298,9 +304,9 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                 "retry_exit_codes[2]: is there twice, got 137",
                 "uncounted_exit_codes[1]: is there twice, got 143",
                 "fail_fast_exit_codes[0]: must be from 1 to 255, got 300",
+                "restart_strategy: must be Recreate or BlockingRecreate, got 'Now'",
                 "fail_fast_exit_codes: is in retry_exit_codes too, got 137",
                 "uncounted_exit_codes: must be in retry_exit_codes, got 143",
-                "restart_strategy: must be Recreate or BlockingRecreate, got 'Now'",
             ],
             id="the helper",
         ),

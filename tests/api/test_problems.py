@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from trainer_infra.api import manifests, schema
+from trainer_infra.api import manifests
 from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.api.shape import schema
 from trainer_infra.api.trainjob import RuntimeRef, Trainer, TrainJob, TrainJobSpec
 from trainer_infra.errors import InvalidInput
 

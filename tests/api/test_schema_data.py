@@ -12,12 +12,12 @@ import pytest
 
 from tools import schemas
 from trainer_infra import names
-from trainer_infra.api import queue_schema_rules, schema, schema_rules
+from trainer_infra.api.shape import queue_schema_rules, schema, schema_rules
 from trainer_infra.rules import RULES
 
 JSON = dict[str, Any]
 
-FOLDER = Path(schema.__file__).parent / "schemas"
+FOLDER = Path(schema.__file__).parents[1] / "schemas"
 FILES = (
     "published.json",
     *(f"trainer-{each}.json" for each in schemas.OLDER),

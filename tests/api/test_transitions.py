@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from trainer_infra.api import schema, transitions
+from trainer_infra.api import transitions
 from trainer_infra.api.finding import path_text
+from trainer_infra.api.shape import schema
 
 NODE_POD: dict[str, Any] = {
     "serviceAccountName": "a",

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trainer_infra.api import manifests, schema, yamltext
+from trainer_infra.api import manifests, yamltext
 from trainer_infra.api.base import KubeModel, ObjectMeta
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
+from trainer_infra.api.shape import schema
 from trainer_infra.api.trainjob import RuntimeRef, Trainer, TrainJob, TrainJobSpec, TrainJobStatus
 from trainer_infra.errors import InvalidInput
 

@@ -10,8 +10,9 @@ from from_source.cluster import crds
 from from_source.cluster.client import DRY_RUN, STRICT, Client
 from tests.apiserver import runtime_limits, trainjob_limits
 from tests.apiserver.boundaries import IMMUTABLE, Limits, Row
-from trainer_infra.api import crd, schema
+from trainer_infra.api import crd
 from trainer_infra.api.finding import FieldFinding
+from trainer_infra.api.shape import schema
 
 JSON = dict[str, Any]
 

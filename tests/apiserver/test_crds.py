@@ -12,12 +12,13 @@ import yaml
 
 from from_source.cluster import crds
 from from_source.cluster.client import Client
-from trainer_infra.api import crd, schema
+from trainer_infra.api import crd
+from trainer_infra.api.shape import schema
 
 JSON = dict[str, Any]
 
 PROVENANCE = json.loads(
-    (Path(schema.__file__).parent / "schemas" / "provenance.json").read_text(encoding="utf-8")
+    (Path(schema.__file__).parents[1] / "schemas" / "provenance.json").read_text(encoding="utf-8")
 )
 PUBLISHED = {
     each["kind"]: crds.Published(each["module"], each["version"], each["path"], each["sha256"])

@@ -1,7 +1,8 @@
 """What an API server would refuse to store, and what it says then. Writes nothing.
 
 Names, sizes and immutable fields are judged as the API server does it, our kinds and JobSets by
-their published schemas (api/schema.py, api/transitions.py); other kinds' content is taken as it is.
+their published schemas (api/shape/schema.py, api/transitions.py); other kinds' content is taken
+as it is.
 """
 
 import json
@@ -11,8 +12,9 @@ from typing import Any, Final
 
 from tests.fake_api_server.object_store import Place, Store
 from trainer_infra import names
-from trainer_infra.api import schema, transitions
+from trainer_infra.api import transitions
 from trainer_infra.api.finding import FieldFinding, path_text
+from trainer_infra.api.shape import schema
 from trainer_infra.kube import refusals
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import NAMESPACE, Resource

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.api import schema as schemas
+from trainer_infra.api.shape import schema as schemas
 
 Schema = Mapping[str, Any]
 

@@ -10,14 +10,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from trainer_infra.api import schema
+from trainer_infra.api.shape import schema
 
 JSON = dict[str, Any]
 
 
 @cache
 def _published() -> JSON:
-    path = Path(schema.__file__).parent / "schemas" / "published.json"
+    path = Path(schema.__file__).parents[1] / "schemas" / "published.json"
     data: JSON = json.loads(path.read_text(encoding="utf-8"))
     return data
 

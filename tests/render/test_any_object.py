@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import event, given, settings
 
 from tests.render.any_object import runtimes, train_jobs
-from trainer_infra.api import schema
 from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.api.shape import schema
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline

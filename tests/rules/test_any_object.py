@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.render.any_object import runtimes, train_jobs
-from trainer_infra.api import schema
+from trainer_infra.api.shape import schema
 from trainer_infra.rules import RULES, fixture, tree, world
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule, judge

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.arguments.class_names import MODULES, NAMES, PLAIN
-from trainer_infra.api import crd, schema
+from trainer_infra.api import crd
+from trainer_infra.api.shape import schema
 
 JSON = dict[str, Any]
 

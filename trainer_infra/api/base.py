@@ -21,9 +21,9 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from trainer_infra.api import schema
 from trainer_infra.api.finding import Path, path_text
-from trainer_infra.api.schema_walk import nearest_name
+from trainer_infra.api.shape import schema
+from trainer_infra.api.shape.walk import nearest_name
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.names import API_VERSION

@@ -6,16 +6,14 @@ default, are refused by name.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from typing import ClassVar, Final
 
 from pydantic import StrictInt
-from typing_extensions import override
 
-from trainer_infra import names
-from trainer_infra.api import checked_model
 from trainer_infra.api.checked_model import CheckedModel
-from trainer_infra.errors import Problem
+from trainer_infra.api.shape import form, jobset_forms
+from trainer_infra.api.shape.schema_rules import Broken, BrokenRule
+from trainer_infra.api.shape.walk import Schema
 
 FAIL: Final = "FailJobSet"
 RESTART: Final = "RestartJobSet"
@@ -30,21 +28,29 @@ BLOCKING_RECREATE: Final = "BlockingRecreate"
 STRATEGIES: Final = (RECREATE, BLOCKING_RECREATE)
 GATED_STRATEGIES: Final = ("InPlaceRestart",)
 
-REASONS: Final = tuple(
-    reason
-    for reason, _ in (
-        names.BACKOFF_LIMIT,
-        names.JOB_DEADLINE,
-        names.FAILED_INDEXES,
-        names.MAX_FAILED_INDEXES,
-        (names.POD_FAILURE_POLICY, ""),
-    )
-)
-"""Why a Job can have failed (batch/v1)."""
 
-LONGEST_NAME: Final = 128
-NAME: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", re.ASCII)
-"""What a rule's name is."""
+def _ungated(known: tuple[str, ...], gated: tuple[str, ...]) -> Schema:
+    """One of some words; others are ones that JobSet has switched off."""
+
+    def broken(said: str) -> Broken:
+        if said in gated:
+            what = "is behind a feature gate of JobSet that is off by default"
+            yield BrokenRule((), said, what, f"use {form.listed(known)}")
+        elif said not in known:
+            yield BrokenRule((), said, f"must be {form.listed(known)}")
+
+    return form.asked(broken)
+
+
+def _compiles(pattern: str) -> Broken:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        yield BrokenRule((), pattern, f"is not a regular expression: {error}")
+
+
+RESTART_STRATEGY: Final = _ungated(STRATEGIES, GATED_STRATEGIES)
+"""How Jobs start anew."""
 
 
 class FailurePolicyRule(CheckedModel):
@@ -61,23 +67,14 @@ class FailurePolicyRule(CheckedModel):
     target_replicated_jobs: tuple[str, ...] | None = None
     """Replicated jobs that the rule is about; None or empty for every one."""
 
-    @override
-    def problems(self) -> Iterator[Problem]:
-        """A name, action, reason or pattern that JobSet does not take."""
-        if not NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
-            what = (
-                f"must be 1 to {LONGEST_NAME} letters, digits, _, comma and :, begin with a letter"
-            )
-            yield Problem("name", f"{what} and end with none of , and :", self.name)
-        yield from _ungated("action", self.action, ACTIONS, GATED_ACTIONS)
-        for position, reason in enumerate(self.on_job_failure_reasons or ()):
-            yield from checked_model.one_of(f"onJobFailureReasons[{position}]", reason, REASONS)
-        for position, pattern in enumerate(self.on_job_failure_message_patterns or ()):
-            path = f"onJobFailureMessagePatterns[{position}]"
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                yield Problem(path, f"is not a regular expression: {error}", pattern)
+    shape: ClassVar[Schema] = form.every(
+        form.required("name"),
+        jobset_forms.FAILURE_RULE,
+        form.fields(
+            action=_ungated(ACTIONS, GATED_ACTIONS),
+            onJobFailureMessagePatterns=form.items(form.asked(_compiles)),
+        ),
+    )
 
 
 class FailurePolicy(CheckedModel):
@@ -90,29 +87,7 @@ class FailurePolicy(CheckedModel):
     rules: tuple[FailurePolicyRule, ...] | None = None
     """The first that fits decides; without one the JobSet restarts."""
 
-    @override
-    def problems(self) -> Iterator[Problem]:
-        """A negative count, a gated strategy, or a rule's name that is there twice."""
-        if self.max_restarts < 0:
-            yield Problem("maxRestarts", "must be at least 0", self.max_restarts)
-        if self.restart_strategy is not None:
-            yield from restart_strategy("restartStrategy", self.restart_strategy)
-        found = [each.name for each in self.rules or ()]
-        for position, name in enumerate(found):
-            if name in found[:position]:
-                yield Problem(f"rules[{position}].name", "is there twice", name)
-
-
-def restart_strategy(path: str, value: str) -> Iterator[Problem]:
-    """A problem when a restart strategy is unknown, or is one that JobSet has switched off."""
-    yield from _ungated(path, value, STRATEGIES, GATED_STRATEGIES)
-
-
-def _ungated(
-    path: str, value: str, known: tuple[str, ...], gated: tuple[str, ...]
-) -> Iterator[Problem]:
-    if value in gated:
-        what = "is behind a feature gate of JobSet that is off by default"
-        yield Problem(path, what, value, f"use {' or '.join(known)}")
-    else:
-        yield from checked_model.one_of(path, value, known)
+    shape: ClassVar[Schema] = form.every(
+        form.fields(maxRestarts=form.number(0), restartStrategy=RESTART_STRATEGY),
+        jobset_forms.UNIQUE_RULES,
+    )

@@ -9,13 +9,13 @@ A JobSet without a `successPolicy` (JobSet v0.12, KEP-135) needs all its Jobs.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from pydantic import ConfigDict, StrictBool, StrictInt
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.api import checked_model, failure_policy, pod_failure_policy
+from trainer_infra.api import failure_policy, pod_failure_policy
 from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.api.failure_policy import FailurePolicy, FailurePolicyRule
 from trainer_infra.api.pod_failure_policy import (
@@ -25,6 +25,8 @@ from trainer_infra.api.pod_failure_policy import (
     PodFailurePolicyRule,
 )
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
+from trainer_infra.api.shape import form
+from trainer_infra.api.shape.walk import Schema
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 
@@ -41,10 +43,7 @@ class SuccessPolicy(CheckedModel):
     target_replicated_jobs: tuple[str, ...] | None = None
     """Replicated jobs that are looked at; None or empty for every one."""
 
-    @override
-    def problems(self) -> Iterator[Problem]:
-        """A wrong operator."""
-        yield from checked_model.one_of("operator", self.operator, (ALL, ANY))
+    shape: ClassVar[Schema] = form.fields(operator=form.choice(ALL, ANY, is_optional=False))
 
 
 AnyRuntime = TypeVar("AnyRuntime", TrainingRuntime, ClusterTrainingRuntime)
@@ -100,23 +99,24 @@ class FaultTolerance(CheckedModel):
     restart_strategy: str | None = None
     """`Recreate`, or `BlockingRecreate` where old pods must be gone first; None for JobSet's own."""
 
+    shape: ClassVar[Schema] = form.fields(
+        max_restarts=form.number(0),
+        retry_exit_codes=pod_failure_policy.CODES,
+        uncounted_exit_codes=pod_failure_policy.CODES,
+        fail_fast_exit_codes=pod_failure_policy.CODES,
+        backoff_limit=form.number(0),
+        restart_strategy=failure_policy.RESTART_STRATEGY,
+    )
+
     @override
     def problems(self) -> Iterator[Problem]:
         """Negative counts, codes that are none or in the wrong lists, and a gated strategy."""
-        for name in ("max_restarts", "backoff_limit"):
-            if getattr(self, name) < 0:
-                yield Problem(name, "must be at least 0", getattr(self, name))
+        yield from super().problems()
         retried, fatal = self.retry_exit_codes, self.fail_fast_exit_codes or ()
-        uncounted = self.uncounted_exit_codes
-        yield from pod_failure_policy.exit_codes("retry_exit_codes", retried, lowest=1)
-        yield from pod_failure_policy.exit_codes("uncounted_exit_codes", uncounted, lowest=1)
-        yield from pod_failure_policy.exit_codes("fail_fast_exit_codes", fatal, lowest=1)
         for code in sorted({*retried} & {*fatal}):
             yield Problem("fail_fast_exit_codes", "is in retry_exit_codes too", code)
-        for code in sorted({*uncounted} - {*retried}):
+        for code in sorted({*self.uncounted_exit_codes} - {*retried}):
             yield Problem("uncounted_exit_codes", "must be in retry_exit_codes", code)
-        if self.restart_strategy is not None:
-            yield from failure_policy.restart_strategy("restart_strategy", self.restart_strategy)
 
     def policies(self) -> Policies:
         """The policies that do this.

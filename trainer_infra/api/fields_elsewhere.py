@@ -1,14 +1,43 @@
-"""Fields that people look for in a TrainJob and that stand elsewhere, and where.
+"""Fields that people look for where they do not stand, and where: elsewhere, or in an older release of Trainer.
 
 A runtime patch has those of pods and containers that Trainer lets a TrainJob set; the runtime has
-all others.
+all others. What took the place of a field that a release took away: reference behaviour 1.6.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from trainer_infra import names
-from trainer_infra.api.removed_fields import Field
+from trainer_infra.names import RUNTIMES, TRAIN_JOB
+
+_OLD_PATCH: Final = "write spec.runtimePatches, which took its place in Trainer 2.2"
+
+_OF_JOBSET: Final = "write it in spec.runtimePatches, below trainingRuntimeSpec.template.metadata, since Trainer 2.2"
+
+Field: TypeAlias = tuple[str, ...]
+
+_OF_TRAIN_JOB: Final[Mapping[Field, Sequence[tuple[str, str]]]] = {
+    ("spec", "podSpecOverrides"): (
+        ("2.1", "write spec.podTemplateOverrides, which took its place in Trainer 2.1"),
+        ("2.2", _OLD_PATCH),
+    ),
+    ("spec", "podTemplateOverrides"): (("2.2", _OLD_PATCH),),
+    ("spec", "labels"): (("2.2", _OF_JOBSET),),
+    ("spec", "annotations"): (("2.2", _OF_JOBSET),),
+}
+
+_OF_RUNTIME: Final[Mapping[Field, Sequence[tuple[str, str]]]] = {
+    ("spec", "mlPolicy", "torch", "numProcPerNode"): (
+        ("2.2", "write spec.trainer.numProcPerNode of the TrainJob: Trainer 2.2 removed this one"),
+    ),
+    ("spec", "mlPolicy", "torch", "elasticPolicy"): (
+        ("2.2", "remove it: Trainer 2.2 has no elastic training of torch"),
+    ),
+}
+"""By field, the releases that put something else in its place, the oldest first, and what to do."""
+
+SUCCESSORS: Final = {TRAIN_JOB: _OF_TRAIN_JOB, **dict.fromkeys(RUNTIMES, _OF_RUNTIME)}
+"""By kind."""
 
 PROCESSES: Final[Field] = ("spec", "trainer", "numProcPerNode")
 """A number here, and a word in older releases."""
@@ -129,3 +158,9 @@ def _of_pods(name: str, job: str, has: Callable[[Field], bool]) -> str:
     if where is None:
         return ""
     return f"write it in the runtime, in {'.'.join(filter(None, ('spec.template.spec', where)))}"
+
+
+def successor(kind: str, field: Field, version: str) -> str:
+    """What to write instead of a removed field in a release; empty for other fields."""
+    known = SUCCESSORS.get(kind, {}).get(field, ())
+    return next((fix for since, fix in reversed(known) if since <= version), "")

@@ -1,11 +1,11 @@
 """One thing wrong with a JSON object, while its place is still a path.
 
-Made by schema_walk.py; `Kind.from_wire` and manifests.py turn it into errors.Problem, the latter
+Made by shape/walk.py; `Kind.from_wire` and manifests.py turn it into errors.Problem, the latter
 with the line where the path is written.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from trainer_infra.errors import Problem
@@ -39,6 +39,8 @@ class FieldFinding:
     """The offending value; None when there is none to show."""
     fix: str = ""
     """What to do about it; empty when `what` says it."""
+    rule: str = field(default="schema", kw_only=True)
+    """The id of the rule that it belongs to; `schema` for what a published schema says."""
 
     def problem(self, where: str) -> Problem:
         """The finding as users see it; `where` is its file or object."""

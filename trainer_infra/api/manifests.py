@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from trainer_infra.api import schema, yaml_source
+from trainer_infra.api import yaml_source
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
+from trainer_infra.api.shape import schema
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.errors import InvalidInput, Problem

@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from trainer_infra.api import schema
 from trainer_infra.api.finding import FieldFinding, Path
-from trainer_infra.api.schema_walk import Schema
+from trainer_infra.api.shape import schema
+from trainer_infra.api.shape.walk import Schema
 from trainer_infra.json_values import JSONObject
 
 UNCHANGED: Final = "self == oldSelf"

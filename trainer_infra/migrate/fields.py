@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from trainer_infra.api import schema
 from trainer_infra.api.finding import FieldFinding
-from trainer_infra.api.object_meta import OBJECT_META
-from trainer_infra.api.schema_walk import Schema, Walk
+from trainer_infra.api.shape import schema
+from trainer_infra.api.shape.object_meta import OBJECT_META
+from trainer_infra.api.shape.walk import Schema, Walk
 
 V1: Final = "kubeflow.org/v1"
 V2_BETA_1: Final = "kubeflow.org/v2beta1"

@@ -12,10 +12,10 @@ from typing import Any, Final
 import pulumi
 
 from trainer_infra.api.finding import Path, path_text
-from trainer_infra.api.object_meta import OBJECT_META
 from trainer_infra.api.quantity import WORDS, parse_quantity, read_quantity
-from trainer_infra.api.schema import in_order
-from trainer_infra.api.schema_walk import Schema, Walk
+from trainer_infra.api.shape.object_meta import OBJECT_META
+from trainer_infra.api.shape.schema import in_order
+from trainer_infra.api.shape.walk import Schema, Walk
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import json_leaves, with_leaves
 from trainer_infra.rules.unknown import unknown_paths, with_stand_ins

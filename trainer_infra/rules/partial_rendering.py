@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.api import schema
 from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.api.shape import schema
 from trainer_infra.api.trainjob import RuntimeRef, TrainJob
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.api import manifests, schema
+from trainer_infra.api import manifests
 from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.shape import schema
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject

@@ -9,27 +9,26 @@ whatever reads one; `judge` catches it, and the judgement of that place alone en
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from enum import Enum, auto
 from functools import lru_cache
 from typing import Any, Final
 
 from trainer_infra.api import quantity
 from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.shape.reading import ABSENT, UNKNOWN, Mark, UnseenValue
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules.finding import Change, Finding
 
-
-class Mark(Enum):
-    """Stands where an object has no value of its own."""
-
-    UNKNOWN = auto()
-    """There is one, but it is known only once something else is deployed."""
-    ABSENT = auto()
-    """There is none."""
-
-
-UNKNOWN: Final = Mark.UNKNOWN
-ABSENT: Final = Mark.ABSENT
+__all__ = [
+    "ABSENT",
+    "UNKNOWN",
+    "Mark",
+    "Origin",
+    "Root",
+    "UnseenValue",
+    "Value",
+    "is_list",
+    "is_mapping",
+]
 
 _SCALARS: Final = frozenset((Mark, str, int, bool, float))
 """Types of most values without anything below, which are asked for first: that is far faster."""
@@ -37,14 +36,6 @@ _SCALARS: Final = frozenset((Mark, str, int, bool, float))
 
 _path_text: Final = lru_cache(maxsize=1 << 12)(path_text)
 """TrainJobs on one runtime have the same paths."""
-
-
-class UnseenValue(Exception):
-    """A value that a rule needs is not known yet."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.path = path
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import yaml
 from tests.review import checked
 from tools import schemas
 from trainer_infra import names
-from trainer_infra.api import schema
+from trainer_infra.api.shape import schema
 from trainer_infra.review import check, sources
 from trainer_infra.review.check import CheckScope
 from trainer_infra.review.report import Report

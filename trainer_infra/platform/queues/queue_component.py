@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, TypedDict
 import pulumi
 
 from trainer_infra.api.finding import Path, path_text
-from trainer_infra.api.object_meta import LABEL_VALUE
+from trainer_infra.api.shape.object_meta import LABEL_VALUE
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.argument_fields import (

@@ -8,7 +8,7 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.api.finding import path_text
-from trainer_infra.api.object_meta import LABEL_KEY, LABELS
+from trainer_infra.api.shape.object_meta import LABEL_KEY, LABELS
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_fields import Fields, at

@@ -6,7 +6,7 @@ Levels and labels: Kubernetes, "Enforce Pod Security Standards with Namespace La
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from trainer_infra.api.object_meta import LABELS
+from trainer_infra.api.shape.object_meta import LABELS
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_problems import shape_problems

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.api.object_meta import SUBDOMAIN_PATTERN
+from trainer_infra.api.shape.object_meta import SUBDOMAIN_PATTERN
 from trainer_infra.rules import pods, rule
 from trainer_infra.rules.placement import queue_objects
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.api.object_meta import LABEL_KEY
+from trainer_infra.api.shape.object_meta import LABEL_KEY
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup, machines, nodes, queue_objects
 from trainer_infra.rules.pods import WORKLOADS, Pod

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.api.object_meta import SUBDOMAIN_PATTERN
+from trainer_infra.api.shape.object_meta import SUBDOMAIN_PATTERN
 from trainer_infra.render import metadata_name
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup

@@ -1,6 +1,7 @@
 """jobset-policies: success and failure policies name jobs, failures and actions that JobSet has.
 
-JobSet v0.12's webhook. What each policy may consist of is in the schemas, and `schema` says it. The
+JobSet v0.12's webhook. What each policy may consist of is in the schemas, and `schema` says it; names of rules and
+reasons are forms (api/shape/jobset_forms.py). The
 actions and the strategy that are behind feature gates are refused as long as those are off.
 """
 
@@ -10,7 +11,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api import failure_policy
-from trainer_infra.rules import pods
+from trainer_infra.rules import faults, pods
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
@@ -31,44 +32,27 @@ Part = Callable[[Context[JobSetPolicies]], Iterator[Finding]]
 
 
 def _places(subject: Subject) -> Iterator[Part]:
+    for finding in faults.findings_of("jobset-policies", subject):
+        yield partial(_found, finding)
     for spec in pods.jobsets(subject):
         policy = spec["failurePolicy"]
         targets = [*spec.at("successPolicy", "targetReplicatedJobs").items()]
         yield partial(_has_gate, policy["restartStrategy"], failure_policy.GATED_STRATEGIES)
-        for index, rule in enumerate(policy["rules"].items()):
-            yield partial(_is_named, rule["name"], policy["rules"], index)
+        for rule in policy["rules"].items():
             yield partial(_restarts, rule["action"], spec["replicatedJobs"])
-            for reason in rule["onJobFailureReasons"].items():
-                yield partial(_is_reason, reason)
             targets.extend(rule["targetReplicatedJobs"].items())
         for each in targets:
             yield partial(_is_job, each, spec["replicatedJobs"])
+
+
+def _found(finding: Finding, _context: Context[JobSetPolicies]) -> Iterator[Finding]:
+    yield finding
 
 
 def _is_job(target: Value, found: Value, _context: Context[JobSetPolicies]) -> Iterator[Finding]:
     is_known = all(each["name"].text() for each in found.items())
     if target.text() and is_known and lookup.item_named(found, target.text()) is None:
         yield target.finding("is the name of no job", target.text(), jobs.name_one(found))
-
-
-def _is_reason(reason: Value, _context: Context[JobSetPolicies]) -> Iterator[Finding]:
-    if reason.is_there() and reason.text() not in failure_policy.REASONS:
-        what = "is no reason that a Job fails for"
-        yield reason.finding(what, reason.text(), f"write {' or '.join(failure_policy.REASONS)}")
-
-
-def _is_named(
-    name: Value, rules: Value, index: int, _context: Context[JobSetPolicies]
-) -> Iterator[Finding]:
-    text = name.text()
-    if not text:
-        return
-    if len(text) > failure_policy.LONGEST_NAME or not failure_policy.NAME.fullmatch(text):
-        what = f"is not a name of letters, digits and _,: of at most {failure_policy.LONGEST_NAME} characters"
-        fix = "begin with a letter, and end with a letter, a digit or _"
-        yield name.finding(what, text, fix)
-    if any(rules[before]["name"].raw == text for before in range(index)):
-        yield name.finding("is the name of an earlier rule too", text, "rename one of them")
 
 
 def _restarts(action: Value, found: Value, context: Context[JobSetPolicies]) -> Iterator[Finding]:

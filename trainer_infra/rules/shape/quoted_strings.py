@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.rules import faults
+from trainer_infra.rules.faults import Fault
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
-from trainer_infra.rules.shape import faults
-from trainer_infra.rules.shape.faults import Fault
 
 
 def _check(fault: Fault, _context: Context[Parameters]) -> Iterator[Finding]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.api import schema
 from trainer_infra.api.finding import Path
+from trainer_infra.api.shape import schema
 from trainer_infra.errors import Problem
-from trainer_infra.rules import unknown
+from trainer_infra.rules import faults, unknown
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
-from trainer_infra.rules.shape import faults
 
 _RUNTIMES: Final = tuple(f"{kind} " for kind in sorted(names.RUNTIMES))
 _JOBS: Final = "spec.template."

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from trainer_infra import names
-from trainer_infra.api.schema import VERSIONS
+from trainer_infra.api.shape.schema import VERSIONS
+from trainer_infra.rules import faults
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
-from trainer_infra.rules.shape import faults
 
 
 class SchemaVersions(Parameters):

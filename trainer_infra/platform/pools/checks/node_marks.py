@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.api.object_meta import LABELS
+from trainer_infra.api.shape.object_meta import LABELS
 from trainer_infra.catalog.machine_types import HOSTNAME
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict

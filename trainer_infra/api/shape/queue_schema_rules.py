@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path, StandIn
-from trainer_infra.api.schema_rules import BrokenRule, SchemaRule
+from trainer_infra.api.shape.schema_rules import BrokenRule, SchemaRule
 from trainer_infra.names import KUEUE_GROUP, PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS
 
 JSON = Mapping[str, Any]

@@ -1,22 +1,26 @@
 """The walk over one JSON object along its schema; collects every finding.
 
-Keywords are those of the published CRDs (tools/schemas.py refuses others) and `propertyNames`.
-Strict as the API server's own validation: nothing is converted. A field that is null counts as not
-set, as it does there.
+Keywords are those of the published CRDs (tools/schemas.py refuses others), `propertyNames`, `nullable`, and
+what form.py puts in. Strict as the API server's own validation: nothing is converted. A field that is null
+counts as not set, as it does there. What has no type is asked nothing but its forms.
 """
 
 import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from trainer_infra.api import quantity, schema_rules
+from typing_extensions import override
+
+from trainer_infra.api import quantity
 from trainer_infra.api.finding import QUOTE, FieldFinding, Path
-from trainer_infra.api.object_meta import PATTERNS
-from trainer_infra.api.schema_rules import SchemaRule
+from trainer_infra.api.shape import schema_rules
+from trainer_infra.api.shape.object_meta import PATTERNS
+from trainer_infra.api.shape.reading import UNKNOWN, MayHave, UnseenValue, reading
+from trainer_infra.api.shape.schema_rules import SchemaRule
 from trainer_infra.errors import MOST_PROBLEMS
 
 Schema = dict[str, Any]
@@ -25,6 +29,7 @@ _TYPES: Final[dict[str, tuple[str, Any]]] = {
     "object": ("an object", Mapping),
     "array": ("a list", (list, tuple)),
     "string": ("a string", str),
+    "scalar": ("a number or a string", (str, int, float)),
     "integer": ("a whole number", int),
     "boolean": ("true or false", bool),
 }
@@ -45,6 +50,8 @@ _WORDS: Final = PATTERNS | {_QUANTITY_PATTERN: f"must be {_QUANTITY}"}
 
 _ANY_CASE: Final = "(?i)"
 UNKNOWN_FIELD: Final = "unknown field"
+REMOVE: Final = "remove it"
+"""The advice for what must not be there; what is below it is not judged."""
 _NAMES_SHOWN: Final = 12
 
 
@@ -53,18 +60,38 @@ class EnoughFindings(Exception):
 
 
 class Walk:
-    """One pass over one object; collects findings, `MOST_PROBLEMS` at most."""
+    """One pass over one object; collects findings, `MOST_PROBLEMS` at most.
 
-    __slots__ = ("found", "rules", "shared")
+    Attributes:
+        found: What is wrong.
+        unseen: What could not be judged because it is not known: a rule's id, and a path.
+    """
+
+    __slots__ = ("_may_have", "_of_schema", "_rules", "_shared", "found", "unseen")
 
     def __init__(
-        self, shared: dict[str, Schema], rules: Mapping[str, SchemaRule] = schema_rules.RULES
+        self,
+        shared: dict[str, Schema],
+        rules: Mapping[str, SchemaRule] = schema_rules.RULES,
+        of_schema: str = "schema",
+        may_have: MayHave | None = None,
     ) -> None:
-        self.shared = shared
-        self.rules = rules
-        self.found: list[FieldFinding] = []
+        """Begin a walk.
 
-    def add(self, path: Path, what: str, got: object = None, fix: str = "") -> None:
+        Args:
+            shared: What the schema may refer to, by name.
+            rules: The CEL rules that are known, by their text.
+            of_schema: The id of the rule that a finding has which is not one of a form.
+            may_have: Where something may stand that is not known; None where all must be known.
+        """
+        self._shared = shared
+        self._rules = rules
+        self._of_schema = of_schema
+        self._may_have = may_have
+        self.found: list[FieldFinding] = []
+        self.unseen: dict[tuple[str, Path], None] = {}
+
+    def add(self, path: Path, what: str, got: object = None, fix: str = "", rule: str = "") -> None:
         """Keep one finding.
 
         Raises:
@@ -72,20 +99,63 @@ class Walk:
         """
         if len(self.found) == MOST_PROBLEMS:
             raise EnoughFindings
-        self.found.append(FieldFinding(path, what, got, fix))
+        self.found.append(FieldFinding(path, what, got, fix, rule=rule or self._of_schema))
 
     def check(self, value: Any, schema: Schema, path: Path) -> None:
         """Check one value and everything inside it."""
+        if value is UNKNOWN and self._may_have is not None:
+            self._note(schema, path)
+            return
         if "$ref" in schema:
-            schema = self.shared[schema["$ref"]]
+            schema = self._shared[schema["$ref"]]
+        if value is None and "nullable" in schema:
+            return
         if "x-kubernetes-int-or-string" in schema:
             self._int_or_string(value, schema, path)
         elif self._has_type(value, schema, path):
             self._inside(value, schema, path)
         else:
             return
-        if "x-kubernetes-validations" in schema:
-            self._rules(value, schema, path)
+        self._ask_rules(value, schema, path)
+
+    def _ask_rules(self, value: Any, schema: Schema, path: Path) -> None:
+        for rule in schema.get("x-kubernetes-validations", ()):
+            known = self._rules.get(rule["rule"])
+            if known:
+                self._ask(known, value, path, self._of_schema, rule["message"])
+        for name, predicate in schema.get("forms", ()):
+            self._ask(predicate, value, path, name)
+
+    def _note(self, schema: Schema, path: Path) -> None:
+        """Say that what stands at a path is not known."""
+        rules = schema.get("rules", ())
+        self.unseen.update({(rule, path): None for rule in (self._of_schema, *rules)})
+
+    def _ask(
+        self, predicate: SchemaRule, value: Any, path: Path, rule: str, message: str = ""
+    ) -> None:
+        seen = value if self._may_have is None else reading(value, path, self._may_have)
+        try:
+            for broken in schema_rules.broken_rules(predicate, seen):
+                if isinstance(broken, UnseenValue):
+                    self.unseen[rule, broken.path] = None
+                else:
+                    what = broken.what or message
+                    self.add((*path, *broken.path), what, broken.got, broken.fix, rule)
+        except UnseenValue as error:
+            self.unseen[rule, error.path] = None
+
+    def standing(self) -> Iterator[FieldFinding]:
+        """What is wrong, but for what forms say of a place that is refused or to be removed anyway."""
+        refused = {each.path for each in self.found if each.rule == self._of_schema}
+        removed = {each.path for each in self.found if each.fix == REMOVE}
+        for each in self.found:
+            above = {each.path[:length] for length in range(len(each.path))}
+            is_own = each.rule == self._of_schema or each.fix == REMOVE
+            is_moot = not above.isdisjoint(refused | removed)
+            is_moot = is_moot or (not is_own and each.path in refused | removed)
+            if each.rule == self._of_schema or not is_moot:
+                yield each
 
     def _int_or_string(self, value: Any, schema: Schema, path: Path) -> None:
         is_quantity = "pattern" in schema
@@ -99,7 +169,7 @@ class Walk:
             self.add(path, f"must be {what}{_null(value)}", value)
 
     def _inside(self, value: Any, schema: Schema, path: Path) -> None:
-        match schema["type"]:
+        match schema.get("type") or _type_of(value):
             case "object":
                 self._object(value, schema, path)
             case "array":
@@ -117,6 +187,8 @@ class Walk:
                 pass
 
     def _has_type(self, value: object, schema: Schema, path: Path) -> bool:
+        if "type" not in schema:
+            return True
         words, types = _TYPES[schema["type"]]
         if isinstance(value, types) and isinstance(value, bool) == (types is bool):
             return True
@@ -134,9 +206,21 @@ class Walk:
                 self._other_field(name, item, schema, path)
             elif item is not None:
                 self.check(item, fields[name], (*path, name))
-        if sum(item is not None for item in value.values()) < schema.get("minProperties", 0):
-            self.add(path, "must not be empty", fix=f"set {_listed(sorted(fields), 'or')}")
-        most = schema.get("maxProperties")
+        if self._may_have is not None:
+            self._note_absent(value, fields, path)
+        self._count_keys(value, schema, path)
+
+    def _note_absent(self, value: Mapping[Any, Any], fields: Schema, path: Path) -> None:
+        """Note the fields that something which is not known may yet fill."""
+        for name, below in fields.items():
+            if value.get(name) is None and self._may_have and self._may_have((*path, name)):
+                self._note(below, (*path, name))
+
+    def _count_keys(self, value: Mapping[Any, Any], schema: Schema, path: Path) -> None:
+        least, most = schema.get("minProperties", 0), schema.get("maxProperties")
+        if least and sum(item is not None for item in value.values()) < least:
+            fields = _listed(sorted(schema.get("properties", {})), "or")
+            self.add(path, "must not be empty", fix=f"set {fields}")
         if most is not None and len(value) > most:
             self.add(path, f"must have at most {_count(most, 'key')}, has {len(value)}")
 
@@ -151,7 +235,7 @@ class Walk:
         if isinstance(others, dict):
             if item is not None:
                 self.check(item, others, (*path, name))
-        elif "x-kubernetes-preserve-unknown-fields" not in schema:
+        elif "type" in schema and "x-kubernetes-preserve-unknown-fields" not in schema:
             fix = nearest_name(name, schema.get("properties", {}))
             self.add((*path, name), UNKNOWN_FIELD, fix=fix)
 
@@ -163,7 +247,7 @@ class Walk:
             self.add(path, f"must have at most {_count(most, 'item')}, has {len(value)}")
         # What is too many is not looked at: a client could have it judged for minutes.
         judged = value if most is None else value[:most]
-        for position, item in enumerate(judged):
+        for position, item in enumerate(judged if "items" in schema else ()):
             self.check(item, schema["items"], (*path, position))
         self._distinct(judged, schema, path)
 
@@ -185,7 +269,7 @@ class Walk:
 
     def _defaults(self, schema: Schema) -> Schema:
         """What the API server puts where a field is left out."""
-        schema = self.shared[schema["$ref"]] if "$ref" in schema else schema
+        schema = self._shared[schema["$ref"]] if "$ref" in schema else schema
         fields = schema.get("properties", {}).items()
         return {name: field["default"] for name, field in fields if "default" in field}
 
@@ -206,12 +290,25 @@ class Walk:
         if schema.get("format") == "date-time" and not _DATE_TIME.fullmatch(value):
             self.add(path, "must be a time such as 2026-01-31T12:00:00Z", value)
 
-    def _rules(self, value: Any, schema: Schema, path: Path) -> None:
-        for rule in schema["x-kubernetes-validations"]:
-            known = self.rules.get(rule["rule"])
-            for broken in schema_rules.broken_rules(known, value) if known else ():
-                what = broken.what or rule["message"]
-                self.add((*path, *broken.path), what, broken.got, broken.fix)
+
+class FormWalk(Walk):
+    """A walk along the types and forms of pods: nothing else is asked, and all findings are kept."""
+
+    __slots__ = ()
+
+    def __init__(self, may_have: MayHave | None = None) -> None:
+        super().__init__({}, {}, "field-types", may_have)
+
+    @override
+    def add(self, path: Path, what: str, got: object = None, fix: str = "", rule: str = "") -> None:
+        self.found.append(FieldFinding(path, what, got, fix, rule=rule or self._of_schema))
+
+
+def _type_of(value: object) -> str:
+    """The type of a value of which the schema says none; empty where nothing is below it."""
+    if isinstance(value, Mapping):
+        return "object"
+    return "array" if isinstance(value, list | tuple) else ""
 
 
 def _null(value: object) -> str:

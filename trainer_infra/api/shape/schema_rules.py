@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
+from trainer_infra.api.shape.reading import UnseenValue
 
 _RFC1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+", re.ASCII)
@@ -37,7 +38,9 @@ class BrokenRule:
     """What to do about it; empty when that says it."""
 
 
-SchemaRule = Callable[[Any], Iterator[BrokenRule]]
+Broken = Iterator[BrokenRule | UnseenValue]
+"""What breaks a rule, and what is not known of a part that is judged for itself."""
+SchemaRule = Callable[[Any], Broken]
 """What breaks a rule in a value; reads what the schema wants there, and may raise where it is not."""
 
 
@@ -57,22 +60,25 @@ class _Rule:
             yield BrokenRule(self.path, value, self.what, self.fix(value))
 
 
-def broken_rules(rule: SchemaRule, value: Any) -> tuple[BrokenRule, ...]:
+def broken_rules(rule: SchemaRule, value: Any) -> Broken:
     """What breaks a rule; nothing when it holds.
 
     Args:
-        rule: one that is known by its text in RULES, or in queue_schema_rules.py.
+        rule: one of a form, or one that is known by its text in RULES or in queue_schema_rules.py.
         value: the JSON value that carries it; it has the type that the schema wants.
+
+    Raises:
+        UnseenValue: The rule reads a value that is not known.
     """
     try:
-        return tuple(rule(value))
+        yield from rule(value)
     except KeyError as missing:
         # The API server cannot evaluate the rule either, and refuses.
         what = f"needs {missing.args[0]}, which a rule of the schema reads"
-        return (BrokenRule((), value, what),)
+        yield BrokenRule((), value, what)
     except (AttributeError, IndexError, TypeError):
         # A part of another type than the schema wants: that is reported already.
-        return ()
+        return
 
 
 def _name_is_rfc1035(value: Mapping[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """What is wrong with a JSON object, judged by the published schema of its kind.
 
 The schemas are data under schemas/, made by tools/schemas.py from the CRDs of Trainer v2.3.0 and
-JobSet v0.12.0, and of Trainer's older releases, and read on first use. schema_walk.py checks,
+JobSet v0.12.0, and of Trainer's older releases, and read on first use. walk.py checks,
 schema_rules.py knows the CEL rules, object_meta.py is the schema of metadata.
 """
 
@@ -12,14 +12,14 @@ from functools import cache
 from pathlib import Path as File
 from typing import Any, Final
 
-from trainer_infra.api import fields_elsewhere, removed_fields
+from trainer_infra.api import fields_elsewhere
 from trainer_infra.api.finding import FieldFinding, Path
-from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
-from trainer_infra.api.schema_walk import UNKNOWN_FIELD, EnoughFindings, Schema, Walk
+from trainer_infra.api.shape.object_meta import OBJECT_META, TRAIN_JOB_META
+from trainer_infra.api.shape.walk import UNKNOWN_FIELD, EnoughFindings, Schema, Walk
 from trainer_infra.errors import MEND_FIRST, MOST_PROBLEMS
 from trainer_infra.names import API_VERSION, JOBSET, JOBSET_API_VERSION, TRAIN_JOB
 
-_FOLDER: Final = File(__file__).parent / "schemas"
+_FOLDER: Final = File(__file__).parents[1] / "schemas"
 VERSIONS: Final = ("2.0", "2.1", "2.2", "2.3")
 """Releases of Trainer whose schemas are known, the oldest first; ours is the newest."""
 _MORE: Final = f"has more problems than these {MOST_PROBLEMS}"
@@ -55,7 +55,7 @@ def _fix(unknown: FieldFinding, kind: str, version: str) -> str:
     newer = (each for each in VERSIONS if each > version and _has(each, kind, path))
     first = next(newer, "")
     words = f"Trainer {first} and newer have it, {version} does not" if first else ""
-    known = removed_fields.successor(kind, path, version) or words
+    known = fields_elsewhere.successor(kind, path, version) or words
     if not known and kind == TRAIN_JOB:
         known = fields_elsewhere.place(path, lambda field: _has(version, kind, field))
     return known or unknown.fix

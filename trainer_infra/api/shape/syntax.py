@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from trainer_infra.api.object_meta import LABEL_PATTERN, SUBDOMAIN_PATTERN, VALUE_PATTERN
+from trainer_infra.api.shape.object_meta import LABEL_PATTERN, SUBDOMAIN_PATTERN, VALUE_PATTERN
 
 _SEARCHED: Final = LABEL_PATTERN.replace("[a-z0-9](", "_?[a-z0-9](", 1).replace("[-a", "[-_a")
 _LONGEST_PART: Final = 63
@@ -38,6 +38,12 @@ def _named(words: str, pattern: str, longest: int) -> Syntax:
 DNS_LABEL: Final = _named(
     "a DNS label: at most 63 lower-case letters, digits and -", LABEL_PATTERN, _LONGEST_PART
 )
+DNS_LABEL_1035: Final = _named(
+    "a DNS label that begins with a letter: at most 63 lower-case letters, digits and -",
+    LABEL_PATTERN.replace("0-9", "", 1),
+    _LONGEST_PART,
+)
+"""A DNS label of RFC 1035."""
 DNS_SUBDOMAIN: Final = _named(
     "a DNS subdomain: at most 253 lower-case letters, digits, - and .",
     SUBDOMAIN_PATTERN,

@@ -1,0 +1,108 @@
+"""Values that are not known, and the reading of an object in which some are.
+
+A walk notes an unknown value and goes on. A predicate that compares several values is given a reading,
+which raises for an unknown one: that ends what the predicate says, and nothing else.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum, auto
+from typing import Any, Final
+
+from typing_extensions import override
+
+from trainer_infra.api.finding import Path
+
+MayHave = Callable[[Path], bool]
+"""Whether something that is not known may yet stand at a path where nothing does."""
+
+
+class Mark(Enum):
+    """Stands where an object has no value of its own."""
+
+    UNKNOWN = auto()
+    """There is one, but it is known only once something else is deployed."""
+    ABSENT = auto()
+    """There is none."""
+
+
+UNKNOWN: Final = Mark.UNKNOWN
+ABSENT: Final = Mark.ABSENT
+
+
+class UnseenValue(Exception):
+    """A value that a rule needs is not known yet."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class _Fields(Mapping[str, Any]):
+    """A mapping; asking it for what is not known raises UnseenValue. A field that is null is not there."""
+
+    __slots__ = ("_may_have", "_path", "_raw")
+
+    def __init__(self, raw: Mapping[str, Any], path: Path, may_have: MayHave) -> None:
+        self._raw = raw
+        self._path = path
+        self._may_have = may_have
+
+    @override
+    def __getitem__(self, key: str) -> Any:
+        raw, path = self._raw.get(key), (*self._path, key)
+        if raw is None and self._may_have(path):
+            raise UnseenValue(path)
+        if raw is None:
+            raise KeyError(key)
+        return reading(raw, path, self._may_have)
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, each in self._raw.items() if each is not None)
+
+    @override
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Items(Sequence[Any]):
+    """A list; asking it for an item that is not known raises UnseenValue."""
+
+    __slots__ = ("_may_have", "_path", "_raw")
+
+    def __init__(self, raw: Sequence[Any], path: Path, may_have: MayHave) -> None:
+        self._raw = raw
+        self._path = path
+        self._may_have = may_have
+
+    @override
+    def __getitem__(self, index: Any) -> Any:
+        return reading(self._raw[index], (*self._path, index), self._may_have)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._raw)
+
+
+def reading(raw: Any, path: Path, may_have: MayHave) -> Any:
+    """A value as a predicate reads it.
+
+    Raises:
+        UnseenValue: It is not known.
+    """
+    if raw is UNKNOWN:
+        raise UnseenValue(path)
+    if isinstance(raw, Mapping):
+        return _Fields(raw, path, may_have)
+    if isinstance(raw, list | tuple):
+        return _Items(raw, path, may_have)
+    return raw
+
+
+def has_unknown(raw: Any) -> bool:
+    """Whether something in a value is not known."""
+    if isinstance(raw, dict):
+        return any(map(has_unknown, raw.values()))
+    if isinstance(raw, list):
+        return any(map(has_unknown, raw))
+    return raw is UNKNOWN
