@@ -191,7 +191,7 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
             [
                 "values[3]: must be from 0 to 255, got 256",
                 "values[2]: is there twice, got 3",
-                "values: must not have 0, which is no failure",
+                "values[1]: must not be 0, which is not a failure, got 0",
                 "values: must be in order, each once",
             ],
             id="codes that Kubernetes refuses",

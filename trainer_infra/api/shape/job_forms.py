@@ -164,7 +164,7 @@ def _codes(codes: JSON) -> Broken:
             ("values",), None, f"must have at most {MOST_CODES} items, has {len(found)}"
         )
     if codes.get("operator") == _IN and 0 in found:
-        yield BrokenRule(("values",), None, "must not have 0, which is no failure")
+        yield BrokenRule(("values", found.index(0)), 0, "must not be 0, which is not a failure")
     if found != sorted({*found}):
         yield BrokenRule(("values",), None, "must be in order, each once")
 
