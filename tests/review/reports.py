@@ -17,7 +17,7 @@ def rule(
 ) -> AnyRule:
     return Rule(
         id=id_,
-        title="Images are named by their digest",
+        title="Images must be pinned by digest",
         severity=severity,
         kinds=frozenset({"TrainJob", "JobSet"}),
         tags=tags,

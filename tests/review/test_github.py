@@ -19,7 +19,7 @@ def test_values_and_message_are_escaped_as_a_runner_reads_them() -> None:
     (line, _) = github.github_text(replace(CLEAN, items=(bad,))).splitlines()
     assert line == (
         "::warning file=a%2Cb%3Ac%25.yaml,line=3,col=7,endLine=3,"
-        "title=medium image-digest%3A Images are named by their digest::"
+        "title=medium image-digest%3A Images must be pinned by digest::"
         "TrainJob team-a/x\\n::error::y: spec.trainer.image: is not pinned by a digest, got 100%25"
         "%0AFix: say\\r\\nso"
     )

@@ -14,8 +14,10 @@ from trainer_infra.rules import faults
 from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.rule import AnyRule, Finding, Parameters, Rule, Severity
 
-_PODS_REFUSED: Final = "The API server refuses each of the pods, and the job waits for ever."
-_JOB_REFUSED: Final = "The API server refuses the Job, or JobSet cannot make it; nothing ever runs."
+_PODS_REFUSED: Final = "The API server rejects every pod of the job, and the job waits forever."
+_JOB_REFUSED: Final = (
+    "The API server rejects the Job, or JobSet cannot create it; nothing ever runs."
+)
 _WITH_JOBS: Final = names.WITH_PODS | {"Job", "CronJob"}
 
 
@@ -43,108 +45,120 @@ def _rule(
 RULES: Final[tuple[AnyRule, ...]] = (
     _rule(
         "field-types",
-        "Fields of pods and Jobs are of the types that the API server reads",
-        "Write texts in quotes, and numbers and booleans without.",
+        "Fields of pods and Jobs must have the types that the API server expects",
+        "Quote strings; do not quote numbers and booleans.",
         "schema",
-        why="The API server cannot read the object, and refuses it as a whole.",
+        why="The API server cannot read the object and rejects all of it.",
         kinds=WORKLOADS - names.WITH_PODS,
     ),
     _rule(
         "label-syntax",
-        "Labels and annotations of pods are ones that Kubernetes can keep",
-        "Write values of at most 63 letters, digits, -, _ and ., with a letter or digit at both ends.",
+        "Labels and annotations of pods must be valid",
+        (
+            "Use values of at most 63 letters, digits, -, _ and ., with a letter or digit at both "
+            "ends."
+        ),
         "metadata",
     ),
     _rule(
         "containers",
-        "A pod has containers, with names of their own and policies that there are",
-        "Name each container of a pod otherwise, with lower-case letters, digits and -.",
+        "A pod must have containers with unique names and valid policies",
+        "Give every container in the pod a different name of lower-case letters, digits and -.",
     ),
     _rule(
         "container-ports",
-        "Ports of containers are from 1 to 65535 and have names of their own",
-        "Write a containerPort from 1 to 65535, and names of at most 15 lower-case letters.",
+        "Container ports must be from 1 to 65535, and their names must be unique",
+        (
+            "Use a containerPort from 1 to 65535, and names of at most 15 lower-case letters, "
+            "digits and -."
+        ),
         "network",
     ),
     _rule(
         "env-sources",
-        "A variable has a name, and its value from one place",
-        "Write `value`, or `valueFrom` with one source and all that names it.",
+        "An environment variable must have a name and one source for its value",
+        "Use `value`, or `valueFrom` with one complete source.",
         "env",
     ),
     _rule(
         "volume-sources",
-        "A volume has a name of its own and one source",
-        "Write one source for each volume, and all that names what it holds.",
+        "A volume must have a unique name and one source",
+        "Give each volume one source with all its required fields.",
         "volumes",
     ),
     _rule(
         "volume-mounts",
-        "Containers mount volumes that the pod has, each at a place of its own",
-        "Give the pod a volume of that name, or take the mount away.",
+        "Containers may mount only volumes of their pod, each at a different path",
+        "Add a volume of that name to the pod, or remove the mount.",
         "volumes",
     ),
     _rule(
         "quantities",
-        "Containers ask for amounts that there can be, of resources that there are",
-        "Write requests of at most the limits, memory in Mi or Gi, and devices with their domain.",
+        "Resource requests must use valid quantities of known resources",
+        (
+            "Keep requests at or below limits, write memory in Mi or Gi, and name devices with "
+            "their domain."
+        ),
         "resources",
-        why="The API server refuses each of the pods, and the job waits for ever; with a thousandth of a byte of memory it takes them, and none of them starts.",
+        why=(
+            "The API server rejects every pod of the job, and the job waits forever; it accepts a "
+            "memory request of a thousandth of a byte, but no such pod starts."
+        ),
     ),
     _rule(
         "probes",
-        "Probes and lifecycle handlers do one thing each, with numbers that count",
-        "Write one of exec, httpGet, tcpSocket and grpc, with a port or a command.",
+        "Probes and lifecycle handlers must have one action and valid numbers",
+        "Use one of exec, httpGet, tcpSocket and grpc, with a port or a command.",
         "probes",
     ),
     _rule(
         "security-values",
-        "Security contexts have ids and policies that there are",
-        "Write ids from 0 to 2147483647, and a profile's file for the type Localhost alone.",
+        "Security contexts must use valid IDs and policies",
+        "Use IDs from 0 to 2147483647, and set a profile's file only for the type Localhost.",
     ),
     _rule(
         "pod-fields",
-        "Names, DNS, gates and claims of a pod are what Kubernetes takes",
-        "Write names as DNS has them, and words that the field knows.",
+        "Names, DNS settings, gates and claims of a pod must be valid",
+        "Use DNS names, and values that the field supports.",
     ),
     _rule(
         "affinity",
-        "Node selectors and affinity say what the scheduler can look for",
-        "Write labels as nodes have them, and operators with the values that they need.",
+        "Node selectors and affinity terms must be valid",
+        "Use valid labels, and operators with the values that they require.",
         "scheduling",
     ),
     _rule(
         "tolerations",
-        "Tolerations are ones that Kubernetes can compare with a taint",
-        "Write `operator: Exists` with no value, or a key and a value.",
+        "Tolerations must be valid",
+        "Use `operator: Exists` without a value, or a key with a value.",
         "scheduling",
     ),
     _rule(
         "topology-spread",
-        "Topology spread constraints count what the scheduler can count",
-        "Write maxSkew from 1 on, a topologyKey, and DoNotSchedule or ScheduleAnyway.",
+        "Topology spread constraints must be valid",
+        "Set maxSkew to 1 or more, a topologyKey, and DoNotSchedule or ScheduleAnyway.",
         "scheduling",
     ),
     _rule(
         "job-restart-policy",
-        "Pods of a Job have the restartPolicy Never or OnFailure",
-        "Write OnFailure or Never, and Never beside a podFailurePolicy.",
+        "The restartPolicy of a Job's pods must be Never or OnFailure",
+        "Use OnFailure or Never; beside a podFailurePolicy, Never.",
         "jobs",
         why=_JOB_REFUSED,
         kinds=_WITH_JOBS | {*workloads.ALWAYS, "Pod"},
     ),
     _rule(
         "job-counts",
-        "A Job counts pods, tries and seconds as Kubernetes can",
-        "Write counts from 0 on, and completions beside parallelism in an Indexed Job.",
+        "A Job's counts of pods, retries and seconds must be valid",
+        "Use counts of 0 or more, and set completions beside parallelism in an Indexed Job.",
         "jobs",
         why=_JOB_REFUSED,
         kinds=_WITH_JOBS,
     ),
     _rule(
         "job-policies",
-        "What fails or ends a Job are rules that Kubernetes can follow",
-        "Write exit codes in order, containers of the pod, and indexes below completions.",
+        "A Job's failure and success policies must be valid",
+        "List exit codes in ascending order, containers of the pod, and indexes below completions.",
         "jobs",
         why=_JOB_REFUSED,
         kinds=_WITH_JOBS,

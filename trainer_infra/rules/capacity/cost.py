@@ -218,11 +218,14 @@ def _check_gpu_hours(place: Value, context: Context[GpuHours]) -> Iterator[Findi
 
 GPU_HOURS: Final = Rule(
     id="gpu-hours",
-    title="A TrainJob takes no more GPU-hours than it may",
+    title="A TrainJob must not use more GPU-hours than allowed",
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB,)),
     tags=("capacity", "gpu", "cost"),
-    why="A job that hangs, or was made too large by a slip, uses up what others were promised.",
+    why=(
+        "A job that hangs, or that was made too large by mistake, uses up what others were "
+        "promised."
+    ),
     fix="Shorten `spec.activeDeadlineSeconds`, or use fewer nodes or GPUs.",
     places=rule.whole,
     check=_check_gpu_hours,
@@ -262,11 +265,11 @@ def _check_price(place: Value, context: Context[Price]) -> Iterator[Finding]:
 
 PRICE: Final = Rule(
     id="price",
-    title="A TrainJob costs no more than it may",
+    title="A TrainJob must not cost more than allowed",
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB,)),
     tags=("capacity", "gpu", "cost"),
-    why="A slip in the number of nodes or in the deadline is found on the bill.",
+    why="A mistake in the number of nodes or in the deadline shows up on the bill.",
     fix="Shorten `spec.activeDeadlineSeconds`, or use fewer or cheaper machines.",
     places=rule.whole,
     check=_check_price,

@@ -30,12 +30,12 @@ def _check_deadline(place: Value, context: Context[Deadline]) -> Iterator[Findin
 
 DEADLINE: Final = Rule(
     id="deadline",
-    title="A TrainJob has a deadline",
+    title="A TrainJob must have a deadline",
     severity=Severity.LOW,
     kinds=frozenset((names.TRAIN_JOB,)),
     tags=("capacity", "cost"),
     why="A job that hangs holds its GPUs until a person notices.",
-    fix="Write `spec.activeDeadlineSeconds`: it counts from the start or the last resume.",
+    fix="Set `spec.activeDeadlineSeconds`: it counts from the start or the last resume.",
     places=rule.whole,
     check=_check_deadline,
     parameters=Deadline,
@@ -91,7 +91,7 @@ def _places_of_ttl(subject: Subject) -> Iterator[Value]:
 
 TTL: Final = Rule(
     id="ttl",
-    title="A job that has ended goes away by itself",
+    title="Ended jobs must be deleted automatically",
     severity=Severity.LOW,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("capacity", "clean-up"),
@@ -100,8 +100,8 @@ TTL: Final = Rule(
         "server is slow and names are taken."
     ),
     fix=(
-        f"Annotate the TrainJob or its runtime with `{names.TTL_SECONDS}`, or write "
-        f"`{_TTL}` in the runtime's JobSet."
+        "Annotate the TrainJob or its runtime with `trainer-infra.dev/ttl-seconds-after-finished`, "
+        "or set `ttlSecondsAfterFinished` in the runtime's JobSet."
     ),
     places=_places_of_ttl,
     check=_check_ttl,
@@ -158,12 +158,15 @@ def _places_of_restarts(subject: Subject) -> Iterator[Value]:
 
 RESTARTS_BOUNDED: Final = Rule(
     id="restarts-bounded",
-    title="A job that fails again and again is given up",
+    title="Restarts of a failing job must be limited",
     severity=Severity.MEDIUM,
     kinds=names.WITH_PODS,
     tags=("capacity", "restarts", "cost"),
-    why="A program that fails at once is started again for days, on GPUs that others wait for.",
-    fix="Bound `maxRestarts` and `backoffLimit`, and let only known failures restart for free.",
+    why="A program that fails at once is restarted for days, on GPUs that others wait for.",
+    fix=(
+        "Limit `maxRestarts` and `backoffLimit`, and let only known failures restart without being "
+        "counted."
+    ),
     places=_places_of_restarts,
     check=_check_restarts,
     parameters=RestartsBounded,

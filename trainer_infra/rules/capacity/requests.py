@@ -29,15 +29,15 @@ def _check_cpu_memory(place: PodContainer, context: Context[Parameters]) -> Iter
 
 CPU_MEMORY_SET: Final = Rule(
     id="cpu-memory-set",
-    title="Containers that train say how much cpu and memory they need",
+    title="Training containers must set their cpu and memory",
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("capacity", "resources"),
     why=(
-        "A node is placed where it does not fit: it is slowed down, or ended for want of memory, "
-        "and everything beside it too. Queues and quotas do not count it."
+        "The scheduler places a node where it does not fit: the node is throttled or killed for "
+        "lack of memory, and its neighbors suffer too. Queues and quotas do not count it."
     ),
-    fix="Write `cpu` and `memory` in `spec.trainer.resourcesPerNode.limits`.",
+    fix="Set `cpu` and `memory` in `spec.trainer.resourcesPerNode.limits`.",
     places=nodes.training_containers,
     check=_check_cpu_memory,
 )
@@ -84,12 +84,12 @@ def _of_request(request: Value, limit: Value, name: str) -> Iterator[Finding]:
 
 GPU_LIMITS: Final = Rule(
     id="gpu-limits",
-    title="Requests for GPUs and other devices equal their limits, in whole numbers",
+    title="Requests for GPUs and other devices must be whole numbers and equal their limits",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("capacity", "gpu"),
-    why="Kubernetes refuses the pods, and the job waits for ever.",
-    fix="Write devices in `limits` alone: the request follows.",
+    why="Kubernetes rejects the pods, and the job waits forever.",
+    fix="Set devices in `limits` only: Kubernetes copies them to the requests.",
     places=pods.containers,
     check=_check_devices,
     remediates=True,
@@ -144,12 +144,12 @@ def _too_much(place: Pod, pool: Pool, resource: str, amount: int) -> Finding:
 
 GPU_FITS_MACHINE: Final = Rule(
     id="gpu-fits-machine",
-    title="Each pod fits into a machine that it may run on",
+    title="Each pod must fit into a machine that may run it",
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("capacity", "gpu"),
-    why="The pod waits for ever, and with it the rest of the job, which may hold GPUs meanwhile.",
-    fix="Ask for no more on one node than a machine has; use more nodes instead.",
+    why="The pod waits forever, and with it the rest of the job, which may hold GPUs meanwhile.",
+    fix="Request no more for one node than a machine has; use more nodes instead.",
     places=pods.pods_of,
     check=_check_machine,
     looks_around=True,
@@ -214,11 +214,13 @@ def _quotas(context: Context[GpuQuota]) -> Iterator[tuple[str, int]]:
 
 GPU_QUOTA: Final = Rule(
     id="gpu-quota",
-    title="All pods of a job together fit into the quota of its namespace",
+    title="All pods of a job together must fit into the quota of its namespace",
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("capacity", "gpu", "quota"),
-    why="Some of the pods are refused, and the others hold their GPUs and wait for them for ever.",
+    why=(
+        "Kubernetes rejects some of the pods; the others hold their GPUs and wait for them forever."
+    ),
     fix="Use fewer nodes or GPUs, or have the quota raised.",
     places=rule.whole,
     check=_check_quota,

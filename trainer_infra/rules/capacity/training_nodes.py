@@ -30,7 +30,7 @@ def _check_number(_place: Value, context: Context[NodesLimit]) -> Iterator[Findi
 
 NODES_LIMIT: Final = Rule(
     id="nodes-limit",
-    title="A job trains on no more nodes than are allowed",
+    title="A job must not use more nodes than allowed",
     severity=Severity.MEDIUM,
     kinds=names.WITH_PODS,
     tags=("capacity", "nodes", "cost"),
@@ -73,15 +73,15 @@ def _written(subject: Subject) -> Value | None:
 
 PROCESSES_PER_GPU: Final = Rule(
     id="processes-per-gpu",
-    title="Nodes start one process for each GPU",
+    title="Nodes must start one process per GPU",
     severity=Severity.MEDIUM,
     kinds=names.RUNTIMES | {names.TRAIN_JOB},
     tags=("capacity", "gpu", "processes"),
     why=(
         "With more processes two share a GPU and often run out of its memory; with fewer, GPUs "
-        "that are paid for do nothing."
+        "that you pay for stay idle."
     ),
-    fix="Leave `numProcPerNode` out for torch and MPI, or write the number of GPUs of a node.",
+    fix="Leave out `numProcPerNode` for torch and MPI, or set it to the number of GPUs of a node.",
     places=nodes.training_containers,
     check=_check_processes,
 )
@@ -129,15 +129,15 @@ def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
 
 SHARED_MEMORY: Final = Rule(
     id="shared-memory",
-    title="Nodes of several GPUs have shared memory",
+    title="Nodes with several GPUs must have enough shared memory",
     severity=Severity.MEDIUM,
     kinds=names.RUNTIMES | {names.TRAIN_JOB},
     tags=("capacity", "gpu", "memory"),
     why=(
-        "NCCL and data loaders share memory between the processes of a node. With 64 MiB they "
-        "fail with a bus error or `No space left on device`."
+        "NCCL and data loaders share memory between the processes of a node. With 64 MiB they fail "
+        "with a bus error or `No space left on device`."
     ),
-    fix="Mount an emptyDir with `medium: Memory` at `/dev/shm` into the container `node`.",
+    fix="Mount an emptyDir with `medium: Memory` at `/dev/shm` in the container `node`.",
     places=nodes.training_containers,
     check=_check_shared_memory,
 )

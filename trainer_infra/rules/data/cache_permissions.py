@@ -162,15 +162,15 @@ def _place(account: Value, container: PodContainer, context: Context[Parameters]
 
 RULE: Final = Rule(
     id="cache-permissions",
-    title="The initializer of a data cache may make the cache",
+    title="The initializer of a data cache must be allowed to create the cache",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("data", "rbac", "initializers"),
     why=(
-        "Without the right to make it there is no cache, and the initializer ends as if all were "
-        "well: the nodes start and find no data."
+        "Without that right the cache is missing, and the initializer still succeeds: the nodes "
+        "start and find no data."
     ),
-    fix="Run it as a service account that is bound to the role of the data cache.",
+    fix="Run it as a service account that is bound to the data cache's role.",
     places=initializers.containers,
     check=_check_permissions,
     looks_around=True,

@@ -43,15 +43,15 @@ def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, Value
 
 SHARED_CLAIM: Final = Rule(
     id="shared-claim",
-    title="Claims of several nodes can be mounted by several machines",
+    title="A claim of several nodes must allow several machines to mount it",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("data", "volumes"),
     why=(
-        "The kubelet of the second machine does not mount the volume: its pods wait for ever, "
-        "and those of the first machine wait for them."
+        "The kubelet of the second machine cannot mount the volume: its pods wait forever, and "
+        "those of the first machine wait for them."
     ),
-    fix="Give the claim the access mode ReadWriteMany, and a storage class that has it.",
+    fix="Give the claim the access mode ReadWriteMany, and a storage class that supports it.",
     places=nodes.training_pods,
     check=_check_shared,
     looks_around=True,
@@ -76,15 +76,18 @@ def _check_volumes(pod: Pod, _context: Context[Parameters]) -> Iterator[Finding]
 
 CLAIM_VOLUMES: Final = Rule(
     id="claim-volumes",
-    title="A pod has each volume claim by one volume",
+    title="A pod must use each volume claim through one volume",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("data", "volumes"),
     why=(
         "The kubelet waits for both volumes and mounts the claim for one of them: the pod stays in "
-        "ContainerCreating, without an event that says so."
+        "ContainerCreating, and no event says why."
     ),
-    fix="Keep one volume for the claim, and mount it at each place, with `subPath` for a folder of it.",
+    fix=(
+        "Keep one volume for the claim, and mount it at each path, with `subPath` for a folder of "
+        "it."
+    ),
     places=pods.pods_of,
     check=_check_volumes,
 )

@@ -115,12 +115,15 @@ def _of_uri(value: Value, uri: str, allow: Sequence[str], what: str) -> Iterator
 
 STORAGE_SCHEME: Final = Rule(
     id="storage-scheme",
-    title="Data and results are in stores that can be used here",
+    title="Data and results must be in stores that the job can use",
     severity=Severity.MEDIUM,
     kinds=names.WITH_PODS,
     tags=("data", "initializers"),
     why="An initializer fails on a URI that it cannot read, and nothing trains.",
-    fix="Correct the URI, copy the data to a store of `allow`, or use an initializer that knows the scheme.",
+    fix=(
+        "Correct the URI, copy the data to a store in `allow`, or use an initializer that supports "
+        "the scheme."
+    ),
     places=_places,
     check=_check_schemes,
     parameters=StorageScheme,
@@ -175,16 +178,16 @@ def _fix(container: PodContainer, name: str) -> str:
 
 TOKEN_REFERENCE: Final = Rule(
     id="token-reference",
-    title="Initializers take tokens from Secrets",
+    title="Initializers must take tokens from Secrets",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("data", "secrets", "initializers"),
     frameworks=("cis-kubernetes/5.4.1",),
     why=(
-        "What stands in a TrainJob or runtime is in git, in snapshots and in every listing of the "
-        "objects: a token there is not secret any more."
+        "The text of a TrainJob or runtime is in git, in snapshots and in every listing of the "
+        "objects: a token there is no longer secret."
     ),
-    fix="Put the token into a Secret and name that in secretRef; then replace the token itself.",
+    fix="Put the token into a Secret and name it in secretRef; then replace the exposed token.",
     places=containers,
     check=_check_tokens,
     parameters=TokenReference,

@@ -191,13 +191,13 @@ def _check_output(place: OutputJob, context: Context[PersistentOutput]) -> Itera
 
 PERSISTENT_OUTPUT: Final = Rule(
     id="persistent-output",
-    title="Results are written where they outlive the pod",
+    title="Results must be written to storage that outlives the pod",
     severity=Severity.MEDIUM,
     kinds=names.WITH_PODS,
     tags=("data", "volumes", "checkpoints"),
     why=(
-        "The disk of a container and an emptyDir go with the pod: the result is gone when training "
-        "ends, and after a restart it begins again."
+        "A container's disk and an emptyDir are deleted with the pod: the result is gone when "
+        "training ends, and a restart begins from scratch."
     ),
     fix="Write to a mounted persistentVolumeClaim or to an object store.",
     places=jobs,

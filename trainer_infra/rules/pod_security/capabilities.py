@@ -61,17 +61,17 @@ def _check_added(place: Value, context: Context[CapabilitiesAdded]) -> Iterator[
 
 CAPABILITIES_ADDED: Final = Rule(
     id="capabilities-added",
-    title="Containers add only harmless capabilities",
+    title="Containers may add only harmless capabilities",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("pod-security", "mpi"),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.9", "owasp-k8s/K01"),
     why=(
-        "With SYS_ADMIN, SYS_PTRACE, NET_ADMIN and their like a container reaches its node and its "
-        "neighbours. What an sshd of MPI needs when it runs as root is allowed: SETUID, SETGID, "
-        "SYS_CHROOT, AUDIT_WRITE."
+        "With SYS_ADMIN, SYS_PTRACE, NET_ADMIN and the like a container can reach its node and its "
+        "neighbors. The capabilities that MPI's sshd needs when it runs as root are allowed: "
+        "SETUID, SETGID, SYS_CHROOT, AUDIT_WRITE."
     ),
-    fix="Remove the capability, or put it in `allow` where the hardware needs it.",
+    fix="Remove the capability, or put it in `allow` if the hardware needs it.",
     places=_places_of_added,
     check=_check_added,
     parameters=CapabilitiesAdded,
@@ -114,15 +114,16 @@ def _not_dropped(drop: Value) -> Iterator[Finding]:
 
 CAPABILITIES_DROPPED: Final = Rule(
     id="capabilities-dropped",
-    title="Containers drop all capabilities",
+    title="Containers must drop all capabilities",
     severity=Severity.MEDIUM,
     kinds=WORKLOADS,
     tags=("pod-security", "mpi"),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.2.10", "owasp-k8s/K01"),
     why=(
-        "A container that drops none keeps a dozen, among them raw sockets and any file's owner. "
-        "MPI over SSH works without: the catalog's MPI runtimes run sshd as user 1000. An sshd "
-        "that runs as root needs SETUID, SETGID and SYS_CHROOT; put them in `allow` then."
+        "A container that drops none keeps a dozen, among them raw sockets and changing the owner "
+        "of any file. MPI over SSH works without them: the catalog's MPI runtimes run sshd as user "
+        "1000. An sshd that runs as root needs SETUID, SETGID and SYS_CHROOT; put them in `allow` "
+        "then."
     ),
     fix="Write `drop: [ALL]`, and add nothing but `NET_BIND_SERVICE`.",
     places=_places_of_dropped,

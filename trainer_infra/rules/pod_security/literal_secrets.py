@@ -133,16 +133,19 @@ def kind_of_secret(text: str, name: str, not_secret: tuple[str, ...] = ()) -> st
 
 RULE: Final = Rule(
     id="literal-secrets",
-    title="No secret is written into an object",
+    title="Objects must not contain secrets",
     severity=Severity.CRITICAL,
     kinds=WORKLOADS | {_CONFIG_MAP},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.4.1", "owasp-k8s/K08"),
     why=(
-        "Everybody who may read the object, its repository or the run's record can use the secret, "
-        "and it stays in their history after it is removed."
+        "Everyone who can read the object, its repository or the run's record can use the secret, "
+        "and it stays in their history after you remove it."
     ),
-    fix="Keep it in a Secret, refer to that with `secretKeyRef` or `secretRef`, and revoke it.",
+    fix=(
+        "Keep it in a Secret, refer to it with `secretKeyRef` or `secretRef`, and revoke the "
+        "exposed one."
+    ),
     places=_places,
     check=_check,
     parameters=LiteralSecrets,

@@ -35,7 +35,7 @@ def _check_namespaces(place: Value, context: Context[HostNamespaces]) -> Iterato
 
 HOST_NAMESPACES: Final = Rule(
     id="host-namespaces",
-    title="Pods share no namespace with their node",
+    title="Pods must not share their node's namespaces",
     severity=Severity.CRITICAL,
     kinds=WORKLOADS,
     tags=("pod-security", "rdma"),
@@ -47,7 +47,7 @@ HOST_NAMESPACES: Final = Rule(
         "owasp-k8s/K01",
     ),
     why=(
-        "In its node's namespaces a pod sees other pods' processes, memory and traffic, and "
+        "In its node's namespaces a pod sees the processes, memory and traffic of other pods, and "
         "reaches services that trust the node, such as the cloud's credentials."
     ),
     fix="Set `hostNetwork`, `hostPID` and `hostIPC` to false.",
@@ -90,14 +90,14 @@ def _parts(path: str) -> tuple[str, ...]:
 
 HOST_PATH: Final = Rule(
     id="host-path",
-    title="Pods mount no folder of their node",
+    title="Pods must not mount folders of their node",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("pod-security", "volumes"),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.12", "owasp-k8s/K01"),
     why=(
-        "Through a folder of the node a pod reads what others keep there, or takes the node over; "
-        "and what it writes is gone when it restarts on another one."
+        "Through a folder of the node a pod can read what others keep there or take over the node, "
+        "and what it writes is gone when it restarts on another node."
     ),
     fix="Use a PersistentVolumeClaim or an emptyDir, or put the folder in `allow`.",
     places=_places_of_path,
@@ -119,14 +119,14 @@ def _check_ports(place: Value, _context: Context[Parameters]) -> Iterator[Findin
 
 HOST_PORTS: Final = Rule(
     id="host-ports",
-    title="Containers take no port of their node",
+    title="Containers must not use ports of their node",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("pod-security", "network"),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.13", "owasp-k8s/K01"),
     why=(
-        "Two pods with one port never run on one node, and no NetworkPolicy guards it. A namespace of "
-        "the level baseline admits no such pod."
+        "Two pods with the same port never run on one node, and no NetworkPolicy protects the "
+        "port. A namespace of the level baseline admits no such pod."
     ),
     fix="Remove `hostPort`.",
     places=_places_of_ports,
@@ -143,12 +143,15 @@ def _check_process(place: Value, _context: Context[Parameters]) -> Iterator[Find
 
 HOST_PROCESS: Final = Rule(
     id="host-process",
-    title="Containers are no processes of a Windows node",
+    title="Containers must not be processes of a Windows node",
     severity=Severity.CRITICAL,
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.11", "owasp-k8s/K01"),
-    why="A HostProcess container has the node's files, network and rights, as a privileged one on Linux.",
+    why=(
+        "A HostProcess container has its node's files, network and rights, like a privileged one "
+        "on Linux."
+    ),
     fix="Set `windowsOptions.hostProcess` to false.",
     places=security_context.security_contexts,
     check=_check_process,
@@ -181,14 +184,14 @@ def _check_probes(place: Value, _context: Context[Parameters]) -> Iterator[Findi
 
 PROBE_HOSTS: Final = Rule(
     id="probe-hosts",
-    title="Probes ask no other host",
+    title="Probes must not query other hosts",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("pod-security", "network"),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
-        "The kubelet asks from the node's own network, where it reaches what no pod may. From "
-        "Kubernetes 1.34 on a namespace of the level baseline admits no such pod."
+        "The kubelet sends probes from the node's own network, from where it reaches what no pod "
+        "may. From Kubernetes 1.34 on a namespace of the level baseline admits no such pod."
     ),
     fix="Remove `host` from probes and lifecycle handlers.",
     places=_places_of_probes,
@@ -236,14 +239,14 @@ def _check_sysctls(place: Value, context: Context[Sysctls]) -> Iterator[Finding]
 
 SYSCTLS: Final = Rule(
     id="sysctls",
-    title="Pods set only safe kernel parameters",
+    title="Pods may set only safe kernel parameters",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
-        "Other parameters change the node for every pod on it. A kubelet starts no pod with one that "
-        "it was not told to allow, and a namespace of the level baseline admits none."
+        "Other parameters change the node for every pod on it. A kubelet starts a pod with one "
+        "only if its administrator allowed it, and a namespace of the level baseline admits none."
     ),
     fix="Remove the parameter, or have the node's administrator set it.",
     places=_places_of_sysctls,
@@ -274,13 +277,13 @@ def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Find
 
 VOLUME_TYPES: Final = Rule(
     id="volume-types",
-    title="Pods mount only bounded kinds of volumes",
+    title="Pods may mount only restricted volume types",
     severity=Severity.MEDIUM,
     kinds=WORKLOADS,
     tags=("pod-security", "volumes"),
     frameworks=("pod-security-standards/restricted", "owasp-k8s/K01"),
     why=(
-        "A volume that names its server itself, such as nfs, mounts whatever its author likes, past "
+        "A volume that names its own server, such as nfs, mounts whatever its author likes, past "
         "every quota and storage class."
     ),
     fix="Use a PersistentVolumeClaim of a storage class that has the same data.",

@@ -36,16 +36,16 @@ def _check_privileged(place: PodContainer, _context: Context[Parameters]) -> Ite
 
 PRIVILEGED: Final = Rule(
     id="privileged",
-    title="Containers are not privileged",
+    title="Containers must not be privileged",
     severity=Severity.CRITICAL,
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.2", "owasp-k8s/K01"),
     why=(
-        "A privileged container is root on its node: it reads the secrets of every pod there, and "
-        "can go on from there to the whole cluster."
+        "A privileged container is root on its node: it can read the secrets of every pod there "
+        "and go on from there to the whole cluster."
     ),
-    fix="Set `privileged` to false, and ask for devices as resources.",
+    fix="Set `privileged` to false, and request devices as resources.",
     places=pods.containers,
     check=_check_privileged,
     remediates=True,
@@ -67,16 +67,16 @@ def _check_escalation(place: PodContainer, _context: Context[Parameters]) -> Ite
 
 PRIVILEGE_ESCALATION: Final = Rule(
     id="privilege-escalation",
-    title="Containers forbid privilege escalation",
+    title="Containers must not allow privilege escalation",
     severity=Severity.MEDIUM,
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.2.6", "owasp-k8s/K01"),
     why=(
-        "A program with the setuid bit makes its user root; training code, and what it installs, "
-        "needs none. Without the field it is allowed."
+        "A program with the setuid bit makes its user root; training code, and the packages it "
+        "installs, do not need that. Kubernetes allows it if the field is missing."
     ),
-    fix="Set `allowPrivilegeEscalation` of the container to false.",
+    fix="Set the container's `allowPrivilegeEscalation` to false.",
     places=pods.containers,
     check=_check_escalation,
     remediates=True,
@@ -92,16 +92,16 @@ def _check_proc_mount(place: PodContainer, _context: Context[Parameters]) -> Ite
 
 PROC_MOUNT: Final = Rule(
     id="proc-mount",
-    title="Containers see their own part of /proc",
+    title="Containers must not unmask /proc",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
-        "Through an unmasked /proc a container reads and changes settings of its node's kernel. A "
-        "namespace of the level baseline admits no such pod."
+        "Through an unmasked /proc a container can read and change settings of its node's kernel. "
+        "A namespace of the level baseline admits no such pod."
     ),
-    fix="Leave out `procMount`.",
+    fix="Remove `procMount`.",
     places=pods.containers,
     check=_check_proc_mount,
     remediates=True,
@@ -136,7 +136,7 @@ def _check_app_armor(place: Value, _context: Context[Parameters]) -> Iterator[Fi
 
 APP_ARMOR: Final = Rule(
     id="app-armor",
-    title="No AppArmor profile is switched off",
+    title="AppArmor profiles must not be disabled",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("pod-security",),
@@ -145,7 +145,7 @@ APP_ARMOR: Final = Rule(
         "The profile keeps a container from mounting, tracing and writing where only its node may. "
         "A namespace of the level baseline admits no pod without it."
     ),
-    fix="Leave it out, or set `appArmorProfile.type` to `RuntimeDefault`.",
+    fix="Remove the field, or set `appArmorProfile.type` to `RuntimeDefault`.",
     places=_places_of_app_armor,
     check=_check_app_armor,
     remediates=True,
@@ -172,16 +172,16 @@ def _check_selinux(place: Value, _context: Context[Parameters]) -> Iterator[Find
 
 SELINUX_OPTIONS: Final = Rule(
     id="selinux-options",
-    title="Containers keep the SELinux label of containers",
+    title="Containers must keep their default SELinux label",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
-        "With a type such as `spc_t`, or a user or role of its own, SELinux no longer keeps the "
-        "container from its node. A namespace of the level baseline admits no such pod."
+        "With a type such as `spc_t`, or a user or role of its own, SELinux no longer separates "
+        "the container from its node. A namespace of the level baseline admits no such pod."
     ),
-    fix="Leave out `type`, `user` and `role`; `level` may be set.",
+    fix="Remove `type`, `user` and `role`; `level` may be set.",
     places=_places_of_selinux,
     check=_check_selinux,
     remediates=True,
@@ -198,16 +198,19 @@ def _check_unconfined(place: Value, _context: Context[Parameters]) -> Iterator[F
 
 SECCOMP_UNCONFINED: Final = Rule(
     id="seccomp-unconfined",
-    title="No seccomp profile is switched off",
+    title="Seccomp profiles must not be disabled",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
     why=(
-        "An unconfined container can use system calls that no training needs and most ways out of "
-        "a container do. A namespace of the level baseline admits no such pod."
+        "An unconfined container can use system calls that no training needs and that most "
+        "container escapes use. A namespace of the level baseline admits no such pod."
     ),
-    fix="Set `seccompProfile.type` to `RuntimeDefault`, or name a profile of the node with `Localhost`.",
+    fix=(
+        "Set `seccompProfile.type` to `RuntimeDefault`, or name a profile of the node with "
+        "`Localhost`."
+    ),
     places=security_contexts,
     check=_check_unconfined,
     remediates=True,
@@ -230,15 +233,15 @@ def _check_user(place: PodContainer, _context: Context[Parameters]) -> Iterator[
 
 RUN_AS_NON_ROOT: Final = Rule(
     id="run-as-non-root",
-    title="Containers do not run as root",
+    title="Containers must not run as root",
     severity=Severity.MEDIUM,
     kinds=WORKLOADS,
     tags=("pod-security", "mpi"),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.2.7", "owasp-k8s/K01"),
     why=(
-        "Root in a container is root on the node as soon as it finds a way out, and owns what it "
-        "writes into shared volumes. MPI over SSH needs no root: the catalog's runtimes run sshd "
-        "as user 1000."
+        "Root in a container is root on the node once it escapes, and owns what it writes into "
+        "shared volumes. MPI over SSH does not need root: the catalog's runtimes run sshd as user "
+        "1000."
     ),
     fix="Set `runAsNonRoot` to true for the pod or the container, and a `runAsUser` other than 0.",
     places=pods.containers,
@@ -255,14 +258,14 @@ def _check_seccomp(place: PodContainer, _context: Context[Parameters]) -> Iterat
 
 SECCOMP: Final = Rule(
     id="seccomp",
-    title="Containers have a seccomp profile",
+    title="Containers must have a seccomp profile",
     severity=Severity.MEDIUM,
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
     why=(
-        "Most ways out of a container use a system call that no training needs. Kubernetes allows "
-        "them all where nothing is said."
+        "Most container escapes use a system call that no training needs. Without a profile "
+        "Kubernetes allows all of them."
     ),
     fix="Set `seccompProfile.type` of the pod or the container to `RuntimeDefault`.",
     places=pods.containers,
@@ -283,13 +286,13 @@ def _check_read_only(place: PodContainer, _context: Context[Parameters]) -> Iter
 
 READ_ONLY_ROOT: Final = Rule(
     id="read-only-root",
-    title="Containers cannot change their image's files",
+    title="Containers must not write to their image's file system",
     severity=Severity.LOW,
     kinds=WORKLOADS,
     tags=("pod-security",),
     why=(
-        "What a run writes beside its volumes fills the node's disk and is lost at a restart; and "
-        "an attacker can put programs there."
+        "What a run writes outside its volumes fills the node's disk and is lost at a restart, and "
+        "an attacker can place programs there."
     ),
     fix="Set `readOnlyRootFilesystem` to true, and mount an emptyDir where the program writes.",
     places=pods.containers,

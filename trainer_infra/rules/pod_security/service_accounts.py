@@ -47,14 +47,14 @@ def _check_account(place: Pod, context: Context[Parameters]) -> Iterator[Finding
 
 DEFAULT_SERVICE_ACCOUNT: Final = Rule(
     id="default-service-account",
-    title="Pods that get a token have a service account of their own",
+    title="Pods with a token must use a service account of their own",
     severity=Severity.LOW,
     kinds=WORKLOADS,
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.5", "owasp-k8s/K01"),
     why=(
-        "Whatever anybody ever allows the account `default` to do, every pod of the namespace may "
-        "do, also the training code."
+        "Every pod of the namespace, training code included, gets whatever rights anyone ever "
+        "grants to the account `default`."
     ),
     fix="Name an account in `serviceAccountName`, or set `automountServiceAccountToken` to false.",
     places=pods.pods_of,
@@ -82,14 +82,15 @@ def _check_token(place: Pod, context: Context[ServiceAccountToken]) -> Iterator[
 
 SERVICE_ACCOUNT_TOKEN: Final = Rule(
     id="service-account-token",
-    title="Only pods that talk to the cluster get a token for it",
+    title="Only pods that talk to the cluster may have a token for it",
     severity=Severity.LOW,
     kinds=WORKLOADS,
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.6", "owasp-k8s/K01"),
     why=(
         "Training code, and every package that it installs, can read the token and use it from "
-        "anywhere. Progress reports do not need it: they have one that is good for nothing else."
+        "anywhere. Progress reports do not need it: they have a token that is good for nothing "
+        "else."
     ),
     fix="Set `automountServiceAccountToken` to false in the runtime's pods.",
     places=pods.pods_of,

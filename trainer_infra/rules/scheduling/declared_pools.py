@@ -96,15 +96,15 @@ def _of_all(members: Sequence[GangMember], context: Context[Parameters]) -> Iter
 
 GANG_FITS: Final = Rule(
     id="gang-fits",
-    title="Pods that run together find place together",
+    title="Pods that must run together must fit at the same time",
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "gpu"),
     why=(
-        "Training starts only when all its nodes run: with too few machines a gang is never placed, "
-        "and without a gang scheduler some nodes hold their GPUs and wait for the others."
+        "Training starts only when all its nodes run. With too few machines the gang is never "
+        "placed, and without a gang scheduler some nodes hold their GPUs and wait for the others."
     ),
-    fix="Use fewer nodes, ask for less, or add machines to the pool.",
+    fix="Use fewer nodes, request less, or add machines to the pool.",
     places=whole,
     check=_check_gang,
     looks_around=True,
@@ -175,12 +175,12 @@ def _text(taint: Taint) -> str:
 
 TAINTS_TOLERATED: Final = Rule(
     id="taints-tolerated",
-    title="Pods tolerate the taints of machines that fit them",
+    title="Pods must tolerate the taints of machines that fit them",
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "gpu", "kueue"),
-    why="Machines with a taint that a pod does not tolerate do not take it: it stays pending.",
-    fix="Add the toleration to the pods, for a TrainJob in the runtime or in spec.runtimePatches.",
+    why="Machines with a taint that a pod does not tolerate reject it: it stays pending.",
+    fix="Add the toleration to the pods; for a TrainJob, in the runtime or in spec.runtimePatches.",
     places=pods.pods_of,
     check=_check_taints,
     looks_around=True,
@@ -235,11 +235,14 @@ def _is_spot(labels: Value) -> bool:
 
 PREEMPTIBLE_CHECKPOINTS: Final = Rule(
     id="preemptible-checkpoints",
-    title="Jobs on preemptible machines keep checkpoints",
+    title="Jobs on preemptible machines must keep checkpoints",
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "cost", "checkpoints"),
-    why="Each time a machine is taken away training starts anew, and all hours until then are lost.",
+    why=(
+        "Each time a machine is taken away the training starts over, and all hours until then are "
+        "lost."
+    ),
     fix="Mount a volume that outlives the pod and write checkpoints to it, or use other machines.",
     places=output.jobs,
     check=_check_checkpoints,

@@ -128,15 +128,15 @@ def _there(resource: str, pools: Sequence[Pool], context: Context[FlavorPools]) 
 
 RULE: Final = Rule(
     id="flavor-pools",
-    title="Flavors and quotas are those of declared pools",
+    title="Flavors and quotas must match the declared pools",
     severity=Severity.MEDIUM,
     kinds=frozenset((names.RESOURCE_FLAVOR, names.CLUSTER_QUEUE)),
     tags=("scheduling", "kueue", "gpu", "cost"),
     why=(
-        "Kueue admits by what flavors and quotas say: what the machines do not have, or do not let "
-        "in, is admitted and then waits with its quota taken."
+        "Kueue admits by flavors and quotas: a job for which the machines have no room, or whose "
+        "pods they do not accept, is admitted and then waits while it holds its quota."
     ),
-    fix="Write labels, taints and quotas as the pool has them.",
+    fix="Set labels, taints and quotas as the pool has them.",
     places=_places,
     check=_check,
     looks_around=True,

@@ -51,12 +51,12 @@ def _schedulers(
 
 ONE_QUEUEING: Final = Rule(
     id="one-queueing",
-    title="A job waits in one queue",
+    title="A job must wait in one queueing system",
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "kueue", "volcano"),
     why=(
-        "Two queues that know nothing of one another admit different jobs: each of these holds its "
+        "Two queueing systems that do not know each other admit different jobs: each job holds its "
         "quota in one of them and waits for the other."
     ),
     fix="Remove the label of Kueue's queue, or the other scheduler's name and PodGroup policy.",
@@ -96,12 +96,12 @@ def _check_labels(place: Value, context: Context[Parameters]) -> Iterator[Findin
 
 QUEUE_LABELS: Final = Rule(
     id="queue-labels",
-    title="Labels for Kueue are such as Kueue takes",
+    title="Labels for Kueue must be valid",
     severity=Severity.HIGH,
     kinds=pods.WORKLOADS - names.RUNTIMES,
     tags=("scheduling", "kueue"),
-    why="Kueue refuses the job.",
-    fix="Name a LocalQueue as it is called, and write times in seconds.",
+    why="Kueue rejects the job.",
+    fix="Use the name of a LocalQueue, and write times in seconds.",
     places=rule.whole,
     check=_check_labels,
 )

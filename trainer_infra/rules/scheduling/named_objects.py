@@ -94,7 +94,7 @@ def _of_reference(
 
 QUEUE_CHAIN: Final = Rule(
     id="queue-chain",
-    title="Queues, and what they are made of, exist",
+    title="Queues, and the objects they refer to, must exist",
     severity=Severity.HIGH,
     kinds=frozenset(
         (
@@ -108,8 +108,8 @@ QUEUE_CHAIN: Final = Rule(
     ),
     tags=("scheduling", "kueue", "volcano"),
     why=(
-        "A job stays suspended, without a word in its own status, as long as anything between it "
-        "and the quota is missing."
+        "A job stays suspended, with no explanation in its own status, as long as anything between "
+        "it and the quota is missing."
     ),
     fix="Correct the name, or add the object.",
     places=_places_of_chain,
@@ -139,11 +139,11 @@ def _check_class(place: NamedObject, context: Context[Parameters]) -> Iterator[F
 
 PRIORITY_CLASS: Final = Rule(
     id="priority-class",
-    title="Priority classes that are named exist",
+    title="Priority classes must exist",
     severity=Severity.HIGH,
     kinds=pods.WORKLOADS,
     tags=("scheduling", "kueue"),
-    why="Without the class Kueue does not admit the job, or Kubernetes makes none of its pods.",
+    why="Without the class Kueue does not admit the job, or Kubernetes creates none of its pods.",
     fix="Correct the name, or add the class.",
     places=_places_of_class,
     check=_check_class,
@@ -172,11 +172,11 @@ def _check_namespace(place: Value, context: Context[Parameters]) -> Iterator[Fin
 
 NAMESPACE_EXISTS: Final = Rule(
     id="namespace-exists",
-    title="Namespaces of jobs and queues exist",
+    title="Namespaces of jobs and queues must exist",
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB, names.TRAINING_RUNTIME, names.JOBSET, names.LOCAL_QUEUE)),
     tags=("scheduling",),
-    why="The API server refuses the object.",
+    why="The API server rejects the object.",
     fix="Correct the name, or add the Namespace.",
     places=rule.whole,
     check=_check_namespace,

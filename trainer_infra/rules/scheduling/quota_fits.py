@@ -210,12 +210,15 @@ def _asked(pod: Pod, context: Context[QuotaFits]) -> dict[str, int]:
 
 RULE: Final = Rule(
     id="quota-fits",
-    title="A job fits into the quota of its queue",
+    title="A job must fit into the quota of its queue",
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "kueue", "volcano", "gpu"),
-    why="A job that asks for more than its queue can ever have is never admitted: it waits forever.",
-    fix="Ask for less, or raise the queue's quota, its borrowingLimit or its capability.",
+    why=(
+        "Kueue never admits a job that asks for more than its queue can ever have: it waits "
+        "forever."
+    ),
+    fix="Request less, or raise the queue's quota, borrowingLimit or capability.",
     places=_places,
     check=_check,
     looks_around=True,

@@ -54,11 +54,14 @@ def _sorted(resources: Value, covered: Sequence[str], listed: Sequence[str]) -> 
 
 COVERED_RESOURCES_ORDER: Final = Rule(
     id="covered-resources-order",
-    title="Flavors list their resources as coveredResources does",
+    title="Flavors must list their resources in the order of coveredResources",
     severity=Severity.HIGH,
     kinds=frozenset((names.CLUSTER_QUEUE, names.COHORT)),
     tags=("scheduling", "kueue"),
-    why="Kueue refuses a ClusterQueue whose flavors list other resources, or in another order.",
+    why=(
+        "Kueue rejects a ClusterQueue whose flavors list other resources, or the same ones in "
+        "another order."
+    ),
     fix="List the flavor's resources in the order of coveredResources.",
     places=_places_of_order,
     check=_check_order,
@@ -110,12 +113,15 @@ def _more_than_there_is(resource: Value, subject: Subject) -> Iterator[Finding]:
 
 QUEUE_LIMITS: Final = Rule(
     id="queue-limits",
-    title="Quotas and limits of queues are such that Kueue can share them",
+    title="Quotas and limits of queues must be valid",
     severity=Severity.HIGH,
     kinds=frozenset((names.CLUSTER_QUEUE, names.COHORT)),
     tags=("scheduling", "kueue"),
-    why="Kueue refuses the ClusterQueue or the Cohort.",
-    fix="Write quotas from 0 on, limits only below a cohort, and lend no more than there is.",
+    why="Kueue rejects the ClusterQueue or the Cohort.",
+    fix=(
+        "Use quotas of 0 or more, set limits only inside a cohort, and lend no more than the queue "
+        "has."
+    ),
     places=_places_of_limits,
     check=_check_limits,
 )
@@ -184,12 +190,15 @@ def _is_flavor(name: Value, groups: Value) -> Iterator[Finding]:
 
 RESOURCE_GROUPS: Final[Rule[Part, Parameters]] = Rule(
     id="resource-groups",
-    title="Queues name each resource and each flavor once",
+    title="A queue must list each resource and each flavor once",
     severity=Severity.HIGH,
     kinds=frozenset((names.CLUSTER_QUEUE, names.COHORT)),
     tags=("scheduling", "kueue"),
-    why="Kueue refuses the ClusterQueue or the Cohort: it would not know which quota is meant.",
-    fix="Name each resource and each flavor in one resource group.",
+    why=(
+        "Kueue rejects the ClusterQueue or the Cohort, because it could not tell which quota "
+        "applies."
+    ),
+    fix="List each resource and each flavor in one resource group.",
     places=_places_of_groups,
     check=lambda part, _context: part(),
 )

@@ -71,12 +71,15 @@ def _in_domain(pool: Pool, level: str, per_machine: int | None) -> int | None:
 
 TOPOLOGY_FITS: Final = Rule(
     id="topology-fits",
-    title="A required topology exists and holds all pods",
+    title="A required topology must exist and hold all pods",
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "kueue", "topology"),
-    why="A required topology is not a wish: Kueue never admits a job for which no domain is big enough.",
-    fix="Name a level of the Topology, use fewer nodes, or ask for the level as a preference.",
+    why="Kueue never admits a job if no domain of a required topology is large enough.",
+    fix=(
+        "Name a level of the Topology, use fewer nodes, or make the level preferred instead of "
+        "required."
+    ),
     places=pods.pods_of,
     check=_check_room,
     looks_around=True,
@@ -158,12 +161,12 @@ def _group(asked: Value, has_level: bool) -> Iterator[Finding]:
 
 TOPOLOGY_REQUEST: Final = Rule(
     id="topology-request",
-    title="What pods ask of a topology fits together",
+    title="A pod's topology requests must be consistent",
     severity=Severity.HIGH,
     kinds=WORKLOADS,
     tags=("scheduling", "kueue", "topology"),
-    why="Kueue refuses the job, or the JobSet that a TrainJob becomes.",
-    fix="Ask for one level, and give slices both a level and a size.",
+    why="Kueue rejects the job, or the JobSet that a TrainJob becomes.",
+    fix="Request one level, and give slices both a level and a size.",
     places=pods.pods_of,
     check=_check_request,
 )
@@ -206,12 +209,12 @@ def _same_levels(pod: Pod, other: Pod) -> Iterator[Finding]:
 
 TOPOLOGY_GROUPS: Final = Rule(
     id="topology-groups",
-    title="Groups of pods in a topology are made of two jobs",
+    title="A topology group must consist of two jobs",
     severity=Severity.HIGH,
     kinds=frozenset((names.JOBSET, names.TRAIN_JOB)),
     tags=("scheduling", "kueue", "topology"),
-    why="Kueue refuses the JobSet, and a TrainJob that was admitted before waits for ever.",
-    fix="Give the group to two jobs, for example a launcher of one pod and its workers.",
+    why="Kueue rejects the JobSet, and a TrainJob that was already admitted waits forever.",
+    fix="Assign the group to two jobs, for example a launcher of one pod and its workers.",
     places=whole,
     check=_check_groups,
 )

@@ -12,8 +12,8 @@ IN_RUNTIME: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
 CONTAINERS: Final = {names.TRAINER: names.NODE} | {each: each for each in pods.INITIALIZERS}
 """The container that a job must have, by its ancestor label."""
 REFUSED_BY_JOBSET: Final = (
-    "JobSet refuses the JobSet; a TrainJob was admitted before that and waits for ever, with "
-    "an event as the only sign."
+    "JobSet rejects the JobSet. The TrainJob was already admitted, so it waits forever, and an "
+    "event is the only sign."
 )
 """Why the rules of JobSet's webhook matter."""
 

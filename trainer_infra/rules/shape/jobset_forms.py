@@ -14,15 +14,15 @@ from trainer_infra.rules.rule import Finding, Parameters, Rule, Severity
 
 RULE: Final[Rule[Finding, Parameters]] = Rule(
     id="jobset-forms",
-    title="Subdomain, manager, groups and pods of a JobSet are such as JobSet takes",
+    title="Subdomain, manager, groups and pod count of a JobSet must be valid",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("shape", "names"),
     why=(
-        "JobSet refuses the JobSet; a TrainJob was admitted before that and waits for ever, with "
-        "an event as the only sign."
+        "JobSet rejects the JobSet. The TrainJob was already admitted, so it waits forever, and an "
+        "event is the only sign."
     ),
-    fix="Write DNS labels, a manager such as example.com/manager, and fewer pods than 2^31.",
+    fix="Use DNS labels, a manager such as example.com/manager, and fewer than 2^31 pods.",
     places=partial(faults.findings_of, "jobset-forms"),
     check=lambda finding, _context: (finding,),
 )

@@ -107,12 +107,12 @@ def _last(count: Value) -> int:
 
 JOBSET_NAME: Final = Rule(
     id="jobset-name",
-    title="Names fit into the names of pods and claims",
+    title="Names must leave room for the suffixes of pods and claims",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("shape", "names"),
     why=jobs.REFUSED_BY_JOBSET,
-    fix="Shorten the name; all names together have 63 characters.",
+    fix="Shorten the name; all parts together may have 63 characters.",
     places=_places_of_names,
     check=lambda part, context: part(context),
     parameters=JobSetName,
@@ -171,12 +171,15 @@ def _check_claim(claim: ClaimTemplate, context: Context[Parameters]) -> Iterator
 
 VOLUME_CLAIMS: Final = Rule(
     id="volume-claims",
-    title="Volume claims of a JobSet are mounted under names of their own",
+    title="A JobSet's volume claims must be mounted, and their names must be unique",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("shape", "volumes"),
     why=jobs.REFUSED_BY_JOBSET,
-    fix="Mount the claim by its name in a container, and give every claim and volume its own.",
+    fix=(
+        "Mount the claim by its name in a container, and give every claim and volume a different "
+        "name."
+    ),
     places=_places_of_claims,
     check=_check_claim,
 )

@@ -83,15 +83,17 @@ def _gate_is_off(value: Value, gate: str) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="jobset-policies",
-    title="Success and failure policies name jobs, reasons and actions that there are",
+    title="Success and failure policies must name existing jobs and valid reasons and actions",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("shape", "restarts"),
     why=(
-        "JobSet refuses the JobSet; a TrainJob was admitted before that and waits for ever, with "
-        "an event as the only sign."
+        "JobSet rejects the JobSet. The TrainJob was already admitted, so it waits forever, and an "
+        "event is the only sign."
     ),
-    fix="Name replicated jobs of the same JobSet, and failures and actions as JobSet does.",
+    fix=(
+        "Name replicated jobs of the same JobSet, and use JobSet's own failure reasons and actions."
+    ),
     places=_places,
     check=lambda part, context: part(context),
     parameters=JobSetPolicies,

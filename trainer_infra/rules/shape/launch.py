@@ -112,15 +112,15 @@ def _is_target(policy: Value, job: str, container: str) -> bool:
 
 RESERVED_ENV: Final = Rule(
     id="reserved-env",
-    title="Only the runtime's policy sets the variables that it fills",
+    title="Only the runtime's policy may set the variables that it manages",
     severity=Severity.HIGH,
     kinds=names.RUNTIMES | {names.TRAIN_JOB},
     tags=("shape", "env"),
     why=(
-        "The admission of the trainer refuses the TrainJob, or the processes of the nodes do not "
-        "find one another; a value in the runtime is overwritten."
+        "The trainer's admission rejects the TrainJob, or the nodes' processes cannot find each "
+        "other; a value in the runtime is overwritten."
     ),
-    fix="Remove the variable, and say numNodes and numProcPerNode where those are meant.",
+    fix="Remove the variable, and use numNodes and numProcPerNode instead.",
     places=_places_of_variables,
     check=_check_variable,
 )
@@ -183,13 +183,13 @@ def _slots(subject: Subject, variables: ContainerVariables, devices: int) -> int
 
 TRAINING_COMMAND: Final = Rule(
     id="training-command",
-    title="Commands start the training on all nodes together",
+    title="Commands must start one training across all nodes",
     severity=Severity.HIGH,
     kinds=names.RUNTIMES | {names.TRAIN_JOB},
     tags=("shape", "command", "processes"),
     why=(
-        "Each node trains alone, or one does and the others wait and are paid for; the run is "
-        "Complete, with the result of one node, or it never ends."
+        "Each node trains alone, or one node trains while the others wait at your cost. The run "
+        "completes with the result of a single node, or never ends."
     ),
     fix="Start the program as the runtime's framework does: torchrun for torch, mpirun for MPI.",
     places=pods.containers,
@@ -219,15 +219,15 @@ def _check_ssh_key(jobset: Value, context: Context[Parameters]) -> Iterator[Find
 
 SSH_KEY_GROUP: Final = Rule(
     id="ssh-key-group",
-    title="The SSH key of root is readable for root alone",
+    title="Only root may be able to read root's SSH key",
     severity=Severity.HIGH,
     kinds=names.RUNTIMES | {names.TRAIN_JOB},
     tags=("shape", "mpi", "ssh"),
     why=(
-        "With fsGroup the kubelet makes the key readable for that group. ssh ignores a key of its own "
-        "user that others may read, so mpirun reaches no node: the launcher fails once all nodes wait."
+        "With fsGroup the kubelet lets that group read the key. ssh ignores a key that others can "
+        "read, so mpirun reaches no node, and the launcher fails once all nodes are up."
     ),
-    fix="Leave out fsGroup of the pods, or run them as another user than root.",
+    fix="Remove fsGroup from the pods, or run them as a user other than root.",
     places=pods.jobsets,
     check=_check_ssh_key,
 )

@@ -18,15 +18,15 @@ def _check_name(value: Value, context: Context[Parameters]) -> Iterator[Finding]
 
 UNIQUE_NAME: Final = Rule(
     id="unique-name",
-    title="An object is written once in an environment",
+    title="An object must be defined once per environment",
     severity=Severity.HIGH,
     kinds=pod_templates.WORKLOADS | names.QUEUEING_KINDS,
     tags=("shape",),
     why=(
-        "The one that is applied last overwrites the other: which quota, image or queue holds is "
-        "then chance, and what was judged may not be what is deployed."
+        "The object applied last overwrites the other. Which quota, image or queue takes effect is "
+        "then chance, and what was checked may not be what is deployed."
     ),
-    fix="Keep one of them; put what is for another cluster into a folder of its own.",
+    fix="Keep one of them; put objects for another cluster into a folder of their own.",
     places=whole,
     check=_check_name,
     looks_around=True,
@@ -62,15 +62,15 @@ def _mistake(each: Exemption, context: Context[ExemptionLimits], known: Collecti
 
 OWN_EXEMPTION: Final = Rule(
     id=exemption.OWN,
-    title="Annotations exempt an object as far as the pack allows",
+    title="Annotations may exempt an object only as far as the pack allows",
     severity=Severity.MEDIUM,
     kinds=pod_templates.WORKLOADS | names.QUEUEING_KINDS,
     tags=("shape", "exemptions"),
     why=(
-        "Who is judged would excuse himself: from anything, for ever, or by a misspelt rule that "
-        "he takes for exempt."
+        "The author of an object could exempt it from anything, forever, or believe that a "
+        "misspelled rule is exempt."
     ),
-    fix="Correct the annotation, or put the exemption into the configuration of the policy.",
+    fix="Correct the annotation, or put the exemption into the policy's configuration.",
     places=whole,
     check=_check_exemptions,
     parameters=ExemptionLimits,

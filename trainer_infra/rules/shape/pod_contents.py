@@ -131,15 +131,15 @@ def _of_folder(place: _Place, container: Value, mount: Value) -> Iterator[Findin
 
 INITIALIZER_MOUNT: Final = Rule(
     id="initializer-mount",
-    title="What initializers fetch is on a volume that the nodes mount",
+    title="Nodes must mount the volume that initializers write to",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("shape", "storage"),
     why=(
-        "The model and the data are fetched into a pod that is gone when training starts; since "
-        "v2.3 TrainJobs with spec.initializer are refused where the mount is missing."
+        "The model and the data are downloaded into a pod that is gone when training starts. Since "
+        "v2.3 the trainer rejects TrainJobs with spec.initializer if the mount is missing."
     ),
-    fix="Share one claim, named `initializer` and mounted at /workspace, as the catalog does.",
+    fix="Share one claim named `initializer`, mounted at /workspace, as the catalog does.",
     places=_places_of_mounts,
     check=_check_mount,
 )
@@ -162,15 +162,15 @@ def _check_image(place: PodContainer, context: Context[Parameters]) -> Iterator[
 
 IMAGE_PRESENT: Final = Rule(
     id="image-present",
-    title="Every container has an image",
+    title="Every container must have an image",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS | {"Pod", "Job", "CronJob"},
     tags=("shape", "images"),
     why=(
-        "The schemas leave the image out for templates, so the object is taken; the API server then "
-        "refuses each of its pods, and the job waits for ever."
+        "The schemas do not require an image in templates, so the object is accepted; the API "
+        "server then rejects every pod, and the job waits forever."
     ),
-    fix="Name an image in the container, or in spec.trainer.image for the nodes that train.",
+    fix="Set the container's image, or spec.trainer.image for the nodes that train.",
     places=pods.containers,
     check=_check_image,
 )
@@ -220,15 +220,15 @@ def _check_metadata(entry: _Entry, context: Context[Parameters]) -> Iterator[Fin
 
 POD_METADATA: Final = Rule(
     id="pod-metadata",
-    title="Labels and annotations for pods stand in pod templates",
+    title="Labels and annotations meant for pods must be in the pod template",
     severity=Severity.MEDIUM,
     kinds=names.RUNTIMES | {names.TRAIN_JOB},
     tags=("shape", "labels"),
     why=(
-        "Service meshes, autoscalers and collectors read pods: a sidecar that was switched off "
-        "runs all the same and the run never ends, or an autoscaler takes the node away."
+        "Service meshes, autoscalers and log collectors read the pods: a sidecar that you switched "
+        "off runs anyway and the run never ends, or an autoscaler removes the node."
     ),
-    fix="Write it in the metadata of the pod template, of a TrainJob in spec.runtimePatches.",
+    fix="Set them in the pod template's metadata; for a TrainJob, in spec.runtimePatches.",
     places=_places_of_metadata,
     check=_check_metadata,
 )

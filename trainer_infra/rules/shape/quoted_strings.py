@@ -24,15 +24,15 @@ def _check(fault: Fault, _context: Context[Parameters]) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="quoted-strings",
-    title="Texts that YAML reads as numbers or booleans are in quotes",
+    title="Strings that YAML reads as numbers or booleans must be quoted",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS | names.QUEUEING_KINDS,
     tags=("shape", "schema", "kueue", "volcano"),
     why=(
-        "The API server refuses a number or a boolean where it wants a text; tools that convert it "
-        "write `1.1` for `1.10` and `true` for `on`."
+        "The API server rejects a number or a boolean where it expects a string; tools that "
+        "convert it write `1.1` for `1.10` and `true` for `on`."
     ),
-    fix='Put the value in quotes, `"1.10"` or `"on"`.',
+    fix='Put the value in quotes: `"1.10"` or `"on"`.',
     places=faults.faults_of,
     check=_check,
     remediates=True,

@@ -141,15 +141,15 @@ def _is_said_better(refusal: Refusal) -> bool:
 
 RULE: Final = Rule(
     id="renders",
-    title="TrainJobs render to objects that a cluster takes",
+    title="TrainJobs must render to objects that the cluster accepts",
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB,)),
     tags=("shape",),
     why=(
-        "The admission of the trainer refuses the TrainJob, or its controller makes no JobSet of "
-        "it, and nothing ever runs."
+        "The trainer's admission rejects the TrainJob, or its controller creates no JobSet, and "
+        "nothing ever runs."
     ),
-    fix="Make the TrainJob one that its runtime can run, or name another runtime.",
+    fix="Change the TrainJob so that its runtime can run it, or name another runtime.",
     places=refusals_of,
     check=_check,
 )

@@ -51,12 +51,12 @@ def _check_order(place: WaitingJob, _context: Context[Parameters]) -> Iterator[F
 
 DEPENDS_ON: Final = Rule(
     id="depends-on",
-    title="Replicated jobs wait for earlier ones only",
+    title="A replicated job may only depend on jobs listed before it",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("shape", "order"),
     why=jobs.REFUSED_BY_JOBSET,
-    fix="List jobs in the order in which they start, and name earlier ones in `dependsOn`.",
+    fix="List the jobs in the order in which they start, and name earlier ones in `dependsOn`.",
     places=_places_of_order,
     check=_check_order,
 )
@@ -124,12 +124,12 @@ def _fits(jobset: Value, subject: Subject) -> Iterator[Finding]:
 
 COORDINATOR: Final = Rule(
     id="coordinator",
-    title="The coordinator of a JobSet is a pod that there is",
+    title="A JobSet's coordinator must be one of its pods",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("shape",),
     why=jobs.REFUSED_BY_JOBSET,
-    fix="Name a replicated job, and indexes of its Jobs and pods, which count from 0.",
+    fix="Name a replicated job, and job and pod indexes that exist; they count from 0.",
     places=pods.jobsets,
     check=_check_coordinator,
 )
@@ -173,17 +173,17 @@ def _of_pod(step: str, spec: Value) -> Iterator[Finding]:
 
 SIDE_CONTAINERS: Final = Rule(
     id="side-containers",
-    title="What runs beside training ends with it",
+    title="Containers that run beside training must end with it",
     severity=Severity.MEDIUM,
     kinds=names.RUNTIMES | {names.TRAIN_JOB, names.JOBSET},
     tags=("shape", "containers"),
     why=(
-        "A pod ends when all its containers have ended. A server of metrics or a proxy beside the "
-        "container that trains never does: the run stays Running, and keeps its GPUs."
+        "A pod ends when all its containers have ended. A metrics server or proxy next to the "
+        "training container never ends: the run stays Running and keeps its GPUs."
     ),
     fix=(
-        "Move the container to `initContainers` and set its `restartPolicy: Always` (Kubernetes 1.29): "
-        "it then starts first and ends with the pod. One that ends by itself may stay: exempt it."
+        "Move the container to `initContainers` and set its `restartPolicy: Always` (Kubernetes "
+        "1.29): it then starts first and ends with the pod. If it ends by itself, exempt it."
     ),
     places=pods.jobsets,
     check=_check_side_containers,

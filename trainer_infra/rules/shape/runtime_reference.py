@@ -69,12 +69,15 @@ def _advice(wanted: str, context: Context[RuntimeExists]) -> str:
 
 RUNTIME_EXISTS: Final = Rule(
     id="runtime-exists",
-    title="The runtime that a TrainJob names exists",
+    title="A TrainJob's runtime must exist",
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB,)),
     tags=("shape",),
-    why="The admission of the trainer refuses a TrainJob whose runtime is not there yet.",
-    fix="Add the runtime, correct its name, or, where another check judges it, list it in `judgedElsewhere`.",
+    why="The trainer's admission rejects a TrainJob whose runtime does not exist yet.",
+    fix=(
+        "Add the runtime, correct its name, or, if another check covers it, list it in "
+        "`judgedElsewhere`."
+    ),
     places=whole,
     check=_check_existence,
     looks_around=True,
@@ -106,12 +109,15 @@ def _other_runtimes(name: str, framework: str) -> str:
 
 RUNTIME_DEPRECATED: Final = Rule(
     id="runtime-deprecated",
-    title="TrainJobs run on runtimes that are not deprecated",
+    title="TrainJobs should not use deprecated runtimes",
     severity=Severity.LOW,
     kinds=frozenset((names.TRAIN_JOB,)),
     tags=("shape",),
-    why="A release of the trainer to come does not have the runtime any more.",
-    fix=f"Name another runtime; the policy is {names.DEPRECATION_POLICY}.",
+    why="A future release of the trainer will remove the runtime.",
+    fix=(
+        "Name another runtime; see the policy at "
+        "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy."
+    ),
     places=whole,
     check=_check_support,
 )

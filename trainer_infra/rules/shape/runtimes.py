@@ -100,15 +100,15 @@ def _has_container(job: Value, policy: Value) -> Iterator[Finding]:
 
 REQUIRED_JOBS: Final = Rule(
     id="required-jobs",
-    title="Runtimes have the jobs and containers that TrainJobs are written into",
+    title="Runtimes must have the jobs and containers that TrainJobs fill in",
     severity=Severity.HIGH,
     kinds=names.RUNTIMES,
     tags=("shape", "mpi"),
     why=(
-        "The admission of the trainer refuses the runtime, or TrainJobs run without their image, "
-        "their command and their nodes."
+        "The trainer's admission rejects the runtime, or TrainJobs run without their image, "
+        "command and number of nodes."
     ),
-    fix="Name and label the jobs and containers as the shipped runtimes of the catalog do.",
+    fix="Name and label the jobs and containers as the catalog's runtimes do.",
     places=_places_of_jobs,
     check=_check_jobs,
     remediates=True,
@@ -132,12 +132,12 @@ def _check_replicas(job: Value, _context: Context[Parameters]) -> Iterator[Findi
 
 JOB_REPLICAS: Final = Rule(
     id="job-replicas",
-    title="Jobs that are steps of a TrainJob have one replica",
+    title="A job that is a step of a TrainJob must have one replica",
     severity=Severity.HIGH,
     kinds=names.RUNTIMES,
     tags=("shape",),
-    why="The admission of the trainer refuses the runtime, and TrainJobs cannot use it.",
-    fix="Write `replicas: 1` or nothing; mlPolicy.numNodes says how many nodes there are.",
+    why="The trainer's admission rejects the runtime, and no TrainJob can use it.",
+    fix="Write `replicas: 1` or leave it out; mlPolicy.numNodes sets the number of nodes.",
     places=_places_of_replicas,
     check=_check_replicas,
     remediates=True,
@@ -193,15 +193,15 @@ def _framework(runtime: Value, policy: str) -> str:
 
 FRAMEWORK_LABEL: Final = Rule(
     id="framework-label",
-    title="Runtimes have the framework label, as their mlPolicy says",
+    title="A runtime's framework label must match its mlPolicy",
     severity=Severity.MEDIUM,
     kinds=names.RUNTIMES,
     tags=("shape", "sdk"),
     why=(
-        "The Kubeflow SDK skips a runtime without the label, and starts another program on one "
-        "whose label is another framework's."
+        "The Kubeflow SDK skips a runtime without the label, and starts the wrong program if the "
+        "label names another framework."
     ),
-    fix=f"Set the label {names.FRAMEWORK_LABEL} to the framework that the mlPolicy is of.",
+    fix="Set the label trainer.kubeflow.org/framework to the framework of the mlPolicy.",
     places=rule.whole,
     check=_check_label,
     remediates=True,
@@ -223,13 +223,13 @@ def _check_gang(runtime: Value, context: Context[Parameters]) -> Iterator[Findin
 
 GANG_POLICY: Final = Rule(
     id="gang-policy",
-    title="Runtimes name one gang scheduler",
+    title="A runtime must use one gang scheduler",
     severity=Severity.HIGH,
     kinds=names.RUNTIMES,
     tags=("shape", "scheduling", "volcano"),
     why=(
-        "Each of the two makes a PodGroup of the same name and waits for pods that the other has: "
-        "none of them starts, or the gang is broken."
+        "Both schedulers create a PodGroup of the same name and wait for pods that the other one "
+        "holds: nothing starts, or the gang is broken up."
     ),
     fix="Keep one of coscheduling, volcano and the scheduler annotation.",
     places=rule.whole,

@@ -26,16 +26,17 @@ def _check(_whole: Value, context: Context[SchemaVersions]) -> Iterator[Finding]
 
 RULE: Final = Rule(
     id="schema",
-    title="Objects are what their published schema says",
+    title="Objects must match their published schema",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS | {*names.KUEUE_KINDS},
     tags=("shape", "schema"),
     why=(
-        "The API server refuses the object, or drops the field that it does not know, and the "
-        "training runs without it."
+        "The API server rejects the object, or drops the unknown field and the training runs "
+        "without it."
     ),
     fix=(
-        "Write the field as the schemas of Trainer v2.3.0, JobSet v0.12.0 and Kueue v0.19.0 have it."
+        "Write the field as the schemas of Trainer v2.3.0, JobSet v0.12.0 and Kueue v0.19.0 define "
+        "it."
     ),
     places=whole,
     check=_check,

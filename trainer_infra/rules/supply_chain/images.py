@@ -83,13 +83,13 @@ def _can_be_read(text: str) -> bool:
 
 IMAGE_NAME: Final = Rule(
     id="image-name",
-    title="A kubelet can read the name of each image",
+    title="Image names must be valid",
     severity=Severity.HIGH,
     kinds=pods.WORKLOADS,
     tags=("supply-chain", "images"),
     why=(
-        "The API server takes any text. The kubelet then says InvalidImageName, the pod never starts, "
-        "and the job keeps the nodes of its other pods."
+        "The API server accepts any text. The kubelet then reports InvalidImageName, the pod never "
+        "starts, and the job keeps the nodes of its other pods."
     ),
     fix="Write the name as the registry shows it, in lower-case letters.",
     places=images,
@@ -106,14 +106,14 @@ def _check_digest(place: Value, _context: Context[Parameters]) -> Iterator[Findi
 
 IMAGE_DIGEST: Final = Rule(
     id="image-digest",
-    title="Images are named by their digest",
+    title="Images must be pinned by digest",
     severity=Severity.MEDIUM,
     kinds=pods.WORKLOADS,
     tags=("supply-chain", "images"),
     frameworks=("nist-800-190/4.1.5",),
     why=(
-        "A tag can be moved: the image that a restart or a new node pulls may be another one than "
-        "the one that was reviewed."
+        "A tag can be moved: a restart or a new node may pull a different image from the one that "
+        "was reviewed."
     ),
     fix="Write the image as `name@sha256:…`, as `crane digest name:tag` prints it.",
     places=images,
@@ -140,13 +140,13 @@ def _check_registry(place: Value, context: Context[ImageRegistry]) -> Iterator[F
 
 IMAGE_REGISTRY: Final = Rule(
     id="image-registry",
-    title="Images come from allowed registries",
+    title="Images must come from allowed registries",
     severity=Severity.HIGH,
     kinds=pods.WORKLOADS,
     tags=("supply-chain", "images"),
     frameworks=("nist-800-190/4.1.5",),
-    why="Anyone who can publish an image elsewhere can run code with your data and your GPUs.",
-    fix="Copy the image to a registry of `allow`, and name it there.",
+    why="Anyone who can publish an image elsewhere can run code with your data on your GPUs.",
+    fix="Copy the image to a registry in `allow`, and use it from there.",
     places=images,
     check=_check_registry,
     parameters=ImageRegistry,
@@ -175,15 +175,15 @@ def _check_tag(place: Value, context: Context[ImageLatest]) -> Iterator[Finding]
 
 IMAGE_LATEST: Final = Rule(
     id="image-latest",
-    title="Images are named by the tag of a release",
+    title="Images must use a release tag, not `latest`",
     severity=Severity.MEDIUM,
     kinds=pods.WORKLOADS,
     tags=("supply-chain", "images"),
     why=(
-        "The tag `latest` is another image after every build: a run cannot be repeated, and the "
-        "nodes of one run may start different ones."
+        "The tag `latest` changes with every build: a run cannot be repeated, and the nodes of one "
+        "run may start different images."
     ),
-    fix="Name the tag of a release, or the digest.",
+    fix="Use a release tag or a digest.",
     places=images,
     check=_check_tag,
     parameters=ImageLatest,

@@ -90,12 +90,12 @@ def _fix(found: Recipe, needed: Decimal, most: int) -> str:
 
 RULE: Final = Rule(
     id="gpu-memory",
-    title="A fine-tuning job fits into the memory of its GPUs",
+    title="A fine-tuning job must fit into the memory of its GPUs",
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("tuning", "torchtune", "gpu", "memory"),
-    why="The job runs out of memory once it has fetched the model and loaded it.",
-    fix="Use more or larger GPUs, or a method that holds less.",
+    why="The job runs out of memory after it has downloaded and loaded the model.",
+    fix="Use more or larger GPUs, or a method that needs less memory.",
     places=nodes.training_containers,
     check=_check,
     looks_around=True,

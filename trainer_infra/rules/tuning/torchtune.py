@@ -135,11 +135,11 @@ def _check_nodes(place: PodContainer, context: Context[Parameters]) -> Iterator[
 
 LORA_NODES: Final = Rule(
     id="lora-nodes",
-    title="LoRA fine-tuning with torchtune runs on one node",
+    title="LoRA fine-tuning with torchtune must run on one node",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("tuning", "torchtune", "nodes"),
-    why="Each node fails at once, or tunes adapters of its own and overwrites those of the others.",
+    why="Each node fails at once, or tunes its own adapters and overwrites those of the others.",
     fix="Use one node with more GPUs, or train all weights.",
     places=nodes.training_containers,
     check=_check_nodes,
@@ -181,11 +181,11 @@ def _places(subject: Subject) -> Iterator[FetchedModel]:
 
 MODEL_MATCHES_RUNTIME: Final = Rule(
     id="model-matches-runtime",
-    title="The model that is fetched is the one that the runtime trains",
+    title="The model that is fetched must be the one that the runtime trains",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("tuning", "torchtune", "models"),
-    why="The weights do not fit the model, and the job fails once they are loaded on every GPU.",
+    why="The weights do not fit the model, and the job fails once every GPU has loaded them.",
     fix="Use the runtime of that model, or its `storageUri`.",
     places=_places,
     check=_check_model,
