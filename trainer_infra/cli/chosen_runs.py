@@ -15,6 +15,7 @@ from trainer_infra.cli.options import RunSelection
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.runs.run import Run
+from trainer_infra.words import listed
 
 AT_A_TIME: Final = 16
 
@@ -79,7 +80,7 @@ def no_runs(
     if not asked or not there:
         return f"no runs{where}"
     stacks = sorted({selection.stack_name(each.owner) for each in there} - {""})
-    others = f"; the runs there are of {named_runs.names_listed(stacks)}" if stacks else ""
+    others = f"; the runs there are of {listed(stacks, most=named_runs.SHOWN)}" if stacks else ""
     return f"no run{where} is all that the options ask for{others}"
 
 

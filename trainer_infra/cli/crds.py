@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from trainer_infra.api import crd
 from trainer_infra.cli import render
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.words import listed
 
 
 def crds_text(kinds: Sequence[str], output: str) -> str:
@@ -20,8 +21,9 @@ def crds_text(kinds: Sequence[str], output: str) -> str:
     Raises:
         InvalidInput: a name is none of these.
     """
-    known = " or ".join((", ".join(tuple(crd.KINDS)[:-1]), tuple(crd.KINDS)[-1]))
     unknown = [kind for kind in kinds if kind not in crd.KINDS]
     if unknown:
-        raise InvalidInput(Problem("", "no such kind", kind, f"use {known}") for kind in unknown)
+        raise InvalidInput(
+            Problem("", "no such kind", kind, f"use {listed(crd.KINDS, 'or')}") for kind in unknown
+        )
     return render.objects_text(crd.crd_definitions(kinds or crd.KINDS), output)

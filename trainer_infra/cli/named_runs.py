@@ -5,7 +5,6 @@ too, and the name of a Pulumi resource, where one run alone can be meant; those 
 want the whole name, and an error lists what it could be.
 """
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Listing, Run
+from trainer_infra.words import listed, nearest
 
 SHOWN: Final = 10
 """Names in a sentence, at most."""
@@ -90,15 +90,13 @@ def missing_run(place: RunPlace, name: str) -> str:
     names = [each.name for each in here]
     sentence = f"there is no run {name!r} in namespace {place.namespace} {place.shown}; "
     near = [each.name for each in _alike(here, name).runs]
-    near = near or difflib.get_close_matches(name, names, SHOWN)
-    listed = (
-        f"did you mean {names_listed(near, ' or ')}?"
-        if near
-        else f"its runs are: {names_listed(names)}"
-    )
+    near = near or nearest(name, names, SHOWN)
+    hint = f"its runs are: {listed(names, most=SHOWN) or 'none'}"
+    if near:
+        hint = f"did you mean {listed(near, 'or', SHOWN)}?"
     elsewhere = _namespaces(place, name)
-    hint = f"; namespace {', '.join(elsewhere)} has one of that name" if elsewhere else ""
-    return sentence + listed + hint
+    other = f"; namespace {', '.join(elsewhere)} has one of that name" if elsewhere else ""
+    return sentence + hint + other
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +137,6 @@ def _shown(run: Run) -> str:
     stack = selection.stack_name(run.owner)
     whose = f" of stack {stack}" if stack else ""
     return f"run {run.name}{whose} ({run.phase}, {sentences.time_between(run.created)} old)"
-
-
-def names_listed(found: Sequence[str], last: str = ", ") -> str:
-    """Names in a sentence, of many the first ones and how many more there are."""
-    shown = [*found[:SHOWN], *([f"{len(found) - SHOWN} more"] if len(found) > SHOWN else [])]
-    if len(found) > SHOWN:
-        last = " and "
-    head = ", ".join(shown[:-1])
-    return last.join(filter(None, (head, shown[-1]))) if shown else "none"
 
 
 def _namespaces(place: RunPlace, name: str) -> list[str]:

@@ -11,6 +11,7 @@ from weakref import ref
 import pulumi
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.words import listed
 
 
 @dataclass(slots=True)
@@ -36,8 +37,8 @@ class DeclaredObjects:
         )
         if twice := sorted(others):
             other = self._declared[twice[0]][1]
-            more = f" and {len(twice) - 1} more" if twice[1:] else ""
             whose = f"another {where}" if other == where else other
-            what = f"declares {twice[0].partition(':')[2]}{more}, which {whose} declares too"
+            own_names = listed((each.partition(":")[2] for each in twice), most=1)
+            what = f"declares {own_names}, which {whose} declares too"
             raise InvalidInput([Problem("", what, fix="name one differently, or declare it once")])
         self._declared |= own

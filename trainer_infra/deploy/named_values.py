@@ -4,11 +4,12 @@ Pulumi's own would say so by a KeyError, once the run has ended.
 """
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
 import pulumi
 from typing_extensions import override
+
+from trainer_infra.words import nearest
 
 Value = TypeVar("Value")
 
@@ -87,7 +88,7 @@ class NamedValues(pulumi.Output[dict[str, Value]]):
             UnknownName: The program did not name it.
         """
         if self._known is not None and key not in self._known:
-            close = get_close_matches(str(key), self._known, n=1)
+            close = nearest(str(key), self._known)
             meant = f"did you mean {close[0]!r}? " if close else ""
             listed = f"it has {', '.join(self._known)}" if self._known else "it has none"
             raise UnknownName(

@@ -24,6 +24,7 @@ from trainer_infra.local import (
 )
 from trainer_infra.local.children import Children, Command
 from trainer_infra.local.installer import Installer
+from trainer_infra.words import listed
 
 BEGIN: Final = "installing "
 """What the log begins with, before the packages."""
@@ -82,8 +83,7 @@ async def make_environment(
 def installation_progress(venv: Path, packages: Sequence[str]) -> str:
     """What to say while an environment is made: which packages, and how far it is."""
     found = _names(packages)
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    what = f"{BEGIN}{', '.join(found[:SHOWN])}{more}"
+    what = f"{BEGIN}{listed(found, most=SHOWN)}"
     lines = _lines(installation_log(venv))
     is_uv = bool(lines) and lines[0].endswith(f"{WITH}uv")
     state = (uv_installer if is_uv else pip_installer).installation_state

@@ -9,9 +9,9 @@ from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
 from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.argument_problems import ArgumentProblems
 from trainer_infra.platform.chart_reference import HelmChart
-from trainer_infra.platform.name_advice import did_you_mean
 from trainer_infra.platform.pod_arguments import judge_image, judge_pod_arguments
 from trainer_infra.platform.releases import release_of
+from trainer_infra.words import did_you_mean
 
 
 class PodArgs(TypedDict, total=False):

@@ -3,7 +3,6 @@
 `rules_page` makes documentation of the same.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
@@ -17,6 +16,7 @@ from trainer_infra.rules import pack as rules_pack
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pack import Pack, PackRule, Selection
+from trainer_infra.words import nearest
 
 _WIDTH: Final = 88
 """Characters of a line of text."""
@@ -47,7 +47,7 @@ def found_rules(rules: Iterable[ConfiguredRule], rule: str) -> ConfiguredRule:
     if rule in known:
         return known[rule]
     holding = [each for each in known if rule and rule in each]
-    near = holding[:_NEAR] or difflib.get_close_matches(rule, known, n=_NEAR)
+    near = holding[:_NEAR] or nearest(rule, known, _NEAR)
     advice = "`trainer-infra rules list` lists all"
     fix = f"did you mean {' or '.join(near)}? {advice}" if near else advice
     raise InvalidInput([Problem("", "is not a rule", rule, fix)])

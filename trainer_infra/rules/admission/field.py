@@ -14,6 +14,7 @@ from trainer_infra.rules.name_syntax import Syntax
 from trainer_infra.rules.rule import Context, Finding, Value
 from trainer_infra.rules.shape import faults
 from trainer_infra.rules.value import ABSENT, UnseenValue, is_mapping
+from trainer_infra.words import listed
 
 Check = Callable[[Value], Iterator[Finding]]
 
@@ -78,7 +79,7 @@ def choice(*known: str, is_optional: bool = True) -> Check:
     def check(place: Value) -> Iterator[Finding]:
         said = place.raw
         if isinstance(said, str) and (said or not is_optional) and said not in known:
-            yield place.finding(f"must be {listed(known)}", said)
+            yield place.finding(f"must be {listed(known, 'or')}", said)
 
     return check
 
@@ -124,7 +125,7 @@ def one_of(*keys: str, is_optional: bool = False) -> Check:
         if len(said) > 1:
             yield place.finding(f"has {listed(said, 'and')}, of which only one may be set")
         elif not said and not is_optional:
-            yield place.finding(f"must have {listed(keys)}")
+            yield place.finding(f"must have {listed(keys, 'or')}")
 
     return check
 
@@ -180,12 +181,6 @@ def all_items(value: Value) -> tuple[Value, ...]:
     if value.root.may_have(value.path):
         raise UnseenValue(value.written.path)
     return tuple(value.items())
-
-
-def listed(words: tuple[str, ...] | list[str], last: str = "or") -> str:
-    """Words as a sentence has them."""
-    *first, end = words
-    return f"{', '.join(first)} {last} {end}" if first else end
 
 
 def unsaid(findings: Iterator[Finding], context: Context[Any]) -> Iterator[Finding]:

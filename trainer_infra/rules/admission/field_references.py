@@ -12,6 +12,7 @@ from trainer_infra.rules.admission import field
 from trainer_infra.rules.admission.field import Check
 from trainer_infra.rules.name_syntax import ANNOTATION_KEY, QUALIFIED_NAME
 from trainer_infra.rules.rule import Finding, Value
+from trainer_infra.words import listed
 
 _OF_BOTH: Final = ("metadata.name", "metadata.namespace", "metadata.uid")
 _OF_VARIABLES: Final = (
@@ -37,7 +38,7 @@ def _field(known: tuple[str, ...]) -> Check:
         if field.is_empty(path):
             yield path.finding("is required")
         elif path.text() and not _is_field(path.text(), known):
-            fix = f"write {field.listed(known)}, or metadata.labels['KEY']"
+            fix = f"write {listed(known, 'or')}, or metadata.labels['KEY']"
             yield path.finding("is no field that a pod tells", path.text(), fix)
 
     return check
@@ -62,7 +63,7 @@ def _resource(place: Value) -> Iterator[Finding]:
     if field.is_empty(resource):
         yield resource.finding("is required")
     elif said and said not in _KNOWN and not said.startswith(_PAGES):
-        fix = f"write {field.listed(_KNOWN)}"
+        fix = f"write {listed(_KNOWN, 'or')}"
         yield resource.finding("is nothing that a container is told of itself", said, fix)
     amount = divisor.quantity()
     if not amount or not said:

@@ -12,6 +12,7 @@ from typing import Final
 from trainer_infra.rules import pods
 from trainer_infra.rules.admission import field, job_specs
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.words import listed
 
 _NEVER: Final = "Never"
 _OF_JOBS: Final = ("OnFailure", _NEVER)
@@ -50,7 +51,7 @@ def _check(place: RestartPolicy, context: Context[Parameters]) -> Iterator[Findi
 
 
 def _of_policy(place: RestartPolicy) -> Iterator[Finding]:
-    value, words = place.value, field.listed(place.allowed)
+    value, words = place.value, listed(place.allowed, "or")
     if field.is_empty(value):
         if not place.is_optional:
             yield value.finding(f"is required: {words}", None, f"write {words}")

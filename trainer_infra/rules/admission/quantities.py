@@ -16,6 +16,7 @@ from trainer_infra.rules.admission import field
 from trainer_infra.rules.name_syntax import DNS_LABEL, QUALIFIED_NAME
 from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.words import listed
 
 _COMPUTE: Final = ("cpu", "memory")
 _STANDARD: Final = (*_COMPUTE, "ephemeral-storage")
@@ -70,10 +71,10 @@ def _of_name(amount: Value, name: str, *, is_pod: bool) -> Iterator[Finding]:
     if not QUALIFIED_NAME.fits(name):
         yield amount.finding(f"is of a resource whose name must be {QUALIFIED_NAME.words}", name)
     elif is_pod and name not in _COMPUTE and not name.startswith(_PAGES):
-        known = field.listed((*_COMPUTE, f"{_PAGES}SIZE"))
+        known = listed((*_COMPUTE, f"{_PAGES}SIZE"), "or")
         yield amount.finding(f"is of a resource of containers: a pod has {known}", name)
     elif "/" not in name and name not in _STANDARD and not name.startswith(_PAGES):
-        known = field.listed((*_STANDARD, f"{_PAGES}SIZE"))
+        known = listed((*_STANDARD, f"{_PAGES}SIZE"), "or")
         fix = f"write {known}, or a device with its domain, such as nvidia.com/gpu"
         yield amount.finding("is of a resource that there is not", name, fix)
     elif "/" in name and _NATIVE not in name and name.startswith(_QUOTA):

@@ -20,6 +20,7 @@ from trainer_infra.rules.name_syntax import (
 )
 from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.words import listed
 
 _MODE: Final = field.number(0, 0o777)
 _SHORTEST_TOKEN: Final = 600
@@ -110,7 +111,7 @@ def _claim(spec: Value) -> Iterator[Finding]:
     modes, storage = spec["accessModes"], spec.at("resources", "requests", "storage")
     known = modes.texts()
     if not field.all_items(modes):
-        yield modes.finding("is required", None, f"write {field.listed(_ACCESS)}")
+        yield modes.finding("is required", None, f"write {listed(_ACCESS, 'or')}")
     elif _ALONE in known and len({*known}) > 1:
         yield modes.finding(f"must have {_ALONE} alone")
     if not storage.is_there():

@@ -7,8 +7,8 @@ from trainer_infra.api import quantity
 from trainer_infra.catalog.accelerators import ACCELERATORS
 from trainer_infra.catalog.machine_types import MachineType, find_machine_type, near_machine_types
 from trainer_infra.errors import Problem
-from trainer_infra.platform.name_advice import did_you_mean
 from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.words import did_you_mean
 
 _OWN: Final = "or say yourself what a machine has: capacity="
 

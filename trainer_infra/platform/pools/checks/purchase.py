@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final, get_args
 
 from trainer_infra.errors import Problem
-from trainer_infra.platform.name_advice import did_you_mean
 from trainer_infra.platform.pools.declaration import Declaration
 from trainer_infra.platform.pools.pool_arguments import CapacityType
 from trainer_infra.platform.pools.pool_flavor import QUEUED
+from trainer_infra.words import did_you_mean
 
 CLASSES: Final = (
     "check-capacity.autoscaling.x-k8s.io",
