@@ -64,7 +64,7 @@ class ClusterLookups(AdmissionLookups):
     async def runtime(self, job: TrainJob) -> Runtime | None:
         _, kind, name = job.spec.runtime_ref.named
         if kind == names.TRAINING_RUNTIME:
-            namespace = job.metadata.namespace or names.DEFAULT_NAMESPACE
+            namespace = names.namespace_of(job.metadata.namespace)
             found = await self._found(TRAINING_RUNTIME, name, namespace)
             return None if found is None else TrainingRuntime.from_wire(found)
         found = await self._found(CLUSTER_TRAINING_RUNTIME, name)

@@ -226,9 +226,7 @@ def history(key: RunKey) -> tuple[PastReport, ...]:
 
 def _folder(submission: Submission) -> RunFolder:
     metadata = submission.job["metadata"]
-    return run_folder.folder_of(
-        metadata.get("namespace") or names.DEFAULT_NAMESPACE, metadata["name"]
-    )
+    return run_folder.folder_of(names.namespace_of(metadata.get("namespace")), metadata["name"])
 
 
 def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool) -> Run | None:
