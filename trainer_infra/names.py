@@ -392,3 +392,8 @@ PROCESS_MARK: Final = "TRAINER_INFRA_PROCESS"
 SUPERVISOR_LOST: Final = "SupervisorLost"
 DISK_FULL: Final = "DiskFull"
 INSTALL_FAILED: Final = "InstallFailed"
+
+
+def namespace_of(given: str | None) -> str:
+    """The namespace of an object that names this one, or none."""
+    return given or DEFAULT_NAMESPACE

@@ -11,7 +11,7 @@ import typer
 from tests.cli import fleet
 from tests.cli.command import Command
 from tests.local.jobs import Job, finished, shell
-from trainer_infra.cli import gc_code
+from trainer_infra.cli import gc_here
 from trainer_infra.trainers.custom import git_tree, stored_code
 
 HOUR = 3600
@@ -85,7 +85,7 @@ def test_what_a_preview_uses_or_another_gc_removes_meanwhile_is_left_alone(
 
     monkeypatch.setattr(typer, "confirm", meanwhile)
     with fleet.folders_of(cli):
-        gc_code.collect(None, confirmed=False)
+        gc_here.collect_code(None, confirmed=False)
     assert "0 deleted, 0 B freed" in capsys.readouterr().out
     assert there(kept) == {"new tar", "old tree", "new tree"}
 

@@ -16,8 +16,8 @@ with contextlib.redirect_stdout(io.StringIO()):
     assert main.main() == 0
 """
 COMMANDS = """
-from trainer_infra.cli import catalog, crds, delete, describe, gc_cache, gc_code, gc_ended, gc_stack, get, logs
-from trainer_infra.cli import check, init, migrate, render, rules, run, submission, suspend
+from trainer_infra.cli import catalog, describe, gc_here, gc_runs, get, logs
+from trainer_infra.cli import check, init, migrate, render, rules, run, run_changes, submission
 from trainer_infra.cluster.provider import engine_provider
 """
 

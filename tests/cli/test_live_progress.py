@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from trainer_infra.cli import live_progress
+from trainer_infra.cli import run as command
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Node, Owner, Run
 
@@ -29,7 +29,7 @@ RUN = Run(
 def test_a_bar_has_samples_per_second_and_the_last_line_the_time_that_is_left() -> None:
     console = Console(width=120, record=True, file=None, quiet=False)
     with console.capture() as captured:
-        console.print(live_progress.progress_bars(RUN))
+        console.print(command.progress_bars(RUN))
     first, second, last = captured.get().splitlines()
     words = first.split()
     assert words[0] == "node-0-0"

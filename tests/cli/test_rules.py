@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.cli.command import Command
-from trainer_infra.review import example
+from trainer_infra.review import rulebook
 from trainer_infra.rules import RULES, fixture
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
@@ -184,7 +184,7 @@ def test_a_rule_is_explained_with_its_parameters_and_an_example(own: Command) ->
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_every_example_shows_what_is_bad_and_what_is_good(rule: AnyRule) -> None:
     for case in fixture.shipped_cases(rule.id):
-        lines = [*example.example_lines(case)]
+        lines = [*rulebook.example_lines(case)]
         objects = {
             is_good: [*yaml.load_all(_side(lines, is_good=is_good), Loader=yaml.CSafeLoader)]
             for is_good in (True, False)
@@ -193,7 +193,7 @@ def test_every_example_shows_what_is_bad_and_what_is_good(rule: AnyRule) -> None
 
 
 def _side(lines: list[str], *, is_good: bool) -> str:
-    left_out = example.BAD if is_good else example.GOOD
+    left_out = rulebook.BAD if is_good else rulebook.GOOD
     return "\n".join(line[2:] for line in lines if not line.startswith(left_out))
 
 

@@ -69,7 +69,7 @@ def test_destroy_is_refused_while_something_is_in_use(
     guarded: Stack, client: KubeClient, namespace: str
 ) -> None:
     shown = guarded.run("destroy", "--yes", "--skip-preview", ok=False)
-    in_use = f"4 ConfigMaps ({namespace}/a, {namespace}/b, {namespace}/c, 1 more)"
+    in_use = f"4 ConfigMaps ({namespace}/a, {namespace}/b, {namespace}/c and 1 more)"
     assert f"{in_use} would be lost" in shown
     assert "pulumi config set trainer:allowDestroy true" in shown
     assert "Traceback" not in shown

@@ -1,5 +1,6 @@
 """Reports to make text of: one with all that a report can have, hostile ones, and any at all."""
 
+from dataclasses import replace
 from datetime import date
 
 from hypothesis import strategies as st
@@ -74,7 +75,12 @@ FULL = Report(
         item(excuse=ACTIVE),
         item(LIMITS, excuse=EXPIRED, edits=(EDIT,)),
         item(name="other", is_known=True),
-        item(LIMITS, name="third", place=Place("jobs/ä b#1.yaml", 3, 1, 4, 9, ("a: 1", "b: 2"))),
+        replace(
+            item(
+                LIMITS, name="third", place=Place("jobs/ä b#1.yaml", 3, 1, 4, 9, ("a: 1", "b: 2"))
+            ),
+            layers=("base/kustomization.yaml", "dev/kustomization.yaml"),
+        ),
         item(name="fourth", place=Place("jobs/ä b#1.yaml", 12, 9, 12, 12, ("  env: 日本: x", "y"))),
     ),
     rules=(DIGEST, LIMITS, SECRET),
@@ -140,6 +146,7 @@ def hostile(words: str) -> Report:
         seen_at=words,
         place=place,
         fingerprint="0123456789abcdef",
+        layers=(words,),
         edits=(edit,),
         excuse=excuse,
     )
@@ -183,6 +190,7 @@ items = st.builds(
     seen_at=texts,
     place=places,
     fingerprint=st.just("0123456789abcdef"),
+    layers=st.lists(texts, max_size=2).map(tuple),
     edits=st.lists(edits, max_size=2).map(tuple),
     excuse=st.none() | excuses,
     is_known=st.booleans(),

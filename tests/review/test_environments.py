@@ -182,7 +182,7 @@ def test_what_two_overlays_say_alike_has_the_place_of_each() -> None:
         replace(
             job,
             folders=(folder,),
-            parts=(Part((), job.value, replace(patch, file=f"{folder}/patch.yaml"), ()),),
+            parts=(Part(job.value, replace(patch, file=f"{folder}/patch.yaml")),),
         )
         for folder in ("overlays/dev", "overlays/qa")
     ]

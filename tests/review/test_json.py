@@ -30,6 +30,7 @@ def test_a_finding_has_all_that_the_report_has() -> None:
                 "endColumn": 24,
                 "excerpt": ["    image: acme/train:1"],
             },
+            "layers": [],
             "fingerprint": "0123456789abcdef",
             "edits": [
                 {

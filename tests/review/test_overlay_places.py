@@ -1,15 +1,22 @@
-"""What an overlay sets is placed in the overlay; the real kustomize builds."""
+"""What kustomize builds is placed in the base and names its layers, what a patch's file sets in that.
 
-from collections.abc import Mapping
+The real kustomize builds.
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.review import checked, trees
+from trainer_infra.api.finding import FieldFinding
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.review import report_item, sources
 from trainer_infra.review.documents import Document
+from trainer_infra.review.redaction import ReportRedaction
+from trainer_infra.rules import RULES, tree
+from trainer_infra.rules.judge import ConfiguredRule
 
 POD: Final[FieldPath] = (
     *("spec", "template", "spec", "replicatedJobs", 0),
@@ -96,7 +103,16 @@ def place(document: Document, *path: str | int) -> str:
     return f"{found.file}:{found.line}"
 
 
-def test_a_strategic_merge_patch_is_the_place_of_what_it_sets_and_the_base_of_all_else() -> None:
+def layers(document: Document, *path: str | int) -> tuple[str, ...]:
+    """The layers that a finding at a path names."""
+    (subject,) = tree.subjects_of([document.value])
+    found = (ConfiguredRule.default(RULES[0]), FieldFinding(path, "is wrong"))
+    return report_item.item_of(
+        document, subject, found, None, ReportRedaction.of([(document, subject)])
+    ).layers
+
+
+def test_the_file_of_a_patch_is_the_place_of_what_it_sets_and_the_base_of_all_else() -> None:
     patch = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
@@ -129,27 +145,30 @@ spec:
     assert place(runtime, "spec", "mlPolicy", "numNodes") == "dev/nodes.yaml:16"
     assert place(runtime, *POD, "containers", 0, "image") == "base/runtime.yaml:18"
     assert place(found["Deployment"], "spec", "replicas") == "base/web.yaml:6"
+    changed = ("dev/kustomization.yaml", "dev/nodes.yaml")
+    assert layers(job, "spec", "trainer", "numNodes") == changed
+    assert layers(runtime, "spec", "mlPolicy", "numNodes") == changed
+    assert layers(job, "spec", "trainer", "image") == ()
+    assert layers(found["Deployment"], "spec", "replicas") == ()
 
 
 def test_items_that_kustomize_merges_by_name_are_placed_each_where_it_is_written() -> None:
-    top = """\
-resources: [../base]
-patchesStrategicMerge:
-- |-
-  apiVersion: apps/v1
-  kind: Deployment
-  metadata: {name: web}
-  spec:
-    template:
-      spec:
-        hostNetwork: true
-        containers:
-        - name: side
-          image: acme/side:2
-        - name: new
-          image: acme/new:2
+    patch = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      hostNetwork: true
+      containers:
+      - name: side
+        image: acme/side:2
+      - name: new
+        image: acme/new:2
 """
-    web = built({"dev/kustomization.yaml": top}, "dev")["Deployment"]
+    top = "resources: [../base]\npatchesStrategicMerge: [web.yaml]\n"
+    web = built({"dev/kustomization.yaml": top, "dev/web.yaml": patch}, "dev")["Deployment"]
     pod = ("spec", "template", "spec")
     lines = {
         each["name"]: place(web, *pod, "containers", index, "image")
@@ -157,12 +176,25 @@ patchesStrategicMerge:
     }
     assert lines == {
         "web": "base/web.yaml:13",
-        "side": "dev/kustomization.yaml:13",
-        "new": "dev/kustomization.yaml:15",
+        "side": "dev/web.yaml:10",
+        "new": "dev/web.yaml:12",
     }
-    assert place(web, *pod, "hostNetwork") == "dev/kustomization.yaml:10"
+    assert place(web, *pod, "hostNetwork") == "dev/web.yaml:7"
     (shown,) = report_item.place_in_document(web, (*pod, "hostNetwork")).excerpt
-    assert shown == "        hostNetwork: true"
+    assert shown == "      hostNetwork: true"
+
+
+def test_what_a_patch_takes_away_is_placed_there() -> None:
+    top = "resources: [../base]\npatches: [{path: web.yaml}]\n"
+    patch = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {replicas: null}
+"""
+    found = built({"dev/kustomization.yaml": top, "dev/web.yaml": patch}, "dev")["Deployment"]
+    assert "replicas" not in found.value["spec"]
+    assert place(found, "spec", "replicas") == "dev/web.yaml:4"
 
 
 JSON_PATCHES: Final = {
@@ -177,10 +209,6 @@ patches:
       path: /spec/trainer/image
       value: acme/train:2
     - {{op: add, path: /spec/trainer/env/-, value: {{name: TOKEN, value: {TOKEN}}}}}
-- target: {{kind: Deployment, labelSelector: team=b}}
-  patch: '[{{"op": "replace", "path": "/spec/replicas", "value": 9}}]'
-- target: {{kind: Deployment}}
-  patch: '[{{"op": "replace", "path": "/spec/replicas", "value": 2}}]'
 """,
     "dev/pods.json": f"""\
 [
@@ -192,79 +220,81 @@ patches:
 }
 
 
-def test_operations_of_a_json_patch_are_the_places_of_what_they_set_and_remove() -> None:
+def test_what_no_file_of_a_patch_says_is_placed_in_the_base_and_names_its_layers() -> None:
     found = built(JSON_PATCHES, "dev")
-    job, runtime, web = (found[each] for each in ("TrainJob", "TrainingRuntime", "Deployment"))
-    assert place(job, "spec", "trainer", "image") == "dev/kustomization.yaml:9"
-    assert place(job, "spec", "trainer", "env", 1, "value") == "dev/kustomization.yaml:10"
+    job, runtime = found["TrainJob"], found["TrainingRuntime"]
+    assert place(job, "spec", "trainer", "image") == "base/job.yaml:9"
     assert place(job, "spec", "trainer", "env", 0, "value") == "base/job.yaml:12"
-    assert place(runtime, *POD, "tolerations", 0, "key") == "dev/pods.json:3"
-    assert place(runtime, *POD, "securityContext", "runAsNonRoot") == "dev/pods.json:4"
-    assert place(web, "spec", "replicas") == "dev/kustomization.yaml:14"
+    assert place(job, "spec", "trainer", "env", 1, "value") == "base/job.yaml:10"
+    assert place(runtime, *POD, "tolerations", 0, "key") == "base/runtime.yaml:14"
+    changed = ("dev/kustomization.yaml",)
+    assert layers(job, "spec", "trainer", "image") == changed
+    assert layers(runtime, *POD, "securityContext", "runAsNonRoot") == changed
+    assert layers(job, "spec", "trainer", "env", 0, "value") == ()
+    # What neither has, no layer took away.
+    assert layers(job, "spec", "activeDeadlineSeconds") == ()
+    report = checked.of(tuple(found.values()), "image-digest")
+    assert [(each.kind, each.got, each.layers) for each in report.items[:1]] == [
+        ("TrainJob", "'acme/train:2'", changed)
+    ]
 
 
-def test_a_secret_that_a_patch_has_is_found_there_and_hidden_where_another_one_overrules_it() -> (
-    None
-):
+def test_a_secret_of_a_layer_is_found_and_hidden_also_where_another_one_overrules_it() -> None:
     found = built(JSON_PATCHES, "dev")
     (item,) = checked.of(tuple(found.values()), "literal-secrets").items
-    assert (item.place.file, item.place.line, item.place.column) == (
-        "dev/kustomization.yaml",
+    assert (item.place.file, item.place.line, item.layers) == (
+        "base/job.yaml",
         10,
-        65,
+        ("dev/kustomization.yaml",),
     )
     assert TOKEN not in str(item)
+    patch = f"""\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {{name: digits}}
+spec: {{trainer: {{image: "acme/train:latest", env: [{{name: TOKEN, value: {TOKEN}}}]}}}}
+"""
     over = """\
 resources: [../dev]
 patches:
 - target: {kind: TrainJob}
   patch: |-
     - op: remove
-      path: /spec/trainer/env/1
-    - op: add
-      path: /spec/trainer/command
-      value: [a]
+      path: /spec/trainer/env/0
 """
-    text = JSON_PATCHES["dev/kustomization.yaml"].replace("acme/train:2", "acme/train:latest")
-    files = {**JSON_PATCHES, "dev/kustomization.yaml": text, "prod/kustomization.yaml": over}
+    files = {
+        "dev/kustomization.yaml": "resources: [../base]\npatches: [{path: train.yaml}]\n",
+        "dev/train.yaml": patch,
+        "prod/kustomization.yaml": over,
+    }
     report = checked.of(tuple(built(files, "prod").values()), "image-latest", "literal-secrets")
-    assert [(each.place.file, each.place.line) for each in report.items] == [
-        ("dev/kustomization.yaml", 9)
-    ]
+    assert [(each.place.file, each.place.line) for each in report.items] == [("dev/train.yaml", 4)]
     assert TOKEN not in str(report)
 
 
-def test_a_secret_of_another_patch_on_the_line_that_is_shown_is_hidden() -> None:
-    operation = '{{"op": "add", "path": "/spec/trainer/{}", "value": "{}"}}'
-    ours, other = operation.format("image", "acme/new:latest"), operation.format("x", TOKEN)
-    top = f"""\
-resources: [../base]
-patches: [{{target: {{kind: TrainJob}}, patch: '[{ours}]'}}, {{target: {{kind: A}}, patch: '[{other}]'}}]
-"""
-    job = built({"dev/kustomization.yaml": top}, "dev")["TrainJob"]
-    (item,) = checked.of((job,), "image-latest").items
-    assert (item.place.file, item.place.line) == ("dev/kustomization.yaml", 2)
+def test_a_secret_of_another_field_on_the_line_that_is_shown_is_hidden() -> None:
+    other = f'[{{"op": "add", "path": "/x", "value": "{TOKEN}"}}]'
+    secret = "secretGenerator: [{name: p, literals: [pw=SummerVision2026]}]"
+    patch = f"patches: [{{target: {{kind: A}}, patch: '{other}'}}]"
+    top = f"{{resources: [../base], {secret}, {patch}}}\n"
+    made = built({"dev/kustomization.yaml": top}, "dev")["Secret"]
+    (item,) = checked.of((made,), "literal-secrets").items
+    assert (item.place.file, item.place.line) == ("dev/kustomization.yaml", 1)
     assert TOKEN not in str(item)
+    assert "SummerVision2026" not in str(item)
 
 
-def test_fields_of_a_kustomization_are_the_places_of_what_they_set() -> None:
+def test_fields_of_a_kustomization_are_placed_in_the_base_and_it_is_named() -> None:
     top = """\
 resources: [../base]
 namespace: team-a
 nameSuffix: -dev
-commonLabels:
-  env: dev
 labels:
 - pairs:
     tier: gpu
-commonAnnotations:
-  owner: team-a
 images:
 - name: acme/torch
   newTag: latest
-- name: acme/web
-  newName: mirror/web
-  newTag: "2"
 replicas:
 - name: web
   count: 7
@@ -274,70 +304,28 @@ replacements:
   - select: {kind: Deployment}
     fieldPaths:
     - "spec.template.spec.containers.[name=side].image"
+    options: {delimiter: ., index: 0}
 """
     found = built({"dev/kustomization.yaml": top}, "dev")
     runtime, web = found["TrainingRuntime"], found["Deployment"]
-
-    def line(document: Document, *path: str | int) -> int:
-        file, _, number = place(document, *path).rpartition(":")
-        assert file == "dev/kustomization.yaml"
-        return int(number)
-
-    assert line(runtime, "metadata", "namespace") == 2
-    assert line(runtime, "metadata", "name") == 3
-    assert line(runtime, "metadata", "labels", "env") == 5
-    assert line(web, "spec", "selector", "matchLabels", "env") == 5
-    assert line(web, "metadata", "labels", "tier") == 8
-    assert line(web, "spec", "template", "metadata", "annotations", "owner") == 10
-    assert line(runtime, *POD, "containers", 0, "image") == 13
-    assert line(web, "spec", "replicas") == 19
-    images = {
-        each["name"]: line(web, "spec", "template", "spec", "containers", index, "image")
-        for index, each in enumerate(web.value["spec"]["template"]["spec"]["containers"])
-    }
-    assert images == {"web": 14, "side": 25}
-    assert place(web, "spec", "selector", "matchLabels", "app") == "base/web.yaml:7"
-    report = checked.of((runtime,), "image-latest")
-    assert checked.places(report)[0][1:3] == ("dev/kustomization.yaml", 13)
-
-
-def test_what_is_not_in_the_kustomization_itself_is_placed_in_its_own_file() -> None:
-    files = {
-        "dev/kustomization.yaml": """\
-bases: [../base]
-replacements: [{path: list.yaml}, {path: one.yaml}]
-patchesJson6902:
-- target: {group: apps, version: v1, kind: Deployment, name: web}
-  path: volumes.yaml
-""",
-        "dev/list.yaml": """\
-- source: {kind: TrainJob, fieldPath: spec.trainer.image}
-  targets:
-  - select: {kind: Deployment}
-    fieldPaths: [spec.template.spec.containers.0.image]
-""",
-        "dev/one.yaml": """\
-source: {kind: TrainJob, fieldPath: metadata.name}
-targets:
-- select: {kind: Deployment}
-  fieldPaths: ["metadata.labels.[app.io/job]", 'metadata.annotations.app\\.io/job']
-  options: {create: true}
-""",
-        "dev/volumes.yaml": """\
-- op: add
-  path: /spec/template/spec/volumes
-  value: [{name: a, hostPath: {path: /etc}}]
-- {op: copy, from: /spec/template/spec/volumes/0, path: /spec/template/spec/volumes/-}
-- {op: replace, path: /spec/template/spec/volumes/1/name, value: b}
-""",
-    }
-    web = built(files, "dev")["Deployment"]
-    pod = ("spec", "template", "spec")
-    assert place(web, *pod, "containers", 0, "image") == "dev/list.yaml:4"
-    assert place(web, *pod, "containers", 1, "image") == "base/web.yaml:15"
-    assert place(web, "metadata", "annotations", "app.io/job") == "dev/one.yaml:4"
-    assert place(web, *pod, "volumes", 0, "hostPath", "path") == "dev/volumes.yaml:3"
-    assert place(web, *pod, "volumes", 1, "name") == "dev/volumes.yaml:5"
+    changed = ("dev/kustomization.yaml",)
+    side = ("spec", "template", "spec", "containers", 1, "image")
+    for document, path, line in (
+        (runtime, ("metadata", "name"), "base/runtime.yaml:4"),
+        (runtime, ("metadata", "namespace"), "base/runtime.yaml:3"),
+        (runtime, ("metadata", "labels", "tier"), "base/runtime.yaml:3"),
+        (runtime, (*POD, "containers", 0, "image"), "base/runtime.yaml:18"),
+        (web, ("spec", "replicas"), "base/web.yaml:6"),
+        (web, side, "base/web.yaml:15"),
+    ):
+        assert (place(document, *path), layers(document, *path)) == (line, changed)
+    assert layers(web, "spec", "selector", "matchLabels", "app") == ()
+    (item,) = checked.of((runtime,), "image-latest").items
+    assert (item.place.file, item.place.line, item.got) == (
+        "base/runtime.yaml",
+        18,
+        "'acme/torch:latest'",
+    )
 
 
 LAYERS: Final = {
@@ -355,51 +343,62 @@ resources: [../base]
 components: [../spot]
 namePrefix: prod-
 patches:
-- target: {kind: TrainJob}
-  patch: |-
-    - {op: add, path: /spec/trainer/numNodes, value: 8}
-    - {op: add, path: /spec/trainer/command, value: [a]}
+- path: nodes.yaml
 configMapGenerator:
 - name: settings
   behavior: merge
   literals: [MODE=prod]
 """,
+    "prod/nodes.yaml": """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: digits}
+spec:
+  trainer:
+    numNodes: 8
+    command: [a]
+""",
     "eu/kustomization.yaml": """\
 resources: [../prod]
 nameSuffix: -eu
 patches:
-- patch: |-
-    apiVersion: trainer.kubeflow.org/v1alpha1
-    kind: TrainJob
-    metadata: {name: prod-digits}
-    spec:
-      trainer:
-        numNodes: 16
+- path: nodes.yaml
+""",
+    "eu/nodes.yaml": """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: prod-digits}
+spec:
+  trainer:
+    numNodes: 16
 """,
 }
 
 
-def test_the_outermost_of_several_layers_that_sets_a_value_is_its_place() -> None:
+def test_of_several_patches_that_set_a_value_the_outermost_is_its_place() -> None:
     job = built({**LAYERS}, "eu")["TrainJob"]
     assert job.value["metadata"]["name"] == "prod-digits-eu"
-    assert place(job, "spec", "trainer", "numNodes") == "eu/kustomization.yaml:10"
-    assert place(job, "spec", "trainer", "command", 0) == "prod/kustomization.yaml:8"
-    assert place(job, "metadata", "name") == "eu/kustomization.yaml:2"
+    assert place(job, "spec", "trainer", "numNodes") == "eu/nodes.yaml:6"
+    assert place(job, "spec", "trainer", "command", 0) == "prod/nodes.yaml:7"
+    assert place(job, "metadata", "name") == "base/job.yaml:4"
     # The component takes away what kustomize says of the object: it is found by its name.
-    assert place(job, "metadata", "annotations", "spot") == "spot/kustomization.yaml:6"
-    assert place(job, "spec", "trainer", "image") == "spot/kustomization.yaml:7"
+    assert place(job, "spec", "trainer", "image") == "base/job.yaml:9"
     assert place(job, "spec", "trainer", "env", 0, "name") == "base/job.yaml:11"
+    assert set(layers(job, "spec", "trainer", "image")) == {
+        *("base/kustomization.yaml", "spot/kustomization.yaml", "prod/kustomization.yaml"),
+        *("prod/nodes.yaml", "eu/kustomization.yaml", "eu/nodes.yaml"),
+    }
 
 
-def test_a_generated_object_is_placed_at_its_generator_and_its_data_at_their_lines() -> None:
+def test_a_generated_object_is_placed_at_its_generator() -> None:
     made = built({**LAYERS}, "eu")["ConfigMap"]
     assert place(made) == "base/kustomization.yaml:3"
     assert place(made, "metadata", "labels") == "base/kustomization.yaml:3"
-    assert place(made, "data", "MODE") == "prod/kustomization.yaml:12"
-    assert place(made, "data", "app.conf") == "base/kustomization.yaml:7"
+    assert place(made, "data", "MODE") == "base/kustomization.yaml:3"
+    assert "prod/kustomization.yaml" in layers(made, "data", "MODE")
 
 
-def test_two_overlays_of_one_base_each_have_their_own_places() -> None:
+def test_findings_of_two_overlays_of_one_base_name_each_its_own() -> None:
     files = {
         f"{name}/kustomization.yaml": f"""\
 resources: [../base]
@@ -409,16 +408,21 @@ patches:
   patch: |-
     - op: replace
       path: /spec/trainer/image
-      value: acme/train:{tag}
+      value: acme/{name}:{tag}
 """
         for name, tag in (("dev", "latest"), ("prod", "2"))
     }
     trees.write(files, Path())
+    expected = [("base/job.yaml", 9, "digits-dev", ("dev/kustomization.yaml",))]
     found = sources.read_sources(["."])
-    report = checked.of(found.documents, "image-latest")
-    assert [each[1:3] for each in checked.places(report)] == [("dev/kustomization.yaml", 8)]
+    assert said(found.documents) == expected
     trees.write({"all/kustomization.yaml": "resources: [../dev, ../prod]\n"}, Path())
     found = sources.read_sources(["."])
     assert len(found.documents) == 8
-    report = checked.of(found.documents, "image-latest")
-    assert [each[1:3] for each in checked.places(report)] == [("dev/kustomization.yaml", 8)]
+    assert said(found.documents) == expected
+
+
+def said(found: Sequence[Document]) -> list[tuple[str, int, str, tuple[str, ...]]]:
+    """Place, name and layers of each image that is `latest`."""
+    items = checked.of(found, "image-latest").items
+    return [(each.place.file, each.place.line, each.name, each.layers) for each in items]

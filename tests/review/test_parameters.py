@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trainer_infra.review import parameters
-from trainer_infra.review.parameters import Parameter
+from trainer_infra.review import rulebook
+from trainer_infra.review.rulebook import Parameter
 from trainer_infra.rules import RULES
 from trainer_infra.rules.rule import Parameters
 
@@ -28,7 +28,7 @@ class Everything(Parameters):
 
 
 def test_every_type_has_words_and_every_field_its_docstring() -> None:
-    assert [*parameters.parameters_of(Everything)] == [
+    assert [*rulebook.parameters_of(Everything)] == [
         Parameter("aText", "string", "a b", "A text, on two lines."),
         Parameter("seconds", "whole number", "null", "`null` for any."),
         Parameter("share", "number or whole number", "0.5", ""),
@@ -41,12 +41,12 @@ def test_every_type_has_words_and_every_field_its_docstring() -> None:
 def test_what_a_pack_sets_is_shown_instead_of_the_default() -> None:
     told = {
         each.name: each.default
-        for each in parameters.parameters_of(Everything, Everything(seconds=3))
+        for each in rulebook.parameters_of(Everything, Everything(seconds=3))
     }
     assert (told["seconds"], told["aText"]) == ("3", "a b")
 
 
 def test_every_parameter_of_our_rules_is_described() -> None:
-    told = [(rule.id, each) for rule in RULES for each in parameters.parameters_of(rule.parameters)]
+    told = [(rule.id, each) for rule in RULES for each in rulebook.parameters_of(rule.parameters)]
     assert told
     assert [each for each in told if not each[1].description or "object" in each[1].type] == []

@@ -10,12 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.review import checked
+from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.review import baseline, documents, formats, sources, text
-from trainer_infra.review.redaction import HIDDEN, ReportRedaction
+from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Report
 from trainer_infra.rules import tree
+from trainer_infra.runs.redaction import Redaction
 
+HIDDEN = names.SECRET_SHOWN
 TOKEN = "hf_" + "aB3dE6gH9j" * 4
 PASSWORD = 'q7"W\\e9$Rt2 zX'
 KEY = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSj\n"
@@ -139,7 +142,7 @@ def test_a_short_value_of_a_secret_is_hidden_where_it_stands_and_nowhere_else() 
     hidden = ReportRedaction.of(
         zip(found, tree.subjects_of([each.value for each in found]), strict=True)
     )
-    assert hidden == ReportRedaction((), frozenset({("a", 4)}))
+    assert hidden == ReportRedaction(Redaction(), frozenset({("a", 4)}))
     assert hidden.text("no reason") == "no reason"
 
 

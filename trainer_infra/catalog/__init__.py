@@ -5,7 +5,6 @@ with; `trainer-infra catalog` prints what is here. docs/catalog.md says what is 
 reference's.
 """
 
-import difflib
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,6 +12,7 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.catalog import data_cache, initializers, mpi, one_job, torchtune
 from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.words import nearest
 
 RUNTIMES: Final[tuple[ShippedRuntime, ...]] = (
     one_job.TORCH_DISTRIBUTED,
@@ -62,4 +62,4 @@ def near(name: str) -> Sequence[str]:
     """At most three names of the catalog: those with the given one in them, else those like it."""
     known = [each.name for each in RUNTIMES]
     holding = sorted((each for each in known if name and name in each), key=len)
-    return holding[:3] or difflib.get_close_matches(name, known, n=1)
+    return holding[:3] or nearest(name, known)

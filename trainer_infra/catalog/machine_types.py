@@ -9,11 +9,12 @@ Azure virtual machines, sizes of the series ND and NC; Compute Engine, GPU machi
 topology of GPU machines.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
+
+from trainer_infra.words import nearest
 
 Cloud = Literal["aws", "azure", "gcp"]
 NVIDIA_GPU: Final = "nvidia.com/gpu"
@@ -167,8 +168,7 @@ def find_machine_type(name: str) -> MachineType | None:
 
 def near_machine_types(name: str) -> Sequence[str]:
     """At most three names that are like it, most like it first."""
-    close = difflib.get_close_matches(name.lower(), _BY_NAME, n=3, cutoff=0.7)
-    return [_BY_NAME[each].name for each in close]
+    return nearest(name, (each.name for each in MACHINE_TYPES), 3, alike=0.7, any_case=True)
 
 
 def machine_types_with(accelerator: str, count: int, cloud: Cloud) -> Sequence[MachineType]:

@@ -23,7 +23,7 @@ class RuntimeKey(NamedTuple):
 def runtime_key(kind: str, namespace: str | None, name: str) -> RuntimeKey:
     """The key of a runtime, or of the one that a TrainJob of that namespace refers to."""
     of_cluster = kind == names.CLUSTER_TRAINING_RUNTIME
-    return RuntimeKey(kind, "" if of_cluster else namespace or names.DEFAULT_NAMESPACE, name)
+    return RuntimeKey(kind, "" if of_cluster else names.namespace_of(namespace), name)
 
 
 @cache

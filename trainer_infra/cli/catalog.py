@@ -12,6 +12,7 @@ from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.cli import render, screen, table
 from trainer_infra.cli.table import Column
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.words import listed
 
 COLUMNS = (
     Column("NAME"),
@@ -53,5 +54,4 @@ def _image(shipped: ShippedRuntime) -> str:
     template = shipped.runtime().to_wire()["spec"]["template"]["spec"]
     pods = [each["template"]["spec"]["template"]["spec"] for each in template["replicatedJobs"]]
     images = list(dict.fromkeys(each["image"] for pod in pods for each in pod["containers"]))
-    others = len(images) - 1
-    return f"{images[-1]} and {others} more" if others else images[-1]
+    return listed(reversed(images), most=1)

@@ -27,7 +27,6 @@ from trainer_infra.review.sources import SourceObjects
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Severity
-from trainer_infra.rules.pack import Pack
 
 if TYPE_CHECKING:
     from trainer_infra.cli.compared_revision import ComparedRevision
@@ -160,15 +159,12 @@ def _known(asked: CheckRequest) -> tuple[Mark, ...]:
 def _settled(asked: CheckRequest) -> ResolvedConfiguration:
     file = asked.policy_file()
     found = _configuration(file) if file else Configuration()
-    pack = _pack(asked.pack) if asked.pack else None
+    pack = None
+    if asked.pack:
+        from trainer_infra.review import pack_folder
+
+        pack = pack_folder.find_pack(asked.pack).pack
     return configuration.resolve_configuration(found, asked.environment, pack)
-
-
-def _pack(name: str) -> Pack:
-    """One of ours, or a user's own."""
-    from trainer_infra.review import pack_folder
-
-    return pack_folder.find_pack(name).pack
 
 
 def _configuration(file: str) -> Configuration:

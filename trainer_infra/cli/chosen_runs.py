@@ -10,11 +10,12 @@ from typing import Final
 
 import typer
 
-from trainer_infra.cli import named_runs, selection
+from trainer_infra.cli import named_runs
 from trainer_infra.cli.options import RunSelection
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.runs.run import Run
+from trainer_infra.words import listed
 
 AT_A_TIME: Final = 16
 
@@ -58,7 +59,7 @@ def chosen_runs(place: RunPlace, choice: RunChoice) -> Sequence[Run]:
     namespace = None if choice.every_namespace else place.namespace
     listing = place.target.list_runs(namespace)
     named_runs.warn_of(listing)
-    found = selection.select_runs(listing.runs, choice.selection)
+    found = named_runs.select_runs(listing.runs, choice.selection)
     if not found:
         typer.echo(no_runs(place, namespace, choice.selection, listing.runs), err=True)
     return found
@@ -78,8 +79,8 @@ def no_runs(
     where = f"{f' in namespace {namespace}' if namespace else ''} {place.shown}"
     if not asked or not there:
         return f"no runs{where}"
-    stacks = sorted({selection.stack_name(each.owner) for each in there} - {""})
-    others = f"; the runs there are of {named_runs.names_listed(stacks)}" if stacks else ""
+    stacks = sorted({named_runs.stack_name(each.owner) for each in there} - {""})
+    others = f"; the runs there are of {listed(stacks, most=named_runs.SHOWN)}" if stacks else ""
     return f"no run{where} is all that the options ask for{others}"
 
 

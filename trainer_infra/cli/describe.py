@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from trainer_infra.cli import named_runs, nodes, screen, shown_settings, table
+from trainer_infra.cli import get, named_runs, screen, shown_settings, table
 from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
@@ -71,9 +71,9 @@ def _whole(place: RunPlace, run: Run, shown: Screen) -> Iterator[str]:
     yield from _section("Drift", (f"{where}: {what}" for where, what in run.drift.items()))
     yield from _section("Conditions", _conditions(run, inside))
     if run.status.get("jobsStatus"):
-        yield from _section("Steps", nodes.step_rows(run, inside))
+        yield from _section("Steps", get.step_rows(run, inside))
     if run.nodes:
-        yield from _section("Nodes", nodes.node_rows(run, inside))
+        yield from _section("Nodes", get.node_rows(run, inside))
     yield from _section("Failure", _failure(run))
 
 

@@ -2,7 +2,7 @@
 
 The table has the same columns for every target, but for the accelerators, which this machine's runs
 have none of. JSON and YAML have the same fields: those of `runs.run.Run` in camelCase, and under
-`status` the TrainJob's status as Kubernetes has it.
+`status` the TrainJob's status as Kubernetes has it. Hosts and GPUs of nodes are shown only where there are any.
 """
 
 import json
@@ -17,14 +17,14 @@ from trainer_infra.api import yamltext
 from trainer_infra.cli import (
     chosen_runs,
     named_runs,
-    nodes,
     run_columns,
     screen,
-    selection,
     shown_settings,
+    table,
 )
 from trainer_infra.cli.options import RunSelection, TableRequest
-from trainer_infra.cli.screen import PIPE, Screen
+from trainer_infra.cli.screen import PHASES, PIPE, Screen
+from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.runs import sentences
@@ -34,6 +34,19 @@ from trainer_infra.runs.settings import RunSettings
 COLUMNS: Final = ("namespace", "name", "phase", "progress", "ready", "gpus", "age", "stack")
 """Of a list; only runs of a cluster have GPUs."""
 _AT_A_TIME: Final = 16
+_NODES: Final = (
+    Column("STEP"),
+    Column("POD"),
+    Column("HOST", optional=True),
+    Column("GPUS", optional=True),
+    Column("PHASE", styles=PHASES),
+    Column("RESTARTS"),
+    Column("PROGRESS"),
+    Column("METRICS", optional=True, folds=True),
+)
+_COUNTS: Final = ("ready", "active", "succeeded", "failed", "suspended")
+"""Of a step's jobs, as `status.jobsStatus` has them."""
+_STEPS: Final = (Column("STEP"), *(Column(each.upper()) for each in _COUNTS))
 
 
 def show_one(place: RunPlace, name: str, output: str) -> None:
@@ -61,7 +74,7 @@ def show_several(
     """
     listing = place.target.list_runs(namespace)
     named_runs.warn_of(listing)
-    found = selection.select_runs(listing.runs, asked)
+    found = named_runs.select_runs(listing.runs, asked)
     if not found and output in {"table", "csv"}:
         typer.echo(chosen_runs.no_runs(place, namespace, asked, listing.runs), err=True)
         return
@@ -81,6 +94,62 @@ def show_named(
     found = [named_runs.known_run(place, each) for each in run_names]
     by_default = run_columns.SIDE_BY_SIDE if output == "table" else run_columns.CSV
     _show(found, wanted, output, by_default, side_by_side=len(found) > 1)
+
+
+def run_rows(place: RunPlace, found: Sequence[Run], shown: Screen) -> Iterator[str]:
+    """The table of runs."""
+    return run_columns.rows(found, run_columns.columns_of(found, _columns_of(place)), shown)
+
+
+def runs_document(value: Run | Owner | Node | Failure | RunSettings) -> dict[str, Any]:
+    """A run, or a part of one, as JSON values; what it holds as JSON stays as it is."""
+    if isinstance(value, Run):
+        value = replace(value, settings=shown_settings.shown_settings(value))
+    return {_key(each.name): _value(getattr(value, each.name)) for each in fields(value)}
+
+
+def run_details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
+    """What the table has no room for."""
+    facts = {
+        "uid": run.uid,
+        "host": run.host,
+        "urn": run.owner.urn,
+        "started": run.started,
+        "finished": run.finished,
+        "waits for": "" if run.stuck else sentences.waits_for(run),
+        "stuck": run.stuck,
+        "remaining": sentences.remaining_time(run),
+        "metrics": sentences.metrics_line(sentences.last_metrics(run)),
+        "outputs": sentences.metrics_line(run.outputs),
+        "message": run.message,
+    }
+    yield from (f"{name}: {value}" for name, value in facts.items() if value)
+    for each in run.status.get("conditions") or ():
+        yield f"condition: {each['type']}={each['status']} {each['reason']}: {each['message']}"
+    if run.nodes:
+        yield from ("", *node_rows(run, shown))
+    if run.status.get("jobsStatus"):
+        yield from ("", *step_rows(run, shown))
+
+
+def write_document(whole: Mapping[str, Any], output: str) -> None:
+    """Print JSON values as JSON or YAML."""
+    if output == "json":
+        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(yamltext.dump_yaml([whole]), nl=False)
+
+
+def node_rows(run: Run, screen: Screen) -> Iterator[str]:
+    """A row per pod of the trainer step; hosts and GPUs only where there are any."""
+    return table.table_lines(_NODES, [_node(run, each) for each in run.nodes], screen)
+
+
+def step_rows(run: Run, screen: Screen) -> Iterator[str]:
+    """A row per step with the number of its jobs in each state."""
+    found = run.status.get("jobsStatus") or ()
+    rows = [(each["name"], *(str(each.get(count, 0)) for count in _COUNTS)) for each in found]
+    return table.table_lines(_STEPS, rows, screen)
 
 
 def _looked_at(place: RunPlace, runs: Sequence[Run]) -> Sequence[Run]:
@@ -125,52 +194,8 @@ def _show(
         typer.echo("\n".join(run_columns.rows(runs, columns, screen.screen_of_stdout())))
 
 
-def run_rows(place: RunPlace, found: Sequence[Run], shown: Screen) -> Iterator[str]:
-    """The table of runs."""
-    return run_columns.rows(found, run_columns.columns_of(found, _columns_of(place)), shown)
-
-
 def _columns_of(place: RunPlace) -> Sequence[str]:
     return [each for each in COLUMNS if each != "gpus" or place.kind == KUBERNETES]
-
-
-def runs_document(value: Run | Owner | Node | Failure | RunSettings) -> dict[str, Any]:
-    """A run, or a part of one, as JSON values; what it holds as JSON stays as it is."""
-    if isinstance(value, Run):
-        value = replace(value, settings=shown_settings.shown_settings(value))
-    return {_key(each.name): _value(getattr(value, each.name)) for each in fields(value)}
-
-
-def run_details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
-    """What the table has no room for."""
-    facts = {
-        "uid": run.uid,
-        "host": run.host,
-        "urn": run.owner.urn,
-        "started": run.started,
-        "finished": run.finished,
-        "waits for": "" if run.stuck else sentences.waits_for(run),
-        "stuck": run.stuck,
-        "remaining": sentences.remaining_time(run),
-        "metrics": sentences.metrics_line(sentences.last_metrics(run)),
-        "outputs": sentences.metrics_line(run.outputs),
-        "message": run.message,
-    }
-    yield from (f"{name}: {value}" for name, value in facts.items() if value)
-    for each in run.status.get("conditions") or ():
-        yield f"condition: {each['type']}={each['status']} {each['reason']}: {each['message']}"
-    if run.nodes:
-        yield from ("", *nodes.node_rows(run, shown))
-    if run.status.get("jobsStatus"):
-        yield from ("", *nodes.step_rows(run, shown))
-
-
-def write_document(whole: Mapping[str, Any], output: str) -> None:
-    """Print JSON values as JSON or YAML."""
-    if output == "json":
-        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
-    else:
-        typer.echo(yamltext.dump_yaml([whole]), nl=False)
 
 
 def _value(value: Any) -> Any:
@@ -182,3 +207,16 @@ def _value(value: Any) -> Any:
 def _key(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(each.capitalize() for each in rest)
+
+
+def _node(run: Run, node: Node) -> tuple[str, ...]:
+    return (
+        node.step or sentences.short_pod_name(run, node.pod).rsplit("-", 2)[0],
+        node.pod,
+        node.host,
+        str(node.gpus or ""),
+        node.phase,
+        str(node.restarts),
+        "" if node.progress is None else f"{node.progress}%",
+        sentences.metrics_line(node.metrics),
+    )

@@ -297,7 +297,7 @@ def crds(
     ] = ObjectFormat.YAML,
 ) -> None:
     """Print the CustomResourceDefinitions of our kinds, for `kubectl apply -f -`."""
-    from trainer_infra.cli import crds as command
+    from trainer_infra.cli import render as command
 
     typer.echo(command.crds_text(kinds or (), output.value), nl=False)
 

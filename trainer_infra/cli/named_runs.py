@@ -2,23 +2,23 @@
 
 For every command that is given a run's name. Those that only read take the beginning of a name
 too, and the name of a Pulumi resource, where one run alone can be meant; those that change something
-want the whole name, and an error lists what it could be.
+want the whole name, and an error lists what it could be. Or runs by what options ask of them.
 """
 
-import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import typer
 
-from trainer_infra.cli import selection
+from trainer_infra.cli.options import RunSelection
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Listing, Run
+from trainer_infra.runs.run import Listing, Owner, Run
+from trainer_infra.words import listed, nearest
 
 SHOWN: Final = 10
 """Names in a sentence, at most."""
@@ -90,15 +90,33 @@ def missing_run(place: RunPlace, name: str) -> str:
     names = [each.name for each in here]
     sentence = f"there is no run {name!r} in namespace {place.namespace} {place.shown}; "
     near = [each.name for each in _alike(here, name).runs]
-    near = near or difflib.get_close_matches(name, names, SHOWN)
-    listed = (
-        f"did you mean {names_listed(near, ' or ')}?"
-        if near
-        else f"its runs are: {names_listed(names)}"
-    )
+    near = near or nearest(name, names, SHOWN)
+    hint = f"its runs are: {listed(names, most=SHOWN) or 'none'}"
+    if near:
+        hint = f"did you mean {listed(near, 'or', SHOWN)}?"
     elsewhere = _namespaces(place, name)
-    hint = f"; namespace {', '.join(elsewhere)} has one of that name" if elsewhere else ""
-    return sentence + listed + hint
+    other = f"; namespace {', '.join(elsewhere)} has one of that name" if elsewhere else ""
+    return sentence + hint + other
+
+
+def select_runs(runs: Iterable[Run], selection: RunSelection) -> tuple[Run, ...]:
+    """The runs that fit all that is asked, the newest last, as events are shown."""
+    return tuple(
+        sorted((run for run in runs if _fits(run, selection)), key=lambda run: run.created)
+    )
+
+
+def stack_name(owner: Owner) -> str:
+    """A run's stack as Pulumi writes it: `project/stack`; empty for who has none."""
+    return f"{owner.project}/{owner.stack}" if owner.stack else ""
+
+
+def ended_before(run: Run, seconds: float) -> bool:
+    """Whether a run has ended, and that longer ago."""
+    return (
+        sentences.is_finished(run)
+        and sentences.seconds_between(run.finished or run.created) >= seconds
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +154,9 @@ def _newest_first(place: RunPlace) -> Sequence[Run]:
 
 
 def _shown(run: Run) -> str:
-    stack = selection.stack_name(run.owner)
+    stack = stack_name(run.owner)
     whose = f" of stack {stack}" if stack else ""
     return f"run {run.name}{whose} ({run.phase}, {sentences.time_between(run.created)} old)"
-
-
-def names_listed(found: Sequence[str], last: str = ", ") -> str:
-    """Names in a sentence, of many the first ones and how many more there are."""
-    shown = [*found[:SHOWN], *([f"{len(found) - SHOWN} more"] if len(found) > SHOWN else [])]
-    if len(found) > SHOWN:
-        last = " and "
-    head = ", ".join(shown[:-1])
-    return last.join(filter(None, (head, shown[-1]))) if shown else "none"
 
 
 def _namespaces(place: RunPlace, name: str) -> list[str]:
@@ -157,3 +166,16 @@ def _namespaces(place: RunPlace, name: str) -> list[str]:
     except Refused:
         return []
     return sorted({each.namespace for each in everywhere.runs if each.name == name})
+
+
+def _fits(run: Run, asked: RunSelection) -> bool:
+    *before, stack = (asked.stack or "").split("/")
+    projects = {each for each in (asked.project, *before[-1:]) if each}
+    age = sentences.seconds_between(run.created)
+    return (
+        all(run.owner.project == each for each in projects)
+        and (not stack or run.owner.stack == stack)
+        and (not asked.phase or run.phase in asked.phase)
+        and (asked.older_than is None or age >= asked.older_than)
+        and (asked.newer_than is None or age <= asked.newer_than)
+    )

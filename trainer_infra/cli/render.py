@@ -9,16 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainer_infra import names
-from trainer_infra.api import yamltext
+from trainer_infra.api import crd, yamltext
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cli import documents
-from trainer_infra.cli.runtimes import CommandDocuments
+from trainer_infra.cli.documents import CommandDocuments
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
 from trainer_infra.render.deviation import ALL
 from trainer_infra.trainers import compose
+from trainer_infra.words import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +91,21 @@ def warnings_shown(item: JSONObject) -> JSONObject:
         if part in item
     }
     return {**item, **contents}
+
+
+def crds_text(kinds: Sequence[str], output: str) -> str:
+    """The CRDs as YAML documents, or as one JSON List.
+
+    Args:
+        kinds: TrainJob, TrainingRuntime or ClusterTrainingRuntime; none for all three.
+        output: yaml or json.
+
+    Raises:
+        InvalidInput: a name is none of these.
+    """
+    unknown = [kind for kind in kinds if kind not in crd.KINDS]
+    if unknown:
+        raise InvalidInput(
+            Problem("", "no such kind", kind, f"use {listed(crd.KINDS, 'or')}") for kind in unknown
+        )
+    return objects_text(crd.crd_definitions(kinds or crd.KINDS), output)

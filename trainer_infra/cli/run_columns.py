@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from trainer_infra.cli import selection, shown_settings, table
+from trainer_infra.cli import named_runs, shown_settings, table
 from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.errors import Refused
@@ -96,7 +96,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "finished": run.finished,
         "duration": None if duration is None else int(duration),
         "message": run.message,
-        "stack": selection.stack_name(run.owner),
+        "stack": named_runs.stack_name(run.owner),
     }
 
 

@@ -123,7 +123,7 @@ def suspend(
     asked: TargetRequest,
 ) -> None:
     """Hold runs back: their pods end, and start again when they are resumed."""
-    from trainer_infra.cli import suspend as command
+    from trainer_infra.cli import run_changes as command
 
     choice = _choice(run_names, selection, all_namespaces=all_namespaces)
     raise typer.Exit(command.suspend(_place(asked), choice, value=True))
@@ -137,7 +137,7 @@ def resume(
     asked: TargetRequest,
 ) -> None:
     """Let suspended runs go on."""
-    from trainer_infra.cli import suspend as command
+    from trainer_infra.cli import run_changes as command
 
     choice = _choice(run_names, selection, all_namespaces=all_namespaces)
     raise typer.Exit(command.suspend(_place(asked), choice, value=False))
@@ -151,7 +151,7 @@ def retry(
     asked: TargetRequest,
 ) -> None:
     """Run runs again that failed, as they were submitted."""
-    from trainer_infra.cli import retry as command
+    from trainer_infra.cli import run_changes as command
 
     choice = _choice(run_names, selection, all_namespaces=all_namespaces)
     raise typer.Exit(command.retry(_place(asked), choice))
@@ -187,7 +187,7 @@ def delete(
     asked: TargetRequest,
 ) -> None:
     """End runs and remove what is left of them: those named, or those that options choose."""
-    from trainer_infra.cli import delete as command
+    from trainer_infra.cli import run_changes as command
 
     choice = _choice(run_names, selection, all_namespaces=all_namespaces)
     place = _place(asked)
@@ -230,29 +230,23 @@ def gc(
             raise typer.BadParameter(
                 f"{option} is about this machine, it takes --older-than and --yes"
             )
-        _collect_here(older_than, yes=yes, outputs=outputs)
+        from trainer_infra.cli import gc_here
+
+        if outputs:
+            gc_here.collect_outputs(older_than, confirmed=yes)
+        else:
+            gc_here.collect_environments(older_than, confirmed=yes)
+            gc_here.collect_code(older_than, confirmed=yes)
         return
     if stack:
-        from trainer_infra.cli import gc_stack
+        from trainer_infra.cli import gc_runs
 
-        raise typer.Exit(gc_stack.collect(asked, stack, older_than, confirmed=yes))
+        raise typer.Exit(gc_runs.collect_lost(asked, stack, older_than, confirmed=yes))
     if older_than is None:
         raise typer.BadParameter(
             "say what to delete: --stack NAME, what a stack lost; --older-than AGE, runs that ended; "
             "--cache, environments of packages and code of previews; --outputs, what runs kept that are gone"
         )
-    from trainer_infra.cli import gc_ended
+    from trainer_infra.cli import gc_runs
 
-    raise typer.Exit(gc_ended.collect(asked, older_than, confirmed=yes))
-
-
-def _collect_here(older_than: float | None, *, yes: bool, outputs: bool) -> None:
-    if outputs:
-        from trainer_infra.cli import gc_outputs
-
-        gc_outputs.collect(older_than, confirmed=yes)
-        return
-    from trainer_infra.cli import gc_cache, gc_code
-
-    gc_cache.collect(older_than, confirmed=yes)
-    gc_code.collect(older_than, confirmed=yes)
+    raise typer.Exit(gc_runs.collect_ended(asked, older_than, confirmed=yes))

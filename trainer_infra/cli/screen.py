@@ -1,4 +1,4 @@
-"""Where a command's result goes: a terminal with a width and colours, or a pipe with neither.
+"""Where a command's result goes: a terminal with a width and colours, or a pipe with neither; and its question.
 
 For every command that shows tables. `NO_COLOR` and `TERM=dumb` leave colours out.
 """
@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
+
+import typer
 
 PHASES: Final[Mapping[str, str]] = {
     "Running": "cyan",
@@ -52,3 +54,11 @@ def screen_of_stdout() -> Screen:
         return PIPE
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return Screen(shutil.get_terminal_size().columns, not plain)
+
+
+def is_confirmed(count: int, *, confirmed: bool) -> bool:
+    """Whether so many things are to be deleted: the user is asked who has not confirmed it."""
+    if confirmed or typer.confirm(f"Delete {count}?"):
+        return True
+    typer.echo("nothing is deleted")
+    return False

@@ -19,7 +19,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog import one_job
 from trainer_infra.cli import documents
-from trainer_infra.cli.runtimes import CommandDocuments
+from trainer_infra.cli.documents import CommandDocuments
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local import capacity, unsupported_fields
@@ -139,7 +139,7 @@ def _of_yaml(file: str, named: RunNaming, python: Python) -> Submission:
         raise InvalidInput([Problem("metadata.namespace", what, own, where=file)])
     runtime = given.runtime_of(job)
     wire = job.to_wire()
-    metadata = {**wire["metadata"], "namespace": own or named.namespace or names.DEFAULT_NAMESPACE}
+    metadata = {**wire["metadata"], "namespace": names.namespace_of(own or named.namespace)}
     return _submission({**wire, "metadata": metadata}, runtime, named.plugins)
 
 
@@ -184,7 +184,7 @@ def _of_python(file: str, named: RunNaming, python: Python) -> Submission:
         "kind": names.TRAIN_JOB,
         "metadata": {
             "name": named.name or name_of(file),
-            "namespace": named.namespace or names.DEFAULT_NAMESPACE,
+            "namespace": names.namespace_of(named.namespace),
         },
         "spec": {"runtimeRef": {"name": name}, "trainer": packed.trainer},
     }

@@ -91,7 +91,7 @@ def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
     found = _connection(asked, stacks)
     if found.kind == LOCAL:
         this_machine = targets.open_target(LOCAL)
-        namespace = asked.namespace or found.namespace or names.DEFAULT_NAMESPACE
+        namespace = names.namespace_of(asked.namespace or found.namespace)
         return RunPlace(this_machine, LOCAL, "on this machine", namespace)
     seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
     shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"

@@ -4,8 +4,6 @@ The record does not have them, and a gate has no state: they are read from the S
 it cannot be read, what a program printed is not shown.
 """
 
-import base64
-import binascii
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -20,7 +18,7 @@ from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import SECRET
 from trainer_infra.runs import reports
-from trainer_infra.runs.redaction import Redaction
+from trainer_infra.runs.redaction import Redaction, decoded_text
 from trainer_infra.runs.run import Run
 from trainer_infra.runs.view import Observation
 
@@ -45,11 +43,8 @@ async def secret_redaction(
 
 def _of_secret(value: JSONObject) -> Redaction:
     """Values of a Secret; of one that is no text no spelling can be known."""
-    values = set()
-    for each in (value.get("data") or {}).values():
-        with suppress(binascii.Error, UnicodeDecodeError):
-            values.add(base64.b64decode(each).decode())
-    return Redaction(frozenset(values))
+    data = value.get("data") or {}
+    return Redaction.of({key: decoded_text(each) for key, each in data.items()})
 
 
 def without_quotes(seen: Observation) -> Observation:

@@ -94,7 +94,7 @@ def event_object(job: TrainJob, event: Event, now: datetime) -> JSONObject:
     not repeat it.
     """
     metadata = job.metadata
-    namespace = metadata.namespace or names.DEFAULT_NAMESPACE
+    namespace = names.namespace_of(metadata.namespace)
     parts = [metadata.uid or "", event.type, event.reason, event.message]
     if not events.is_lasting(event):
         parts.append(now.isoformat())

@@ -248,7 +248,7 @@ def kept_outputs(given: Any) -> Any:
 
 def default_namespace() -> str:
     """Namespace of what names none: the stack's, else `default`."""
-    return pulumi.Config("trainer").get("namespace") or names.DEFAULT_NAMESPACE
+    return names.namespace_of(pulumi.Config("trainer").get("namespace"))
 
 
 def outputs_root() -> str | None:

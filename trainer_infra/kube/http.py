@@ -298,9 +298,7 @@ class HttpClient(KubeClient):
         """Kind, name and namespace of an object; without one it is in `default`."""
         resource = await self.resource(value["apiVersion"], value["kind"])
         metadata = value["metadata"]
-        namespace = (
-            metadata.get("namespace") or names.DEFAULT_NAMESPACE if resource.namespaced else ""
-        )
+        namespace = names.namespace_of(metadata.get("namespace")) if resource.namespaced else ""
         return resource, metadata.get("name") or "", namespace
 
     async def _value(self, request: KubeRequest) -> dict[str, Any]:

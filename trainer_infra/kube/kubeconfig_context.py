@@ -43,7 +43,7 @@ def context_of(kubeconfig: str | None, name: str | None) -> KubeconfigContext:
     wanted = name or next(filter(None, named), "")
     contexts = [context for each in files for context in each.get("contexts") or ()]
     found = next((each.get("context") for each in contexts if each.get("name") == wanted), None)
-    return KubeconfigContext(wanted, str((found or {}).get("namespace") or names.DEFAULT_NAMESPACE))
+    return KubeconfigContext(wanted, str(names.namespace_of((found or {}).get("namespace"))))
 
 
 def _files(kubeconfig: str | None) -> Iterator[JSONObject]:

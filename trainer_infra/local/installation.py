@@ -17,6 +17,7 @@ from trainer_infra.errors import NotAvailable
 from trainer_infra.local import disk_use, installer, pip_settings, pod_environment
 from trainer_infra.local.children import Children, Command
 from trainer_infra.local.installer import Installer
+from trainer_infra.words import listed
 
 BEGIN: Final = "installing "
 """What the log begins with, before the packages."""
@@ -75,8 +76,7 @@ async def make_environment(
 def installation_progress(venv: Path, packages: Sequence[str]) -> str:
     """What to say while an environment is made: which packages, and how far it is."""
     found = _names(packages)
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    what = f"{BEGIN}{', '.join(found[:SHOWN])}{more}"
+    what = f"{BEGIN}{listed(found, most=SHOWN)}"
     lines = _lines(installation_log(venv))
     is_uv = bool(lines) and lines[0].endswith(f"{WITH}uv")
     state = installer.uv_state if is_uv else installer.pip_state

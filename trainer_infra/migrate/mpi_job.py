@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.migrate import replica, restart_policy
+from trainer_infra.migrate import replica
 from trainer_infra.migrate.fields import V1
 from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import Defaults, Replica
@@ -85,7 +85,7 @@ def _read(job: V1Job) -> tuple[Replica, Replica | None]:
         raise InvalidInput([Problem("spec.mpiImplementation", what, implementation, fix)])
     old = job.api_version == V1
     main = job.spec.get("mainContainer") or ("mpi" if old else "")
-    policy = restart_policy.NEVER if old else restart_policy.ON_FAILURE
+    policy = replica.NEVER if old else replica.ON_FAILURE
     launcher = replica.read_replica(job, "Launcher", Defaults(FIELD, main, policy))
     if launcher is None:
         raise InvalidInput([Problem(f"spec.{FIELD}.Launcher", "is required")])
@@ -104,7 +104,7 @@ def _job(job: V1Job, launcher: Replica, limit: int | None, *, as_node: bool) -> 
     """The launcher, which the operator of v2beta1 ran as a Job, and the one of v1 as a pod."""
     env = {ROLE: names.LAUNCHER, **({} if as_node else NO_GPU)}
     template, was_a_job = replica.node_template(launcher, env), job.api_version != V1
-    spec = restart_policy.job_spec(launcher, limit, template, was_a_job=was_a_job)
+    spec = replica.job_spec(launcher, limit, template, was_a_job=was_a_job)
     metadata = {"labels": {names.ANCESTOR_LABEL: names.TRAINER}}
     return {"name": names.LAUNCHER, "template": {"metadata": metadata, "spec": spec}}
 
@@ -121,7 +121,7 @@ def _server(job: V1Job, workers: Replica, limit: int | None) -> dict[str, Any]:
     ]
     return {
         "name": names.NODE,
-        "template": {"spec": restart_policy.job_spec(workers, limit, template)},
+        "template": {"spec": replica.job_spec(workers, limit, template)},
     }
 
 
@@ -131,7 +131,7 @@ def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[N
         yield Note(("apiVersion",), V1, SSH_ADVICE)
     for each in filter(None, (launcher, workers)):
         was_a_job = each is launcher and job.api_version != V1
-        yield from restart_policy.restart_notes(each, limit, was_a_job=was_a_job)
+        yield from replica.restart_notes(each, limit, was_a_job=was_a_job)
         yield from replica.pod_names(job, each)
         yield from replica.mention_notes(each, SCRIPT, SCRIPT_ADVICE)
     if job.api_version == V1 and workers:

@@ -11,7 +11,7 @@ from typing import Any
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.migrate import replica, restart_policy
+from trainer_infra.migrate import replica
 from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import Defaults, Replica
 
@@ -70,7 +70,7 @@ def node_parts(
     """
     limit = job.run_policy.backoff_limit
     template = replica.node_template(nodes.kept, framework.env)
-    spec = restart_policy.job_spec(nodes.kept, limit, template)
+    spec = replica.job_spec(nodes.kept, limit, template)
     metadata = {"labels": {names.ANCESTOR_LABEL: names.TRAINER}}
     master = nodes.first if nodes.first is not nodes.kept else None
     return Parts(
@@ -82,7 +82,7 @@ def node_parts(
         job_set={},
         notes=(
             *(replica.difference_notes(nodes.kept, master) if master else ()),
-            *restart_policy.restart_notes(nodes.kept, limit),
+            *replica.restart_notes(nodes.kept, limit),
             *replica.pod_names(job, nodes.kept),
             *notes,
         ),

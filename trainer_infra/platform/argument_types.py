@@ -6,7 +6,6 @@ for every component before it judges what the values say.
 
 import types
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -16,7 +15,7 @@ from typing_extensions import is_typeddict
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import Problem
 from trainer_infra.platform.argument_problems import UNKNOWN, WRITE_IT, is_plain
-from trainer_infra.platform.name_advice import did_you_mean
+from trainer_infra.words import did_you_mean
 
 _SCALARS: Final[Mapping[Any, tuple[str, tuple[type, ...]]]] = {
     bool: ("True or False", (bool,)),
@@ -126,8 +125,7 @@ def _mismatch(value: object, options: Sequence[Any], path: Path) -> Problem:
     if not _HIDDEN.isdisjoint(path):
         return Problem(path_text(path), f"{what}, and is of type {type(value).__name__}")
     got = value if isinstance(value, _SHOWN) else type(value).__name__
-    close = get_close_matches(str(value), _choices(options), n=1)
-    fix = f"did you mean {close[0]}?" if close else ""
+    fix = did_you_mean(value, _choices(options), "")
     return Problem(path_text(path), what, got=got, fix=fix)
 
 

@@ -26,8 +26,8 @@ from trainer_infra.platform.argument_problems import (
     without_repeats,
 )
 from trainer_infra.platform.chart_reference import HelmChart
-from trainer_infra.platform.name_advice import did_you_mean
 from trainer_infra.platform.releases import release_of
+from trainer_infra.words import did_you_mean
 
 _IMAGE: Final = re.compile(r"\S+")
 _POD_SPEC: Final = ("spec", "replicatedJobs", 0, "template", "spec", "template", "spec")

@@ -19,7 +19,7 @@ from trainer_infra.platform.controller_component import (
     ControllerNames,
     Objects,
 )
-from trainer_infra.platform.name_advice import did_you_mean
+from trainer_infra.words import did_you_mean
 
 FRAMEWORKS: Final = ("jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob")
 """What training needs."""

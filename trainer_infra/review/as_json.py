@@ -91,6 +91,7 @@ def _item(item: Item, *, fails: bool) -> JSONDict:
         "seenAt": item.seen_at,
         "runtime": item.runtime,
         "place": _place(item.place),
+        "layers": item.layers,
         "fingerprint": item.fingerprint,
         "edits": [_edit(each) for each in item.edits],
         "exemption": _excuse(item.excuse) if item.excuse else None,

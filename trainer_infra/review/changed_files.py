@@ -197,16 +197,16 @@ def _needed(blobs: Sequence[_Blob], paths: Sequence[str]) -> Iterator[_Blob]:
     """The manifests below the paths; where tools build something there, whatever that may read."""
     from trainer_infra.review import helm, kustomize  # noqa: PLC0415  others need neither
 
-    below = [each for each in blobs if any(_is_below(each.path, path) for path in paths)]
+    below = [
+        each
+        for each in blobs
+        if any(path == "." or f"{each.path}/".startswith(f"{path}/") for path in paths)
+    ]
     built_from = (*kustomize.NAMES, helm.NAME)
     if any(Path(each.path).name in built_from for each in below):
         yield from (each for each in blobs if each.size < _LARGE or _is_manifest(each))
     else:
         yield from (each for each in below if each.is_link or _is_manifest(each))
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return folder == "." or f"{path}/".startswith(f"{folder}/")
 
 
 def _is_manifest(blob: _Blob) -> bool:

@@ -265,7 +265,8 @@ def _found(
     judged = tuple(judge.judge(subject, one.around, one.policy.rules, asked.today))
     used: set[Exemption] = set()
     items = []
-    for chosen, finding in (*_of_file(document, one.policy.rules), *_of_rules(judged)):
+    of_rules = ((verdict.chosen, each) for verdict in judged for each in verdict.findings)
+    for chosen, finding in (*_of_file(document, one.policy.rules), *of_rules):
         excusing = book.excusing(chosen.rule.id, chosen.severity)
         used.update(filter(None, (excusing,)))
         excuse = report_item.excuse_of(excusing, asked.today) if excusing else None
@@ -288,10 +289,6 @@ def _of_file(
             yield from ((chosen, each) for each in (*document.findings(), *of_kind))
         elif chosen.rule.id == literal_secrets.RULE.id:
             yield from ((chosen, each) for each in plain_secret.plain_secret_findings(document))
-
-
-def _of_rules(judged: Iterable[RuleVerdict]) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
-    return ((one.chosen, each) for one in judged for each in one.findings)
 
 
 def _unseen(

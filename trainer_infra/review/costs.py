@@ -74,11 +74,11 @@ def _subjects(
 def _shared(then: Iterable[Subject], now: Iterable[Subject]) -> tuple[Subject, ...]:
     """Those of another revision; for what is as it was the same ones, which have been rendered."""
     known = {(each.kind, each.namespace, each.name): each for each in now}
-    return tuple(_same(each, known.get((each.kind, each.namespace, each.name))) for each in then)
-
-
-def _same(then: Subject, now: Subject | None) -> Subject:
-    return now if now is not None and _said(now) == _said(then) else then
+    pairs = ((each, known.get((each.kind, each.namespace, each.name))) for each in then)
+    return tuple(
+        after if after is not None and _said(after) == _said(before) else before
+        for before, after in pairs
+    )
 
 
 def _said(subject: Subject) -> tuple[Any, Any]:

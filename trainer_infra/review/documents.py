@@ -4,14 +4,15 @@ Documents that are no Kubernetes object (values files, CI configuration) are pas
 repository is full of them.
 """
 
+import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import Any, Final
 
 from trainer_infra.api import yaml_source
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.yaml_source import Source
+from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import object_kinds
 
@@ -22,16 +23,12 @@ _LIST: Final = "List"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a built object that another text says, such as an overlay's patch."""
+    """What another text says of a built object: a patch of an overlay, another branch of a template."""
 
-    at: Path
-    """Where it is in the object; positions as JSON pointers have them, `-` for a new item."""
-    value: Any
-    """What the text has there; None where it takes away what was there."""
+    value: JSONObject
+    """Fields of the object."""
     text: "Document"
-    """The text."""
-    start: Path
-    """Where it is in the text's document."""
+    """Where they are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +49,8 @@ class Document:
     """Whether edits can be made in its file: no stdin, and nothing that a tool built."""
     parts: tuple[Part, ...] = ()
     """What other texts say of it, that which holds first: the outermost overlay's."""
+    layers: tuple[str, ...] = ()
+    """Files that changed what is written: kustomizations and their patches, in the order of their work."""
     folders: tuple[str, ...] = ()
     """Overlays and charts that it was built in; none where it is deployed as it is written."""
     drawn: frozenset[Path] = frozenset()
@@ -60,7 +59,7 @@ class Document:
     @property
     def deployed_from(self) -> tuple[str, ...]:
         """The folders that it is deployed from: that of its file where no tool built it."""
-        return self.folders or (str(PurePath(self.file).parent),)
+        return self.folders or (str(pathlib.PurePath(self.file).parent),)
 
     @property
     def written(self) -> Any:
@@ -79,9 +78,9 @@ class Document:
         return len(self.at(path)) == len(self.start) + len(path)
 
     def says(self, path: Path) -> bool:
-        """Whether its own text has at a path what the object has."""
-        own = value_at(self.source.value, self.at(path)) if self.source else None
-        return self.has(path) and own == value_at(self.value, path)
+        """Whether its own text has at a path what the object has, also where that is nothing."""
+        own = value_at(self.source.value, self.at(path)) if self.source and self.has(path) else None
+        return bool(own == value_at(self.value, path))
 
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column, from 1, of what stands at a path in the source's document."""
@@ -129,6 +128,17 @@ def read_documents(text: str, file: str) -> tuple[Document, ...]:
     )
 
 
+def yaml_of_file(file: str) -> tuple[Document, ...]:
+    """The YAML documents of a file, be they objects or not; none where it cannot be read."""
+    try:
+        text = pathlib.Path(file).read_text(encoding="utf-8").removeprefix(BOM)
+        found = yaml_source.read_yaml(text, file)
+    except (OSError, ValueError, InvalidInput):
+        return ()
+    lines = tuple(text.splitlines())
+    return tuple(Document(each.value, file, each, (), lines) for each in found)
+
+
 def _with_kinds(value: Any) -> Any:
     """The value; items of a list of one kind, such as a TrainJobList, have that kind.
 
@@ -161,6 +171,29 @@ def _is_list(value: Any) -> bool:
     """Whether a document is a `List`, or one of a kind."""
     kind, items = value_at(value, ("kind",)), value_at(value, ("items",))
     return isinstance(kind, str) and kind.endswith(_LIST) and isinstance(items, list)
+
+
+def written_place(document: Document, path: Path) -> tuple[Document, Path]:
+    """The document with the text, and the path there of what stands at a path or is nearest above.
+
+    The file of an overlay's patch is the place of what it sets, and the base that of all else. Of several
+    patches that set a value, the outermost is the place.
+    """
+    for length in range(len(path), 0, -1) if document.parts else ():
+        above = path[:length]
+        value = value_at(document.value, above)
+        places = list(_places(document, above))
+        exact = [place for said, place in places if said == value]
+        if exact:
+            return exact[0]
+        if value is None:
+            continue
+        if document.has(above):
+            break
+        partly = [place for said, place in places if said is not None]
+        if partly:
+            return partly[0]
+    return document, document.at(path)
 
 
 def path_in(here: Any, there: Any, path: Path) -> Path:
@@ -200,3 +233,14 @@ def _position(items: Any, others: Any, position: int) -> int:
             return index
     is_like = isinstance(items, list) and isinstance(others, list) and len(items) == len(others)
     return position if is_like and name is None else -1
+
+
+def _places(document: Document, path: Path) -> Iterator[tuple[Any, tuple[Document, Path]]]:
+    """What parts say of a path, each with its place; nothing where a part takes it away."""
+    for part in document.parts:
+        own = path_in(part.value, document.value, path)
+        parent = value_at(part.value, own)
+        if len(own) + 1 == len(path) and isinstance(parent, Mapping) and path[-1] in parent:
+            own = (*own, path[-1])
+        if len(own) == len(path):
+            yield value_at(part.value, own), (part.text, (*part.text.start, *own))

@@ -7,7 +7,7 @@ TrainJobs that have the same from it. What the baseline knows is a number in the
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from trainer_infra.review import one_line, summary
+from trainer_infra.review import summary
 from trainer_infra.review.report import Item, Report
 from trainer_infra.rules.finding import Severity
 
@@ -32,7 +32,7 @@ class FindingGroup:
         whose = summary.object_on_line(self.first)
         rules = {each.rule.id for each in self.items}
         what = f"breaks {summary.count_text(len(rules), 'rule')}"
-        return one_line.one_line(f"{self.first.runtime}, on which {whose} runs, {what}")
+        return summary.one_line(f"{self.first.runtime}, on which {whose} runs, {what}")
 
 
 def shown_items(report: Report) -> Iterator[Item]:
@@ -90,7 +90,7 @@ def others_text(items: Sequence[Item]) -> Iterator[str]:
         named = ", ".join((*places, *([f"and {rest} others"] if rest else [])))
         runtime = items[0].runtime
         whose = f"of {len(items)} more on {runtime}" if runtime else "at"
-        yield one_line.one_line(f"The same {whose}{':' if runtime else ''} {named}")
+        yield summary.one_line(f"The same {whose}{':' if runtime else ''} {named}")
 
 
 def of_runtime_text(items: Iterable[Item]) -> Iterator[str]:
@@ -99,4 +99,4 @@ def of_runtime_text(items: Iterable[Item]) -> Iterator[str]:
         "; ".join(filter(None, (f"{each.severity} {each.rule.id}: {each.what}", each.fix)))
         for each in items
     )
-    yield from map(one_line.one_line, told)
+    yield from map(summary.one_line, told)

@@ -6,7 +6,7 @@ GitHub shows the first ten of each kind in a step: what fails the check comes fi
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainer_infra.review import finding_groups, one_line, summary
+from trainer_infra.review import finding_groups, summary
 from trainer_infra.review.report import Item, Place, Report
 from trainer_infra.rules.finding import Severity
 
@@ -31,25 +31,23 @@ def github_text(report: Report) -> str:
 
 def _commands(report: Report) -> Iterator[Command]:
     for each in report.problems:
-        yield _ERROR, {"title": "could not be read"}, one_line.one_line(each)
-    for item in sorted(finding_groups.shown_items(report), key=_rank):
+        yield _ERROR, {"title": "could not be read"}, summary.one_line(each)
+    worst_first = tuple(reversed(Severity))
+    shown = finding_groups.shown_items(report)
+    for item in sorted(shown, key=lambda each: worst_first.index(each.severity)):
         name = _WARNING if item.counts else _NOTICE
         yield _of(_ERROR if report.fails(item) else name, item)
     for each in report.unused:
-        yield _WARNING, {"title": "exemption that excuses nothing"}, one_line.one_line(each)
+        yield _WARNING, {"title": "exemption that excuses nothing"}, summary.one_line(each)
     for title, note in report.notes.items():
-        yield _NOTICE, {"title": one_line.cut_line(title, _TITLE)}, one_line.one_line(note)
+        yield _NOTICE, {"title": summary.cut_line(title, _TITLE)}, summary.one_line(note)
     for unseen in report.unseen:
         name = _ERROR if unseen.fails else _NOTICE
         yield name, {"title": "could not be seen"}, summary.blind_text(unseen, report)
 
 
-def _rank(item: Item) -> int:
-    return -tuple(Severity).index(item.severity)
-
-
 def _of(name: str, item: Item) -> Command:
-    title = one_line.cut_line(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
+    title = summary.cut_line(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
     lines = (summary.clause(item), *summary.details(item), *summary.remarks(item))
     return name, {**_place(item.place), "title": title}, "\n".join(lines)
 

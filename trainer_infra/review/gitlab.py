@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from trainer_infra.json_values import JSONDict
-from trainer_infra.review import as_json, one_line
+from trainer_infra.review import as_json, summary
 from trainer_infra.review.report import Item, Report
 from trainer_infra.rules.finding import Severity
 
@@ -36,12 +36,14 @@ def _issues(items: Iterator[Item]) -> Iterator[JSONDict]:
         times = seen[item.fingerprint]
         mark = item.fingerprint if times == 1 else f"{item.fingerprint}-{times}"
         yield {
-            "description": one_line.one_line(item.sentence()),
+            "description": ". ".join(
+                (summary.one_line(item.sentence()), *summary.changed_by(item))
+            ),
             "check_name": item.rule.id,
             "fingerprint": mark,
             "severity": _SEVERITIES[item.severity],
             "location": {
-                "path": one_line.one_line(item.place.file.removeprefix("./")),
+                "path": summary.one_line(item.place.file.removeprefix("./")),
                 "lines": {"begin": max(1, item.place.line)},
             },
         }

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import yaml
 
-from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import (
@@ -144,7 +143,7 @@ def _placed(objects: Sequence[JSONObject], folder: Path, template: str) -> Itera
     ways = [source_of_built.placed_document(objects, each, os.fspath(file)) for each in texts]
     for first, *others in zip(*ways, strict=True):
         found = [each for each in (first, *others) if each.source]
-        parts = tuple(Part((), each.written, each, each.start) for each in found[1:])
+        parts = tuple(Part(each.written, each) for each in found[1:])
         yield replace(found[0], parts=parts) if found else first
 
 
@@ -199,7 +198,7 @@ def dependency_document(value: JSONObject, folder: Path, template: str) -> Docum
     """An object, placed at the dependency of the chart that it comes through."""
     file = folder / NAME
     name, _ = _dependency(template)
-    for text in _texts(folder):
+    for text in documents.yaml_of_file(str(folder / NAME)):
         for index, each in enumerate(items_at(text.value, "dependencies")):
             if name and name in {value_at(each, ("alias",)), value_at(each, ("name",))}:
                 start = ("dependencies", index)
@@ -215,17 +214,5 @@ def _dependency(template: str) -> tuple[str, str]:
 
 
 def _dependencies(folder: Path) -> Iterator[dict[str, Any]]:
-    for text in _texts(folder):
+    for text in documents.yaml_of_file(str(folder / NAME)):
         yield from (each for each in items_at(text.value, "dependencies") if isinstance(each, dict))
-
-
-def _texts(folder: Path) -> Iterator[Document]:
-    """The chart's file; nothing where it cannot be read."""
-    file = str(folder / NAME)
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-        found = yaml_source.read_yaml(text, file)
-    except (OSError, ValueError, InvalidInput):
-        return
-    lines = tuple(text.splitlines())
-    yield from (Document(each.value, file, each, (), lines) for each in found)

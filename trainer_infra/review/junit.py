@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from typing import Final
 
-from trainer_infra.review import one_line, summary
+from trainer_infra.review import summary
 from trainer_infra.review.report import Item, Report
 
 _MESSAGE: Final = 1000
@@ -40,7 +40,7 @@ def junit_text(report: Report) -> str:
 
 
 def _add_file(root: ET.Element, file: str, items: list[Item], report: Report) -> None:
-    name = one_line.one_line(file).strip() or "-"
+    name = summary.one_line(file).strip() or "-"
     suite = _add_suite(root, name)
     for same in _by_case(items):
         _add_case(suite, same, report)
@@ -70,14 +70,14 @@ def _add_case(suite: ET.Element, items: list[Item], report: Report) -> None:
 
 
 def _add(case: ET.Element, tag: str, type_: str, told: list[str]) -> None:
-    message = one_line.cut_line(told[0].partition("\n")[0], _MESSAGE)
+    message = summary.cut_line(told[0].partition("\n")[0], _MESSAGE)
     ET.SubElement(case, tag, type=type_, message=message).text = "\n\n".join(told)
 
 
 def _told(item: Item) -> str:
     """The finding with its place, on lines of its own."""
     place = item.place
-    at = ":".join(map(str, filter(None, (one_line.one_line(place.file), place.line, place.column))))
+    at = ":".join(map(str, filter(None, (summary.one_line(place.file), place.line, place.column))))
     what = f"{item.severity}: {summary.clause(item)}"
     return "\n".join((what, f"At {at}", *summary.details(item), *summary.remarks(item)))
 
@@ -87,7 +87,7 @@ def _add_check(root: ET.Element, report: Report) -> None:
     suite = _add_suite(root, "check")
     for number, each in enumerate(report.problems, 1):
         case = _add_passed(suite, f"could be read {number}", "check")
-        _add(case, "error", "unread", [one_line.one_line(each)])
+        _add(case, "error", "unread", [summary.one_line(each)])
     if not report.problems:
         _add_passed(suite, "could be read", "check")
     for number, unseen in enumerate(report.blind(), 1):
@@ -95,9 +95,9 @@ def _add_check(root: ET.Element, report: Report) -> None:
         _add(case, "failure", "unseen", [summary.blind_text(unseen, report)])
     lines = (
         *(f"not seen: {summary.blind_text(each, report)}" for each in report.unseen),
-        *(f"unused: {one_line.one_line(each)}" for each in report.unused),
+        *(f"unused: {summary.one_line(each)}" for each in report.unused),
         *(
-            f"note: {one_line.one_line(title)}: {one_line.one_line(each)}"
+            f"note: {summary.one_line(title)}: {summary.one_line(each)}"
             for title, each in report.notes.items()
         ),
         *(summary.scope(report), summary.tally(report), summary.verdict(report)),

@@ -1,11 +1,11 @@
 """A folder with a kustomization -> what `kustomize build` makes of it, placed in the files.
 
-An object is placed in the file that kustomize says it is from, and each part of it that an overlay
-sets in that overlay.
+An object is placed in the file that kustomize says it is from, with the layers that changed it; what
+the file of a patch sets, in that file.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,29 +13,26 @@ from typing import Any, Final
 
 import yaml
 
+from trainer_infra import json_values
 from trainer_infra.api import yaml_source
+from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import (
-    documents,
-    kustomization_file,
-    kustomize_build,
-    origin_annotations,
-    overlay_parts,
-    source_of_built,
-)
-from trainer_infra.review.documents import Document
-from trainer_infra.review.origin_annotations import BuiltObject
-from trainer_infra.review.patch_target import ObjectNames
+from trainer_infra.review import documents, kustomize_build, source_of_built
+from trainer_infra.review.documents import Document, Part
+from trainer_infra.review.kustomize_build import BuiltObject
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """What the file is called."""
 _OBJECTS: Final = ("resources", "bases", "components")
 """Fields with files and folders whose objects it builds."""
-_CONFIGURED: Final = ("generators", "transformers", "validators", "patchesStrategicMerge")
+_MERGED: Final = ("patchesStrategicMerge",)
+_CONFIGURED: Final = ("generators", "transformers", "validators", *_MERGED)
 """Fields with files and folders that say how it builds them; a text may be the YAML itself."""
 _BY_PATH: Final = ("patches", "patchesJson6902")
 """Fields with items whose `path` is a file that says so."""
+_GENERATORS: Final = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
+"""Fields with items from each of which it makes an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +71,7 @@ def used_files(folder: Path) -> Uses:
     """What the folder's kustomization builds from. Source: kustomize's `Kustomization` type, v5."""
     file = _own(folder) or folder / NAMES[0]
     own = frozenset({os.path.realpath(file)})
-    try:
-        value = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
-    except (OSError, ValueError, yaml.YAMLError):
-        # Building it will say what is wrong.
-        return Uses(configuration=own)
+    value = _fields(file)
     objects = _paths(folder, value, _OBJECTS)
     configuration = _paths(folder, value, _CONFIGURED, _BY_PATH)
     return Uses(
@@ -121,15 +114,15 @@ def placed_kustomization(folder: Path, top: str, text: str) -> tuple[Document, .
     """
     placing = _Placing(folder, top)
     by_file: dict[str, list[JSONObject]] = {}
-    layers: dict[int, tuple[str, ...]] = {}
+    layers: dict[int, Sequence[str]] = {}
     for each in yaml_source.read_yaml(text, os.fspath(folder)):
         if isinstance(each.value, Mapping):
-            built = origin_annotations.built_object(each.value)
-            file, through = placing.origin(built)
-            by_file.setdefault(file, []).append(built.value)
-            layers[id(built.value)] = through
+            built = kustomize_build.built_object(each.value)
+            by_file.setdefault(placing.origin(built), []).append(built.value)
+            layers[id(built.value)] = placing.layers(built)
     return tuple(
-        placing.with_parts(document, layers[id(document.value)])
+        # One that came out as it is written is that very document.
+        placing.with_layers(document, layers[id(document.value)])
         if id(document.value) in layers
         else document
         for file, objects in by_file.items()
@@ -142,64 +135,117 @@ class _Placing:
 
     def __init__(self, folder: Path, top: str) -> None:
         self._folder, self._top = folder, top
-        self._layer = lru_cache(maxsize=None)(kustomization_file.read_kustomization_file)
         self._own = os.path.normpath(_own(folder) or folder)
         self.written = lru_cache(maxsize=None)(_written)
+        self._patches = lru_cache(maxsize=None)(self._patches_of)
 
-    def origin(self, built: BuiltObject) -> tuple[str, tuple[str, ...]]:
-        """The file that an object is from, and its layers, the outermost first."""
-        file = self._own if built.file is None else self._shown(Path(self._top, built.file))
-        # What has no transformers is not among the layers, and the folder's own may have none.
-        layers = (self._own, *(self._shown(Path(self._top, each)) for each in built.layers))
+    def origin(self, built: BuiltObject) -> str:
+        """The file that an object is from."""
+        if built.file is None:
+            return self._own
+        file = self._shown(Path(self._top, built.file))
+        if not built.is_from_patch:
+            return file
+        kind = built.value.get("kind")
+        alike = [each for each in self._resources if each.value.get("kind") == kind]
+        found = source_of_built.named_document(built.value, alike)
+        return found.file if found else file
+
+    def layers(self, built: BuiltObject) -> Sequence[str]:
+        """The kustomizations that an object went through, the innermost first."""
         if built.is_from_patch:
-            layers = (*layers, file, *self._below)
-            names = ObjectNames.of(Document(built.value, file, None), self._values(layers))
-            fitting = (each for each in self._resources if self._has(each, built.value, names))
-            file = next(fitting, file)
-        return file, tuple(dict.fromkeys((*layers, file)))
+            return self._kustomizations
+        return [self._shown(Path(self._top, each)) for each in built.layers]
 
-    def with_parts(self, document: Document, files: Iterable[str]) -> Document:
-        """A built object with what each layer says of it; one of a generator is placed there."""
-        layers = [layer for file in files if (layer := self._layer(file))]
-        if document.source is None and (origin := self._layer(document.file)):
-            document = overlay_parts.generator_document(document, layers, origin) or document
-        return replace(document, parts=overlay_parts.overlay_parts(document, layers))
+    def with_layers(self, document: Document, layers: Iterable[str]) -> Document:
+        """A built object with what changed it: its layers, and the files of their patches."""
+        through: list[str] = []
+        parts: list[Part] = []
+        for layer in layers:
+            own = [each for each in self._patches(layer) if _is_patched(document, each)]
+            parts += own
+            through += (layer, *(each.text.file for each in own))
+        return replace(document, parts=tuple(parts[::-1]), layers=tuple(dict.fromkeys(through)))
 
     def _shown(self, file: Path) -> str:
         """A file as the user would name it."""
         below = os.path.relpath(os.path.realpath(file), os.path.realpath(self._folder))
         return os.path.normpath(self._folder / below)
 
-    def _values(self, files: Iterable[str]) -> list[Any]:
-        return [layer.text.value for file in files if (layer := self._layer(file))]
-
-    def _has(self, file: str, value: JSONObject, names: ObjectNames) -> bool:
-        return any(
-            each.value.get("kind") == value.get("kind")
-            and documents.value_at(each.value, ("metadata", "name")) in names.names
-            for each in self.written(file)
-        )
+    def _patches_of(self, layer: str) -> Sequence[Part]:
+        """The patches that a layer has in files of their own, in the order in which they are applied."""
+        files = _paths(Path(layer).parent, _fields(Path(layer)), _MERGED, _BY_PATH)
+        found = (one for each in files for one in self.written(self._shown(Path(each))))
+        return [Part(_without_identity(each.value), each) for each in found]
 
     @cached_property
     def _uses(self) -> dict[str, Uses]:
         return used_kustomizations([self._folder])
 
-    @property
-    def _below(self) -> Iterator[str]:
-        own = (_own(Path(each)) for each in self._uses)
-        return (self._shown(each) for each in own if each)
+    @cached_property
+    def _kustomizations(self) -> Sequence[str]:
+        own = (_own(Path(each)) for each in reversed(self._uses))
+        return [self._shown(each) for each in own if each]
 
-    @property
-    def _resources(self) -> Iterator[str]:
-        objects = (each for uses in self._uses.values() for each in sorted(uses.objects))
-        return (self._shown(Path(each)) for each in objects)
+    @cached_property
+    def _resources(self) -> Sequence[Document]:
+        """The objects of all files that are built."""
+        files = (each for uses in self._uses.values() for each in sorted(uses.objects))
+        return [one for each in files for one in self.written(self._shown(Path(each)))]
+
+
+def _fields(file: Path) -> Any:
+    """What a kustomization says; None where it cannot be read, and building it will say why."""
+    try:
+        return yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
+    except (OSError, ValueError, yaml.YAMLError):
+        return None
 
 
 def _written(file: str) -> tuple[Document, ...]:
+    """The objects of a file; of a kustomization those that it generates, each where its generator is."""
+    if Path(file).name in NAMES:
+        return tuple(
+            replace(text, value={"kind": kind, "metadata": each}, start=(field, index))
+            for text in documents.yaml_of_file(file)
+            for field, kind in _GENERATORS.items()
+            for index, each in enumerate(documents.items_at(text.value, field))
+        )
     try:
         return documents.read_documents(Path(file).read_text(encoding="utf-8"), file)
     except (OSError, ValueError, InvalidInput):
         return ()
+
+
+def _is_patched(built: Document, patch: Part) -> bool:
+    """Whether a patch may be one of the object, and something of it holds there.
+
+    Kustomize finds its object by any name that this had on its way.
+    """
+    first, name, last = (
+        str(documents.value_at(value, ("metadata", "name")) or "")
+        for value in (built.written, patch.text.value, built.value)
+    )
+    is_one = patch.text.value.get("kind") == built.value.get("kind") and first in name in last
+    return is_one and any(
+        _built_value(built, patch, path) == leaf
+        for path, leaf in json_values.json_leaves(patch.value)
+    )
+
+
+def _built_value(built: Document, patch: Part, path: FieldPath) -> Any:
+    """What the object has at a path of the patch; None where it has nothing there."""
+    own = documents.path_in(built.value, patch.value, path)
+    return documents.value_at(built.value, own) if len(own) == len(path) else None
+
+
+def _without_identity(patch: JSONObject) -> JSONObject:
+    """A patch without what names its object."""
+    own = {key: each for key, each in patch.items() if key not in {"apiVersion", "kind"}}
+    metadata = patch.get("metadata")
+    named = metadata if isinstance(metadata, Mapping) else {}
+    others = {key: each for key, each in named.items() if key not in {"name", "namespace"}}
+    return {**own, "metadata": others}
 
 
 def _paths(

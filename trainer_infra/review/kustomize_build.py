@@ -1,23 +1,32 @@
 """A folder with a kustomization -> what kustomize prints, or the whole of what it says is wrong.
 
-A kustomization of our own is put on top, in a folder of ours: it has kustomize say of each object
-what file it is from, and keep the order of the files.
+A kustomization of our own is put on top, in a folder of ours: it has kustomize keep the order of the
+files, and say of each object, in annotations, what it is from. Sources: kustomize's `buildMetadata`, with
+`originAnnotations` (the file or the generator that an object is from) and `transformerAnnotations` (the
+kustomizations whose transformers it went through, the innermost first, whether they changed it or not).
 """
 
 import json
 import os
 import re
 import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import yaml
 
 from trainer_infra.errors import NotAvailable
-from trainer_infra.review import origin_annotations, subprocess_tool
+from trainer_infra.json_values import JSONObject
+from trainer_infra.review import subprocess_tool
+from trainer_infra.review.documents import value_at
 from trainer_infra.review.subprocess_tool import ToolFailure
 
 _NAME: Final = "kustomization.yaml"
 _ON_TOP: Final = {
-    "buildMetadata": list(origin_annotations.BUILD_METADATA),
+    "buildMetadata": ["originAnnotations", "transformerAnnotations"],
     "sortOptions": {"order": "fifo"},
 }
 _OURS: Final = (
@@ -35,6 +44,23 @@ _QUOTED: Final = {
     r"(?<=literal sources \[).*?\]: invalid literal source .*?(?=, expected)": "…]: invalid one",
 }
 """What it repeats of files: a secret may stand there."""
+_ORIGIN: Final = "config.kubernetes.io/origin"
+_TRANSFORMATIONS: Final = "alpha.config.kubernetes.io/transformations"
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltObject:
+    """An object that kustomize built; paths are relative to the folder that was built."""
+
+    value: JSONObject
+    """The object, without what kustomize says of it."""
+    file: str | None
+    """The file that it is from; None where it is not of this repository."""
+    is_from_patch: bool
+    """Whether the file has the patch that replaced the object's annotations: kustomize takes the object
+    for new then, and says nothing of what it was before."""
+    layers: tuple[str, ...]
+    """Files of the kustomizations that it went through, the innermost first."""
 
 
 def built_text(folder: Path) -> tuple[str, str]:
@@ -49,6 +75,19 @@ def built_text(folder: Path) -> tuple[str, str]:
         on_top = {**_ON_TOP, "resources": [below]}
         Path(top, _NAME).write_text(json.dumps(on_top), encoding="utf-8")
         return top, _built(folder, top, below)
+
+
+def built_object(value: JSONObject) -> BuiltObject:
+    """The object, and what kustomize says of it."""
+    annotations = value_at(value, ("metadata", "annotations"))
+    said = annotations if isinstance(annotations, Mapping) else {}
+    origin = _value(said.get(_ORIGIN))
+    ours = next(_files([origin]), None) if isinstance(origin, Mapping) else None
+    steps = _value(said.get(_TRANSFORMATIONS))
+    layers = dict.fromkeys(_files(steps if isinstance(steps, list) else []))
+    maker = value_at(origin, ("configuredBy", "kind"))
+    is_from_patch = isinstance(maker, str) and maker.endswith("Transformer")
+    return BuiltObject(_without(value, said), ours, is_from_patch, tuple(layers))
 
 
 def _built(folder: Path, top: str, below: str) -> str:
@@ -84,3 +123,25 @@ def failure_words(said: str, folder: Path, top: str, below: str) -> str:
     for place, shown in ((top, str(folder)), (real, str(folder)), (f"{Path.cwd()}{os.sep}", "")):
         words = words.replace(place, shown)
     return words
+
+
+def _files(places: Any) -> Iterator[str]:
+    """Files of this repository among those that kustomize names."""
+    for each in places:
+        inside = each.get("configuredIn") or each.get("path")
+        if isinstance(inside, str) and not each.get("repo"):
+            yield inside
+
+
+@lru_cache(maxsize=1 << 10)
+def _value(said: str | None) -> Any:
+    # Many objects went through the same layers.
+    return yaml.load(said, Loader=yaml.CSafeLoader) if said else None
+
+
+def _without(value: JSONObject, said: Mapping[str, Any]) -> JSONObject:
+    if _ORIGIN not in said and _TRANSFORMATIONS not in said:
+        return value
+    others = {key: each for key, each in said.items() if key not in {_ORIGIN, _TRANSFORMATIONS}}
+    rest = {key: each for key, each in value["metadata"].items() if key != "annotations"}
+    return {**value, "metadata": {**rest, **({"annotations": others} if others else {})}}

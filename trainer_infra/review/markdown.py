@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from trainer_infra.review import finding_groups, one_line, summary
+from trainer_infra.review import finding_groups, summary
 from trainer_infra.review.finding_groups import FindingGroup
 from trainer_infra.review.report import Item, Report
 
@@ -134,4 +134,4 @@ def _code(words: str) -> str:
 
 def _words(words: str) -> str:
     """As plain text of one line."""
-    return one_line.cut_line(words, _CELL).translate(_ESCAPES)
+    return summary.cut_line(words, _CELL).translate(_ESCAPES)

@@ -1,12 +1,12 @@
 """Whether an object is of a kind that there is: a misspelt one is judged by no rule and taken by no cluster."""
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import FieldFinding
+from trainer_infra.words import nearest
 
 _JOBSET_GROUP: Final = names.JOBSET_API_VERSION.partition("/")[0]
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -53,6 +53,4 @@ def _group(api_version: str) -> str:
 @lru_cache(maxsize=1 << 10)
 def _near(kind: str, known: tuple[str, ...]) -> list[str]:
     """Kinds that are written like it, whatever the letters' case."""
-    lower = {each.lower(): each for each in known}
-    found = get_close_matches(kind.lower(), lower, n=1, cutoff=_ALIKE)
-    return [lower[each] for each in found]
+    return nearest(kind, known, alike=_ALIKE, any_case=True)

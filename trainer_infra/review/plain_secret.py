@@ -12,9 +12,9 @@ from typing import Any, Final
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review.documents import Document, value_at
-from trainer_infra.review.redaction import decoded_text
 from trainer_infra.rules.pod_security import secret_forms, secret_names
 from trainer_infra.rules.pod_security.secret_names import is_placeholder, without_references
+from trainer_infra.runs.redaction import decoded_text
 
 KIND: Final = "Secret"
 _PARTS: Final = ("data", "stringData")

@@ -1,37 +1,31 @@
 """Secrets that stand in what is checked, kept out of everything that is said of it."""
 
-import base64
-import binascii
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
 from trainer_infra.errors import Problem
-from trainer_infra.review import written_place
-from trainer_infra.review.documents import Document, value_at
+from trainer_infra.names import SECRET_SHOWN
+from trainer_infra.review.documents import Document, value_at, written_place
 from trainer_infra.review.report import Item, Place, UnseenRule
-from trainer_infra.rules import patch
 from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules.pod_security import literal_secrets, secret_forms, secret_names
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
+from trainer_infra.runs.redaction import Redaction, decoded_text, spellings_of
 
-HIDDEN: Final = "<secret>"
 _KIND: Final = "Secret"
 _TEXTS: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at", "runtime")
 """Fields of a finding that quote an object."""
-SHORTEST: Final = 6
-"""Characters from which on a Secret's value is looked for: shorter ones are words."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRedaction:
     """What is not to be told."""
 
-    secrets: tuple[str, ...]
-    """Values, the longest first, so that none is left of one that another is part of."""
+    secrets: Redaction
+    """Values, wherever they stand."""
     lines: frozenset[tuple[str, int]]
     """File and line of every place where one is written, however it is spelled there."""
 
@@ -44,10 +38,13 @@ class ReportRedaction:
         lines: set[tuple[str, int]] = set()
         texts: dict[int, Document] = {}
         for document, subject in documents:
-            texts |= {id(each.text): each.text for each in document.parts}
+            texts |= {id(each.text.source): each.text for each in document.parts}
+            if value_at(document.written, ("kind",)) is None:
+                # It is made of a line of its own in a text with others.
+                texts[id(document.source)] = document
             for value in _secret(subject):
                 secrets.update(_spelled(str(value.raw)))
-                lines.update(_lines(*written_place.written_place(document, value.path)))
+                lines.update(_lines(*written_place(document, value.path)))
             for text, path, value in (*_written(document), *_in_parts(document)):
                 secrets.update(_spelled(str(value.raw)))
                 lines.update(_lines(text, path))
@@ -56,13 +53,11 @@ class ReportRedaction:
             lines.update(_lines(text, path))
         for each in others:
             secrets.update(part for value in _secret(each) for part in _spelled(str(value.raw)))
-        return cls(tuple(sorted(secrets, key=lambda each: (-len(each), each))), frozenset(lines))
+        return cls(Redaction(frozenset(secrets)), frozenset(lines))
 
     def text(self, text: str) -> str:
         """The text without secrets."""
-        for each in self.secrets:
-            text = text.replace(each, HIDDEN)
-        return text
+        return self.secrets.text(text)
 
     def sentence(self, text: str) -> str:
         """What a tool or a reader says, without these secrets and without any of a known form.
@@ -72,7 +67,7 @@ class ReportRedaction:
         text = self.text(text)
         for form in secret_forms.FORMS:
             if form.mark in text:
-                text = form.pattern.sub(HIDDEN, text)
+                text = form.pattern.sub(SECRET_SHOWN, text)
         return text
 
     def value(self, value: Any) -> Any:
@@ -83,7 +78,7 @@ class ReportRedaction:
             return {self.value(key): self.value(each) for key, each in value.items()}
         if isinstance(value, list | tuple):
             return type(value)(map(self.value, value))
-        return HIDDEN if self.secrets and str(value) in self.secrets else value
+        return SECRET_SHOWN if str(value) in self.secrets.hidden else value
 
     def problem(self, problem: Problem) -> Problem:
         """The problem without secrets."""
@@ -92,7 +87,7 @@ class ReportRedaction:
 
     def item(self, item: Item) -> Item:
         """The finding without secrets; without edits where one would write a secret down."""
-        if not self.secrets and not self.lines:
+        if not self.secrets.hidden and not self.lines:
             return item
         excuse = item.excuse
         if excuse is not None:
@@ -111,7 +106,7 @@ class ReportRedaction:
     def place(self, place: Place) -> Place:
         """The place with an excerpt without secrets."""
         shown = tuple(
-            HIDDEN if (place.file, place.line + index) in self.lines else self.text(line)
+            SECRET_SHOWN if (place.file, place.line + index) in self.lines else self.text(line)
             for index, line in enumerate(place.excerpt)
         )
         return replace(place, excerpt=shown)
@@ -140,19 +135,14 @@ def _written(document: Document) -> Iterator[tuple[Document, Path, Value]]:
 
 def _in_parts(document: Document) -> Iterator[tuple[Document, Path, Value]]:
     """Those of patches that others have overruled."""
+    kind = {"kind": document.value.get("kind")}
     for part in document.parts:
-        at = tuple(0 if key == "-" or str(key).isdecimal() else key for key in part.at)
-        whole = patch.with_value(document.value if at else {}, at, part.value)
-        if part.value == value_at(document.value, at) or not isinstance(whole, Mapping):
-            continue
-        kind = {"kind": document.value.get("kind")}
-        for value in _secret(rule_subject.subject_of({**whole, **kind})):
-            if value.path[: len(at)] == at:
-                yield part.text, (*part.start, *value.path[len(at) :]), value
+        for value in _secret(rule_subject.subject_of({**part.value, **kind})):
+            yield part.text, (*part.text.start, *value.path), value
 
 
 def _beside(texts: Iterable[Document]) -> Iterator[tuple[Document, Path, Value]]:
-    """What stands beside patches in their texts, on lines that may be shown with them."""
+    """What stands beside patches and generators in their texts, on lines that may be shown with them."""
     for text in texts:
         if text.source is not None:
             whole = rule_subject.subject_of({"kind": "Kustomization", "spec": text.source.value})
@@ -171,15 +161,7 @@ def _spelled(text: str) -> Iterator[str]:
     """A value, its lines, its secret parts, and what it says in base64: what may be shown of it."""
     for each in filter(None, (text, decoded_text(text))):
         for part in (each, *each.splitlines(), *_parts(each)):
-            yield from _escaped(part.strip())
-
-
-def decoded_text(text: str) -> str:
-    """What base64 stands for; empty where it is none, or stands for no text."""
-    try:
-        return base64.b64decode("".join(text.split()), validate=True).decode()
-    except (binascii.Error, ValueError):
-        return ""
+            yield from spellings_of(part)
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -190,10 +172,3 @@ def _parts(text: str) -> Iterator[str]:
     for name, value in secret_names.assigned_values(text):
         if secret_names.looks_secret(value) or secret_names.looks_chosen(name, value):
             yield value
-
-
-def _escaped(text: str) -> Iterator[str]:
-    """The text as it is, and as Python and JSON write it; nothing of a short one."""
-    if len(text) >= SHORTEST:
-        yield from (text, repr(text)[1:-1], json.dumps(text)[1:-1])
-        yield json.dumps(text, ensure_ascii=False)[1:-1]

@@ -88,6 +88,9 @@ class Item:
     """The same for the same finding in another version of the file: 16 hex digits."""
     folders: tuple[str, ...] = ()
     """Folders that the object is deployed from."""
+    layers: tuple[str, ...] = ()
+    """Files that changed what stands at the place, in the order of their work: of kustomizations, and of
+    patches; none where what is found stands there as it is."""
     runtime: str = ""
     """Kind and name of the runtime that says it; empty where the object does."""
     edits: tuple[Edit, ...] = ()

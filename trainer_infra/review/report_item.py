@@ -9,7 +9,7 @@ from typing import Any, Final
 from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
-from trainer_infra.review import edits, written_place
+from trainer_infra.review import documents, edits
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Excuse, Item, Place, object_name
@@ -60,6 +60,7 @@ def item_of(
         place=place_in_document(document, finding.path),
         fingerprint=fingerprint(chosen.rule.id, document.value, finding.path, finding.what),
         folders=document.deployed_from,
+        layers=() if document.says(finding.path) else document.layers,
         edits=edits.edits(document, of_rule.patch),
         excuse=excuse,
     )
@@ -79,7 +80,7 @@ def excuse_of(exemption: Exemption, today: date) -> Excuse:
 
 def place_in_document(document: Document, path: Path) -> Place:
     """Where what stands at a path, or what is nearest above it, is written."""
-    text, whole = written_place.written_place(document, path)
+    text, whole = documents.written_place(document, path)
     if text.source is None:
         return Place(text.file)
     line, column = text.place(whole)

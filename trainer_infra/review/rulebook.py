@@ -1,27 +1,49 @@
-"""Rules for people: the list, and one rule with all that there is to say of it.
+"""Rules for people: the list, and one rule with all that there is to say of it. Pure.
 
+What may be set of it is told in words, and a case of it as YAML in which the field that makes it bad is
+marked; containers without others in them are on one line, except where that field is inside.
 `rules_page` makes documentation of the same.
 """
 
-import difflib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from textwrap import wrap
-from typing import Final
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
+from pydantic.alias_generators import to_camel
+
+from trainer_infra.api import crd_descriptions, yamltext
+from trainer_infra.api.finding import Path
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
-from trainer_infra.review import as_json, example, parameters
+from trainer_infra.review import as_json
 from trainer_infra.rules import RULES
 from trainer_infra.rules import pack as rules_pack
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pack import Pack, PackRule, Selection
+from trainer_infra.rules.rule import Parameters
+from trainer_infra.words import nearest
 
 _WIDTH: Final = 88
-"""Characters of a line of text."""
+"""Characters of a line of text, and of a container on one line, at most."""
 _NEAR: Final = 3
 """Most ids that are proposed for one that is unknown."""
+_WORDS: Final = {
+    str: ("string", "strings"),
+    int: ("whole number", "whole numbers"),
+    float: ("number", "numbers"),
+    bool: ("true or false", "booleans"),
+}
+"""One and several."""
+_NONE: Final = re.compile(r"\bNone\b")
+"""What a docstring calls what is `null` in a configuration."""
+SAME: Final = "  "
+BAD: Final = "- "
+GOOD: Final = "+ "
 
 
 def chosen_rules(pack: Pack | None, selection: Selection) -> tuple[ConfiguredRule, ...]:
@@ -47,7 +69,7 @@ def found_rules(rules: Iterable[ConfiguredRule], rule: str) -> ConfiguredRule:
     if rule in known:
         return known[rule]
     holding = [each for each in known if rule and rule in each]
-    near = holding[:_NEAR] or difflib.get_close_matches(rule, known, n=_NEAR)
+    near = holding[:_NEAR] or nearest(rule, known, _NEAR)
     advice = "`trainer-infra rules list` lists all"
     fix = f"did you mean {' or '.join(near)}? {advice}" if near else advice
     raise InvalidInput([Problem("", "is not a rule", rule, fix)])
@@ -98,6 +120,49 @@ def explained_rule(each: ConfiguredRule, case: Case | None) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One thing that may be set."""
+
+    name: str
+    """As it is written in a configuration."""
+    type: str
+    """What it may be, in words."""
+    default: str
+    """What holds otherwise, as YAML; `null` where it is not set."""
+    description: str
+    """What it means."""
+
+
+def parameters_of(model: type[Parameters], chosen: Parameters | None = None) -> Iterator[Parameter]:
+    """The parameters of a rule, in order.
+
+    Args:
+        model: The rule's.
+        chosen: What holds where it is not the rule's own defaults.
+    """
+    texts = crd_descriptions.docstrings_of(model)
+    for name, value in (chosen or model()).model_dump(mode="json").items():
+        words = _words(model.model_fields[name].annotation, several=False)
+        text = _NONE.sub("`null`", " ".join(texts.get(name, "").split()))
+        yield Parameter(to_camel(name), words, yamltext.flow_text(value), text)
+
+
+def example_lines(case: Case) -> Iterator[str]:
+    """What the case is, as the difference between the bad and the good objects."""
+    for each in _given(case):
+        yield f"{SAME}# {each}"
+    good, bad = (list(_objects(case, is_good=is_good)) for is_good in (True, False))
+    for kind, start, end, other_start, other_end in SequenceMatcher(
+        None, bad, good, autojunk=False
+    ).get_opcodes():
+        if kind == "equal":
+            yield from (f"{SAME}{each}" for each in bad[start:end])
+        else:
+            yield from (f"{BAD}{each}" for each in bad[start:end])
+            yield from (f"{GOOD}{each}" for each in good[other_start:other_end])
+
+
 def _facts(each: ConfiguredRule) -> Iterator[str]:
     facts = {
         "severity": each.severity,
@@ -112,7 +177,7 @@ def _facts(each: ConfiguredRule) -> Iterator[str]:
 
 
 def _parameters(each: ConfiguredRule) -> Iterator[str]:
-    told = tuple(parameters.parameters_of(each.rule.parameters, each.parameters))
+    told = tuple(parameters_of(each.rule.parameters, each.parameters))
     if told:
         yield from ("", "Parameters:")
     for one in told:
@@ -123,4 +188,68 @@ def _parameters(each: ConfiguredRule) -> Iterator[str]:
 def _example(case: Case | None) -> Iterator[str]:
     if case is not None:
         yield from ("", f"Example, {case.name}; - is bad, + is good:", "")
-        yield from (f"  {line}".rstrip() for line in example.example_lines(case))
+        yield from (f"  {line}".rstrip() for line in example_lines(case))
+
+
+def _words(annotation: Any, *, several: bool) -> str:
+    origin, inside = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _words(inside[0], several=several)
+    if origin in {Union, UnionType}:
+        kinds = dict.fromkeys(_words(each, several=several) for each in inside if each != NoneType)
+        return " or ".join(kinds)
+    if origin is Literal:
+        return " or ".join(map(str, inside))
+    if origin is tuple:
+        return f"list{'s' if several else ''} of {_words(inside[0], several=True)}"
+    if origin in {dict, Mapping}:
+        return f"mapping{'s' if several else ''} of {_words(inside[1], several=True)}"
+    return _WORDS[annotation][several] if annotation in _WORDS else "object"
+
+
+def _given(case: Case) -> Iterator[str]:
+    if case.parameters is not None:
+        yield f"parameters: {yamltext.flow_text(case.parameters)}"
+    if case.pools:
+        yield from _field("pools", [each.to_wire() for each in case.pools], ())
+
+
+def _objects(case: Case, *, is_good: bool) -> Iterator[str]:
+    first, *others = case.objects(is_good=is_good)
+    yield from _written(first, case.bad.path)
+    for each in others:
+        yield from ("---", *_written(each, ()))
+
+
+def _written(value: Any, way: Path) -> list[str]:
+    """The lines of a value; `way` leads to the field in question, () where it is not inside."""
+    if not _is_block(value, way):
+        return [yamltext.flow_text(value)]
+    if isinstance(value, Mapping):
+        return [line for key in value for line in _field(key, value[key], _below(way, key))]
+    return [line for at, each in enumerate(value) for line in _item(each, _below(way, at))]
+
+
+def _field(key: str, value: Any, way: Path) -> list[str]:
+    name, text = yamltext.flow_text(key), _written(value, way)
+    if not _is_block(value, way):
+        return [f"{name}: {text[0]}"]
+    indent = SAME if isinstance(value, Mapping) else ""
+    return [f"{name}:", *(f"{indent}{line}" for line in text)]
+
+
+def _item(value: Any, way: Path) -> list[str]:
+    first, *others = _written(value, way)
+    return [f"- {first}", *(f"{SAME}{line}" for line in others)]
+
+
+def _is_block(value: Any, way: Path) -> bool:
+    if not value or not isinstance(value, Mapping | list | tuple):
+        return False
+    parts = value.values() if isinstance(value, Mapping) else value
+    is_leaf = not any(isinstance(each, Mapping | list | tuple) and each for each in parts)
+    return bool(way) or not is_leaf or len(yamltext.flow_text(value)) > _WIDTH
+
+
+def _below(way: Path, key: str | int) -> Path:
+    return way[1:] if way and way[0] == key else ()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from trainer_infra.review import example, parameters
+from trainer_infra.review import rulebook
 from trainer_infra.rules import fixture
 from trainer_infra.rules.rule import AnyRule
 
@@ -60,7 +60,7 @@ def _rule(rule: AnyRule) -> Iterator[str]:
     yield from (f"Fix: {rule.fix}", "", _facts(rule), "", *_parameters(rule))
     case = fixture.shipped_cases(rule.id)[0]
     yield from (f"Example, {case.name}:", "", "```diff")
-    yield from (line.rstrip() for line in example.example_lines(case))
+    yield from (line.rstrip() for line in rulebook.example_lines(case))
     yield from ("```", "")
 
 
@@ -77,7 +77,7 @@ def _facts(rule: AnyRule) -> str:
 
 
 def _parameters(rule: AnyRule) -> Iterator[str]:
-    told = tuple(parameters.parameters_of(rule.parameters))
+    told = tuple(rulebook.parameters_of(rule.parameters))
     if told:
         yield from ("| parameter | type | default | |", "|---|---|---|---|")
         for each in told:

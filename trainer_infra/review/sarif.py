@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from trainer_infra.json_values import JSONDict
-from trainer_infra.review import as_json, one_line, summary
+from trainer_infra.review import as_json, summary
 from trainer_infra.review.report import Item, Report
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
@@ -57,7 +57,11 @@ def sarif_text(report: Report) -> str:
             _result(each, order[each.rule.id], has_baseline=bool(report.baseline))
             for each in report.items
         ],
-        "properties": {"objects": report.objects, "files": len(report.files), **_notes(report)},
+        "properties": {
+            "objects": report.objects,
+            "files": len(report.files),
+            **({"notes": dict(report.notes)} if report.notes else {}),
+        },
     }
     return as_json.dumped_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, depth=4)
 
@@ -99,7 +103,7 @@ def _result(item: Item, index: int, *, has_baseline: bool) -> JSONDict:
         "locations": [_location(item)],
         "partialFingerprints": {FINGERPRINT: item.fingerprint},
         "suppressions": list(_suppressions(item)),
-        "properties": {"severity": item.severity, "seenAt": item.seen_at},
+        "properties": {"severity": item.severity, "seenAt": item.seen_at, "layers": item.layers},
     }
     if has_baseline:
         found["baselineState"] = "unchanged" if item.is_known else "new"
@@ -125,8 +129,8 @@ def _location(item: Item) -> JSONDict:
             region["snippet"] = {"text": "\n".join(item.place.excerpt)}
         physical["region"] = region
     logical = {
-        "name": one_line.one_line(item.path) or summary.object_on_line(item),
-        "fullyQualifiedName": f"{summary.object_on_line(item)}: {one_line.one_line(item.path)}",
+        "name": summary.one_line(item.path) or summary.object_on_line(item),
+        "fullyQualifiedName": f"{summary.object_on_line(item)}: {summary.one_line(item.path)}",
         "kind": "object",
         "properties": object_,
     }
@@ -194,8 +198,4 @@ def _notification(level: str, words: str) -> JSONDict:
 
 def _message(words: str) -> JSONDict:
     """A message without the links that viewers make of `[words](address)`."""
-    return {"text": one_line.one_line(words).replace("](", "] (")}
-
-
-def _notes(report: Report) -> JSONDict:
-    return {"notes": dict(report.notes)} if report.notes else {}
+    return {"text": summary.one_line(words).replace("](", "] (")}

@@ -32,7 +32,7 @@ def placed_document(
             those *= len(these)
         for index, each in enumerate(these):
             is_same = len(these) == len(those)
-            yield _placed(each, those[index] if is_same else _named(each, those), file)
+            yield _placed(each, those[index] if is_same else named_document(each, those), file)
 
 
 def canonical_json(value: object) -> str:
@@ -48,7 +48,7 @@ def _placed(value: JSONObject, written: Document | None, file: str) -> Document:
     return replace(written, value=value, is_editable=False)
 
 
-def _named(value: JSONObject, written: Sequence[Document]) -> Document | None:
+def named_document(value: JSONObject, written: Sequence[Document]) -> Document | None:
     """The one whose name is in the object's, the longest one; None where there are several."""
     fitting = [(len(_fit(each.value, value)), each) for each in written]
     longest = max((length for length, _ in fitting), default=0)

@@ -101,8 +101,10 @@ def _once(found: Iterable[Document]) -> tuple[Document, ...]:
             others.append(len(kept))
             kept.append(each)
         elif each.deployed_from != kept[same].deployed_from:
-            folders = dict.fromkeys((*kept[same].deployed_from, *each.deployed_from))
-            kept[same] = replace(kept[same], folders=tuple(folders))
+            other = kept[same]
+            folders = dict.fromkeys((*other.deployed_from, *each.deployed_from))
+            layers = dict.fromkeys((*other.layers, *each.layers))
+            kept[same] = replace(other, folders=tuple(folders), layers=tuple(layers))
     return tuple(kept)
 
 

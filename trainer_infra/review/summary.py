@@ -1,10 +1,13 @@
-"""What several formats say of a report, in the same words. Pure."""
+"""What several formats say of a report, in the same words, and text of users as people may safely be shown it.
+
+A name in a pull request may hold anything: what would steer a terminal, hide other text, or be taken
+for a command of a CI runner is shown as an escape. Pure.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainer_infra.review import one_line
 from trainer_infra.review import report as reports
 from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
@@ -14,6 +17,10 @@ NAMED: Final = 3
 """Places that are named of findings that are alike."""
 MOST_RULES: Final = 5
 """Rules that are named of those that could not see a value."""
+_JOINERS: Final = "\u200c\u200d"
+"""Not printable by themselves, but part of words and of emoji."""
+_OLD_COMMAND: Final = "##["
+"""Starts a command anywhere in a line of a GitHub runner's log."""
 
 
 def verdict(report: Report) -> str:
@@ -63,7 +70,7 @@ def scope(report: Report) -> str:
     unjudged = sum(report.unjudged.values())
     if not unjudged:
         return f"{objects} judged by {rules}"
-    kinds = ", ".join(one_line.one_line(each) or "no kind" for each in report.unjudged)
+    kinds = ", ".join(one_line(each) or "no kind" for each in report.unjudged)
     return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by none: {kinds}"
 
 
@@ -81,7 +88,7 @@ def remarks(item: Item) -> Iterator[str]:
     """Why a finding does not count, or counts again."""
     if item.excuse is not None:
         state = f"{EXPIRED} on" if item.excuse.is_expired else "exempt until"
-        owner, reason = one_line.one_line(item.excuse.owner), one_line.one_line(item.excuse.reason)
+        owner, reason = one_line(item.excuse.owner), one_line(item.excuse.reason)
         yield f"{state} {item.excuse.expires}, {owner} answers for it: {reason}"
     if item.is_known:
         yield "known by the baseline"
@@ -89,15 +96,22 @@ def remarks(item: Item) -> Iterator[str]:
 
 def clause(item: Item) -> str:
     """The finding on one line, without what to do about it."""
-    return one_line.one_line(item.clause())
+    return one_line(item.clause())
 
 
 def details(item: Item) -> Iterator[str]:
-    """What belongs to the clause, a line each: what to do about it, and where it was seen."""
+    """What belongs to the clause, a line each: what to do about it, where it was seen, what changed it."""
     if item.fix:
-        yield f"Fix: {one_line.one_line(item.fix)}"
+        yield f"Fix: {one_line(item.fix)}"
     if item.seen_at:
-        yield f"Seen at {one_line.one_line(item.seen_at)}"
+        yield f"Seen at {one_line(item.seen_at)}"
+    yield from changed_by(item)
+
+
+def changed_by(item: Item) -> Iterator[str]:
+    """The layers that changed what is found, if any."""
+    if item.layers:
+        yield f"Changed by {one_line(', '.join(item.layers))}"
 
 
 def place_text(place: Place) -> str:
@@ -107,7 +121,7 @@ def place_text(place: Place) -> str:
 
 def object_on_line(item: Item | UnseenRule) -> str:
     """`TrainJob team-a/tj`: the object on one line."""
-    return one_line.one_line(reports.object_name(item.kind, item.namespace, item.name))
+    return one_line(reports.object_name(item.kind, item.namespace, item.name))
 
 
 def blind_text(unseen: UnseenRule, report: Report) -> str:
@@ -118,10 +132,28 @@ def blind_text(unseen: UnseenRule, report: Report) -> str:
         counts = Counter(groups.get(each, "other") for each in unseen.rules)
         of = ", ".join(f"{count} of {group}" for group, count in counts.items())
         rules = f"{len(unseen.rules)} rules, {of}"
-    where = (object_on_line(unseen), one_line.one_line(unseen.path))
+    where = (object_on_line(unseen), one_line(unseen.path))
     return ": ".join(filter(None, (*where, rules)))
 
 
 def count_text(count: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def one_line(text: str) -> str:
+    r"""The text on one line; characters that cannot be printed as `\n`, `\x1b`, `\u202e`."""
+    shown = text if text.isprintable() else "".join(map(_character, text))
+    return shown.replace(_OLD_COMMAND, "##\\x5b")
+
+
+def cut_line(text: str, limit: int) -> str:
+    """The text on one line, at most so many characters and an ellipsis."""
+    shown = one_line(text)
+    return shown if len(shown) <= limit else f"{shown[:limit]}…"
+
+
+def _character(each: str) -> str:
+    if each.isprintable() or each in _JOINERS:
+        return each
+    return each.encode("unicode_escape").decode("ascii")

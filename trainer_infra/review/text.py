@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from trainer_infra.review import finding_groups, one_line, summary
+from trainer_infra.review import finding_groups, summary
 from trainer_infra.review.finding_groups import FindingGroup
 from trainer_infra.review.report import Place, Report
 from trainer_infra.rules.finding import Severity
@@ -50,9 +50,13 @@ def report_text(report: Report, colour: bool) -> str:
     lines += _section("Could not be seen, and so was not judged:", blind, paint)
     lines += _section("Exemptions that excuse nothing:", report.unused, paint)
     lines += _section("Could not be read:", report.problems, paint, _COMPLAINT)
-    lines += _notes(report.notes, paint)
+    for title, note in report.notes.items():
+        lines += _section(f"{_begin(title)}:", note.splitlines() or [""], paint)
     tally = "; ".join((summary.tally(report), *finding_groups.hidden_text(report)))
-    lines += (summary.scope(report), tally, _verdict(report, paint))
+    verdict = paint(
+        f"{summary.verdict(report)}.", "bold red" if report.exit_code() else "bold green"
+    )
+    lines += (summary.scope(report), tally, verdict)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -72,19 +76,20 @@ def _group(group: FindingGroup, paint: Paint) -> Iterator[str]:
     severity = paint(item.severity, STYLES[item.severity] if item.counts else "dim")
     clause = f"{item.rule.id}: {summary.clause(item)}" if is_one else group.title()
     where = paint(_where(item.place), "bold")
-    yield f"{where}: {severity} {one_line.cut_line(clause, _SENTENCE)}"
+    yield f"{where}: {severity} {summary.cut_line(clause, _SENTENCE)}"
     yield from _excerpt(item.place, paint)
-    of_one = (
-        (f"seen at: {item.seen_at}" if item.seen_at else "", f"fix: {item.fix}" if item.fix else "")
-        if is_one
-        else finding_groups.of_runtime_text(group.items)
-    )
-    for each in filter(None, of_one):
-        yield f"    {one_line.cut_line(each, _SENTENCE)}"
+    of_one = {
+        "seen at": item.seen_at,
+        "changed by": ", ".join(item.layers),
+        "fix": item.fix,
+    }
+    told = (f"{name}: {words}" for name, words in of_one.items() if words)
+    for each in told if is_one else finding_groups.of_runtime_text(group.items):
+        yield f"    {summary.cut_line(each, _SENTENCE)}"
     for each in summary.remarks(item):
         yield f"    {paint(each, _LOUD if each.startswith(summary.EXPIRED) else 'dim')}"
     for each in finding_groups.others_text(group.others):
-        yield f"    {one_line.cut_line(each, _SENTENCE)}"
+        yield f"    {summary.cut_line(each, _SENTENCE)}"
 
 
 def _where(place: Place) -> str:
@@ -95,7 +100,7 @@ def _where(place: Place) -> str:
 
 def _begin(words: str) -> str:
     """Words that start a line, not as the commands of CI runners start."""
-    shown = one_line.one_line(words)
+    shown = summary.one_line(words)
     return f"./{shown}" if shown.lstrip().startswith("::") else shown
 
 
@@ -107,11 +112,11 @@ def _excerpt(place: Place, paint: Paint) -> Iterator[str]:
         start = max(0, column - 1 - _BEFORE) if len(raw) > _WIDTH else 0
         before = "…" if start else ""
         after = "…" if start + _WIDTH < len(raw) else ""
-        yield f"{margin}{before}{one_line.one_line(raw[start : start + _WIDTH])}{after}"
+        yield f"{margin}{before}{summary.one_line(raw[start : start + _WIDTH])}{after}"
         if column:
-            indent = cell_len(before + one_line.one_line(raw[start : column - 1]))
+            indent = cell_len(before + summary.one_line(raw[start : column - 1]))
             marked = raw[column - 1 : min(_end(place, raw), start + _WIDTH)]
-            carets = "^" * max(1, cell_len(one_line.one_line(marked)))
+            carets = "^" * max(1, cell_len(summary.one_line(marked)))
             yield f"{' ' * (len(margin) - 2)}| {' ' * indent}{paint(carets, 'bold red')}"
 
 
@@ -124,18 +129,8 @@ def _end(place: Place, raw: str) -> int:
 def _section(
     title: str, lines: Iterable[str], paint: Paint, longest: int = _SENTENCE
 ) -> Iterator[str]:
-    told = [f"    - {one_line.cut_line(each, longest)}" for each in lines]
+    told = [f"    - {summary.cut_line(each, longest)}" for each in lines]
     if told:
         yield paint(title, "bold")
         yield from told
         yield ""
-
-
-def _notes(notes: Mapping[str, str], paint: Paint) -> Iterator[str]:
-    for title, note in notes.items():
-        yield from _section(f"{_begin(title)}:", note.splitlines() or [""], paint)
-
-
-def _verdict(report: Report, paint: Paint) -> str:
-    style = "bold red" if report.exit_code() else "bold green"
-    return paint(f"{summary.verdict(report)}.", style)

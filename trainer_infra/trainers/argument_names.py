@@ -1,8 +1,9 @@
 """What to do about an argument that nothing has by that name: people call it otherwise, or it stands elsewhere."""
 
-import difflib
 from collections.abc import Collection, Mapping
 from typing import Final
+
+from trainer_infra.words import did_you_mean
 
 _CPU: Final = 'resources_per_node={"cpu": N}'
 _GPU: Final = 'resources_per_node={"gpu": N}'
@@ -76,5 +77,4 @@ def advice(name: str, known: Collection[str]) -> str:
     if owners:
         # What a TrainJob has not itself, TrainJobs have; a trainer is first of all one of a TrainJob.
         return f"give {meant} to {owners[-1 if is_job else 0]}"
-    close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {close[0]}?" if close else f"use {', '.join(known)}"
+    return did_you_mean(name, known)

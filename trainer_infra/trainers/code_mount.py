@@ -62,7 +62,7 @@ def attach_code(
     volumes, mounts = _volumes(made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
     installing = cache is not None and package_mounts.INSTALLING in code.files
     if cache is not None and installing:
-        namespace = job["metadata"].get("namespace") or names.DEFAULT_NAMESPACE
+        namespace = names.namespace_of(job["metadata"].get("namespace"))
         more = package_mounts.package_volumes(code.packages, cache, namespace)
         volumes, mounts = [*volumes, *more[0]], [*mounts, *more[1]]
     if code.stored:

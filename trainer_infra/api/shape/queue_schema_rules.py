@@ -11,6 +11,7 @@ from typing import Any, Final
 from trainer_infra.api.finding import Path, StandIn
 from trainer_infra.api.shape.schema_rules import BrokenRule, SchemaRule
 from trainer_infra.names import KUEUE_GROUP, PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS
+from trainer_infra.words import listed
 
 JSON = Mapping[str, Any]
 
@@ -94,14 +95,16 @@ def _effects(items: list[JSON]) -> Iterator[BrokenRule]:
     for index, each in enumerate(items):
         effect = each.get("effect")
         if effect is not None and effect not in _EFFECTS:
-            yield BrokenRule((index, "effect"), effect, f"must be {_or(_EFFECTS)}")
+            yield BrokenRule(
+                (index, "effect"), effect, f"must be {listed(map(repr, _EFFECTS), 'or')}"
+            )
 
 
 def _toleration_operators(tolerations: list[JSON]) -> Iterator[BrokenRule]:
     for index, each in enumerate(tolerations):
         operator = each.get("operator")
         if operator is not None and operator not in ("Equal", "Exists"):
-            yield BrokenRule((index, "operator"), operator, f"must be {_or(('Equal', 'Exists'))}")
+            yield BrokenRule((index, "operator"), operator, "must be 'Equal' or 'Exists'")
 
 
 def _toleration_keys(tolerations: list[JSON]) -> Iterator[BrokenRule]:
@@ -145,11 +148,6 @@ def _class_of(group: str, kind: str) -> SchemaRule:
             yield BrokenRule(("kind",), reference.get("kind"), f"must be {kind!r} of {group}")
 
     return broken
-
-
-def _or(words: tuple[str, ...]) -> str:
-    *first, last = map(repr, words)
-    return f"{', '.join(first)} or {last}"
 
 
 def _alone(cohort: str) -> str:

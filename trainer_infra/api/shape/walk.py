@@ -5,11 +5,10 @@ what form.py puts in. Strict as the API server's own validation: nothing is conv
 counts as not set, as it does there. What has no type is asked nothing but its forms.
 """
 
-import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from trainer_infra.api.shape.object_meta import PATTERNS
 from trainer_infra.api.shape.reading import UNKNOWN, MayHave, UnseenValue, reading
 from trainer_infra.api.shape.schema_rules import SchemaRule
 from trainer_infra.errors import MOST_PROBLEMS
+from trainer_infra.words import listed, nearest
 
 Schema = dict[str, Any]
 
@@ -219,7 +219,7 @@ class Walk:
     def _count_keys(self, value: Mapping[Any, Any], schema: Schema, path: Path) -> None:
         least, most = schema.get("minProperties", 0), schema.get("maxProperties")
         if least and sum(item is not None for item in value.values()) < least:
-            fields = _listed(sorted(schema.get("properties", {})), "or")
+            fields = listed(sorted(schema.get("properties", {})), "or", _NAMES_SHOWN)
             self.add(path, "must not be empty", fix=f"set {fields}")
         if most is not None and len(value) > most:
             self.add(path, f"must have at most {_count(most, 'key')}, has {len(value)}")
@@ -281,7 +281,9 @@ class Walk:
         if len(value) < least:
             self.add(path, f"must be at least {_count(least, 'character')} long", value)
         if "enum" in schema and value not in schema["enum"]:
-            self.add(path, f"must be {_listed(map(repr, schema['enum']), 'or')}", value)
+            self.add(
+                path, f"must be {listed(map(repr, schema['enum']), 'or', _NAMES_SHOWN)}", value
+            )
         pattern = schema.get("pattern")
         if pattern is not None and not _compiled(pattern).search(value):
             meant = quantity.nearest_quantity(value) if pattern == _QUANTITY_PATTERN else ""
@@ -329,19 +331,10 @@ def nearest_name(name: str, fields: Schema) -> str:
     """Advice for an unknown field: the known one that is most like it, or all of them."""
     if not fields:
         return "no field is known here"
-    lower = {field.lower(): field for field in fields}
-    close = difflib.get_close_matches(name.lower().replace("_", ""), lower, n=1)
-    if close:
-        return f"did you mean {lower[close[0]]}?"
-    return f"known here: {_listed(sorted(fields), 'and')}"
-
-
-def _listed(names: Iterable[str], last: str) -> str:
-    """`a, b and c`; many are cut."""
-    shown = list(names)
-    if len(shown) > _NAMES_SHOWN:
-        return f"{', '.join(shown[:_NAMES_SHOWN])} and {len(shown) - _NAMES_SHOWN} more"
-    return f" {last} ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    near = nearest(name.replace("_", ""), fields, any_case=True)
+    if near:
+        return f"did you mean {near[0]}?"
+    return f"known here: {listed(sorted(fields), 'and', _NAMES_SHOWN)}"
 
 
 def _count(number: int, noun: str) -> str:

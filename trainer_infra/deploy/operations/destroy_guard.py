@@ -21,6 +21,7 @@ from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import NotFound, NotServed
 from trainer_infra.kube.resource import Resource
+from trainer_infra.words import listed
 
 ALLOW: Final = "allowDestroy"
 """Of the namespace `trainer` of the stack's configuration."""
@@ -232,11 +233,9 @@ async def _delete(client: KubeClient, resource: Resource, value: JSONObject) -> 
 
 def _said(used: Mapping[Resource, Sequence[JSONObject]]) -> str:
     """`2 TrainJobs (vision/a, vision/b), 1 ClusterQueue (vision)`."""
-    said = []
-    for resource, items in used.items():
-        named = list(map(_place, items))
-        rest = len(named) - _SHOWN
-        shown = [*named[:_SHOWN], *([f"{rest} more"] if rest > 0 else [])]
-        word = resource.kind if len(named) == 1 else f"{resource.kind}s"
-        said.append(f"{len(named)} {word} ({', '.join(shown)})")
-    return ", ".join(said)
+    return ", ".join(_counted(resource, items) for resource, items in used.items())
+
+
+def _counted(resource: Resource, items: Sequence[JSONObject]) -> str:
+    word = resource.kind if len(items) == 1 else f"{resource.kind}s"
+    return f"{len(items)} {word} ({listed(map(_place, items), most=_SHOWN)})"

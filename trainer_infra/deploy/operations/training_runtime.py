@@ -75,7 +75,7 @@ def example_objects(
     """The objects of a TrainJob that says nothing but its runtime, by role, and remarks on them."""
     job = {
         **{key: given[key] for key in ("plugins", "owner", "controller") if key in given},
-        "namespace": given.get("namespace", names.DEFAULT_NAMESPACE),
+        "namespace": names.namespace_of(given.get("namespace")),
         "spec": {"runtimeRef": {"name": runtime.metadata.name, "kind": runtime.kind}},
     }
     properties = TrainJobProperties(job)

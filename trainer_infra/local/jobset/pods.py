@@ -118,7 +118,7 @@ def manifest(jobset: JSONObject, start: Start) -> JSONObject:
         "kind": "Pod",
         "metadata": {
             "name": name,
-            "namespace": jobset["metadata"].get("namespace", names.DEFAULT_NAMESPACE),
+            "namespace": names.namespace_of(jobset["metadata"].get("namespace")),
             "labels": {
                 **(metadata.get("labels") or {}),
                 **ours,
@@ -189,7 +189,7 @@ def _labels_of_jobset(
     every = replicated_job.read_jobs(jobset["spec"])
     group = [other for other in every if other.group == job.group]
     job_name = replicated_job.job_name(metadata["name"], job.name, replica)
-    key = f"{metadata.get('namespace', 'default')}/{job_name}".encode()
+    key = f"{names.namespace_of(metadata.get('namespace'))}/{job_name}".encode()
     return {
         names.JOBSET_NAME_LABEL: metadata["name"],
         names.JOBSET_UID_LABEL: metadata.get("uid", ""),

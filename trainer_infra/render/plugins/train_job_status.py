@@ -130,5 +130,5 @@ def _refused(what: str) -> InvalidInput:
 
 
 def _status_path(draft: Draft) -> str:
-    namespace = draft.job.metadata.namespace or names.DEFAULT_NAMESPACE
+    namespace = names.namespace_of(draft.job.metadata.namespace)
     return f"namespaces/{namespace}/trainjobs/{draft.job.metadata.name}/status"

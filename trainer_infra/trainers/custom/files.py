@@ -4,7 +4,6 @@ Files travel as they are, below the mount's folder `source`; `folder` reads them
 """
 
 import ast
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.code import shown_path
 from trainer_infra.trainers.custom import folder, source
 from trainer_infra.trainers.custom.source import CodeSource, Function
+from trainer_infra.words import nearest
 
 LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulumi program's own"
 
@@ -109,7 +109,7 @@ def _script(
 
 
 def _no_entry(root: Path, entry: str, files: Mapping[str, str]) -> Problem:
-    near = difflib.get_close_matches(entry, files, 1)
+    near = nearest(entry, files)
     fix = f"the nearest is {near[0]}" if near else LEFT_OUT
     what = "the folder has no such file"
     if (root / entry).is_file():
@@ -176,7 +176,7 @@ def _function_problems(tree: ast.Module, name: str, where: str) -> Iterator[Prob
         fix = "write a function that uses it, and name that"
         yield Problem("train", f"must be a function, not {kind}", got=name, fix=fix, where=where)
     elif name not in _bound(tree):
-        near = difflib.get_close_matches(name, functions, 1)
+        near = nearest(name, functions)
         fix = f"the nearest is {near[0]}" if near else "define it in there"
         yield Problem("train", "the file has no such function", got=name, fix=fix, where=where)
 

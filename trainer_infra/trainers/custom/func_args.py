@@ -5,7 +5,6 @@ converted. Pure.
 """
 
 import ast
-import difflib
 import math
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -15,6 +14,7 @@ from trainer_infra.api.secret import Secret
 from trainer_infra.errors import Problem
 from trainer_infra.trainers.array_values import DEEPEST
 from trainer_infra.trainers.custom.source import Function
+from trainer_infra.words import did_you_mean
 
 INSTEAD = {
     "tuple": "give a list",
@@ -122,8 +122,7 @@ def signature_problems(
 
 
 def _unknown(name: str, taken: list[str], function: str, where: str) -> Problem:
-    near = difflib.get_close_matches(name, taken, 1)
-    fix = f"did you mean {near[0]}?" if near else f"it takes {', '.join(taken) or 'none'}"
+    fix = did_you_mean(name, taken, f"it takes {', '.join(taken) or 'none'}")
     what = f"function {function} takes no such argument"
     return Problem(f"func_args.{name}", what, fix=fix, where=where)
 

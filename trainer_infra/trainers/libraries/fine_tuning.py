@@ -4,7 +4,6 @@ The names of LoRA are those of PEFT. Hu et al. 2021, arXiv 2106.09685; DoRA: Liu
 2402.09353; QLoRA: Dettmers et al. 2023, arXiv 2305.14314.
 """
 
-import difflib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from trainer_infra.trainers.libraries import option_schema
 from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
 from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments
+from trainer_infra.words import did_you_mean
 
 COUNTS: Final = ("num_nodes", "num_proc_per_node")
 """Fields of how many processes there are."""
@@ -77,8 +77,7 @@ def lora_problems(
         return
     for name in lora:
         if name not in known:
-            near = difflib.get_close_matches(str(name), known, 1)
-            fix = f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
+            fix = did_you_mean(name, known)
             yield Problem(f"lora.{name}", "is not known", fix=fix, independent=True)
     yield from _module_problems(lora.get("target_modules"), modules)
     quantize = lora.get("quantize")

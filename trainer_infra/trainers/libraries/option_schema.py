@@ -4,7 +4,6 @@
 for reading those files.
 """
 
-import difflib
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Self
 
+from trainer_infra import words
 from trainer_infra.api.input import UNKNOWN, is_stand_in
 from trainer_infra.api.secret import Secret
 from trainer_infra.errors import Problem, independent
@@ -188,7 +188,7 @@ def nearest(name: str, known: Collection[str]) -> str:
     plain_name = name.replace("-", "_").lower()
     near = (
         *(each for alike in _ALIKE if plain_name in alike for each in alike if each in known),
-        *difflib.get_close_matches(name.replace("-", "_"), known, 1),
+        *words.nearest(name.replace("-", "_"), known),
         *(each for each in known if "".join(word[:1] for word in each.split("_")) == name),
         *(each for each in sorted(known) if name and each.startswith(name)),
     )
@@ -219,8 +219,8 @@ def _one_problem(path: str, option: Option, value: Any) -> Iterator[Problem]:
     if is_stand_in(value):
         return
     if not _fits(option.kind, value):
-        words = " or ".join(WORDS[each] for each in (option.kind, *option.also))
-        yield Problem(path, f"must be {words}", got=value, fix=_repair(option, value))
+        kinds = " or ".join(WORDS[each] for each in (option.kind, *option.also))
+        yield Problem(path, f"must be {kinds}", got=value, fix=_repair(option, value))
     elif option.choices and str(value) not in map(str, option.choices):
         fix = nearest(str(value), [str(each) for each in option.choices])
         yield Problem(path, "is none of its values", got=value, fix=fix)

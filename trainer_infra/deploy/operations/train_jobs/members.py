@@ -22,6 +22,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import owner_from_json
 from trainer_infra.trainers.code import content_hash
+from trainer_infra.words import listed
 
 SHARED: Final = ("target", "engine", "plugins", "maxParallel", "outputsAt", "packagesAt")
 """Inputs that all members have in common, as they are declared."""
@@ -275,5 +276,4 @@ def member_problems(found: Iterable[tuple[str, Problem]], resource: str) -> Iter
 
 def names_shown(members: Sequence[str], limit: int = 10) -> str:
     """Members by name, of many the first ones and how many more there are; the engine has them in any order."""
-    more = f" and {len(members) - limit} more" if len(members) > limit else ""
-    return f"{', '.join(sorted(members)[:limit])}{more}"
+    return listed(sorted(members), most=limit)

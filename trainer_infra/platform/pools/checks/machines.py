@@ -8,10 +8,10 @@ from trainer_infra.catalog.accelerators import ACCELERATORS
 from trainer_infra.catalog.fabrics import FABRICS
 from trainer_infra.catalog.machine_types import MachineType, find_machine_type, near_machine_types
 from trainer_infra.errors import Problem
-from trainer_infra.platform.name_advice import did_you_mean
 from trainer_infra.platform.pools.declaration import Declaration
 from trainer_infra.platform.pools.pool_arguments import CapacityType
 from trainer_infra.platform.pools.pool_spec import QUEUED
+from trainer_infra.words import did_you_mean
 
 CLASSES: Final = (
     "check-capacity.autoscaling.x-k8s.io",

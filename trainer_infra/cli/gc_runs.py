@@ -1,18 +1,21 @@
-"""`trainer-infra gc --stack`: runs of a Pulumi stack that its state does not know.
+"""`trainer-infra gc --stack` and `--older-than`: runs that no stack has.
 
-The engine forgets a resource whose create was killed, so its run is in no state (design rule 5).
-Only what a stack of this very backend made is deleted, and only when no other stack of it has the
-run by now: stacks are renamed, and resources moved between them.
+Runs of a stack that its state does not know: the engine forgets a resource whose create was killed, so its
+run is in no state (design rule 5). Only what a stack of this very backend made is deleted, and only when no
+other stack of it has the run by now: stacks are renamed, and resources moved between them. Runs that ended
+long ago: what `trainer-infra run` made has no owner, and a run that a stack declared has none once no state
+of its backend has it; the states of a backend are known in the folder of a Pulumi program that uses it.
 """
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import typer
 
-from trainer_infra.cli import named_runs, removal, selection, stack_states, target
+from trainer_infra.cli import named_runs, run_changes, stack_states, target
 from trainer_infra.cli.options import TargetRequest
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy import backend, stack_config
@@ -25,7 +28,9 @@ MEMBER: Final = "#"
 """Between the URN of a batch and the name of a member, in whose run it is the owner's URN."""
 
 
-def collect(asked: TargetRequest, stack: str, older_than: float | None, *, confirmed: bool) -> int:
+def collect_lost(
+    asked: TargetRequest, stack: str, older_than: float | None, *, confirmed: bool
+) -> int:
     """List the runs that no state owns, ask, and delete them; the exit code.
 
     Args:
@@ -42,36 +47,68 @@ def collect(asked: TargetRequest, stack: str, older_than: float | None, *, confi
     stack = _stack_of(project, stack)
     name = stack.rpartition("/")[2]
     place = target.of_stack(asked, project, name)
-    removal.collect_unowned(place, asked.namespace or "")
+    run_changes.collect_unowned(place, asked.namespace or "")
     # Listed before the state is read: what is created in between must not look lost.
     runs = _of_stack(place, asked.namespace, (project.name, name))
     if older_than is not None:
-        runs = [run for run in runs if selection.ended_before(run, older_than)]
+        runs = [run for run in runs if named_runs.ended_before(run, older_than)]
     state = stack_states.state_of(project, stack)
     owned = frozenset(stack_states.owned_runs(state))
     unknown = [run for run in runs if run.uid not in owned]
-    kept = _left_alone(project, stack, unknown)
+    kept = _of_others(project, stack, unknown)
     left = [run for run in unknown if run.uid not in kept]
     whose = f"of stack {stack} of project {project.name}"
     if kept:
         typer.echo(f"runs {whose} {place.shown} that are left alone:")
     for run in unknown:
         if run.uid in kept:
-            typer.echo(f"  {removal.name_shown(run)} ({run.phase}, {kept[run.uid]})")
+            typer.echo(f"  {run_changes.name_shown(run)} ({run.phase}, {kept[run.uid]})")
     if not left:
         typer.echo(f"no run {whose} is without a resource {place.shown}")
         return 0
     typer.echo(f"runs {whose} {place.shown} that its state does not know:")
-    lines = _lines(left, frozenset(stack_states.being_created(state)))
-    return removal.confirm_and_remove(place, left, lines, confirmed=confirmed)
+    lines = _lost_lines(left, frozenset(stack_states.being_created(state)))
+    return run_changes.confirm_and_remove(place, left, lines, confirmed=confirmed)
 
 
-def _lines(runs: Sequence[Run], creating: frozenset[str]) -> Iterator[str]:
+def collect_ended(asked: TargetRequest, older_than: float, *, confirmed: bool) -> int:
+    """List the runs that ended longer ago and that have no owner, ask, and delete them; the exit code.
+
+    Args:
+        asked: where the runs are; what is not given is taken from the program here.
+        older_than: seconds since a run ended, at least.
+        confirmed: whether to delete without asking.
+
+    Raises:
+        NotAvailable: The place cannot be reached, or the state of a stack cannot be read.
+    """
+    place = target.chosen_place(asked)
+    run_changes.collect_unowned(place, asked.namespace or "")
+    ended = [
+        run
+        for run in named_runs.runs_here(place, asked.namespace)
+        if named_runs.ended_before(run, older_than)
+    ]
+    kept = _left_alone([run for run in ended if run.owner.stack])
+    for line in _kept([run for run in ended if run.uid in kept], kept):
+        typer.echo(line)
+    left = [run for run in ended if run.uid not in kept]
+    since = f"ended more than {sentences.duration_shown(older_than)} ago"
+    if not left:
+        typer.echo(f"no run that {since} is without a stack {place.shown}")
+        return 0
+    typer.echo(f"runs {place.shown} that {since} and that no stack has:")
+    return run_changes.confirm_and_remove(
+        place, left, _ended_lines(place, left), confirmed=confirmed
+    )
+
+
+def _lost_lines(runs: Sequence[Run], creating: frozenset[str]) -> Iterator[str]:
     for run in runs:
         # `up` may be running right now, in another terminal.
         declared = {run.owner.urn, run.owner.urn.rpartition(MEMBER)[0]}
         note = ", its create did not end yet" if declared & creating else ""
-        yield f"  {removal.name_shown(run)} ({run.phase}, {sentences.time_between(run.created)} old{note})"
+        yield f"  {run_changes.name_shown(run)} ({run.phase}, {sentences.time_between(run.created)} old{note})"
 
 
 def _project(folder: Path) -> Project:
@@ -109,7 +146,7 @@ def _of_stack(place: RunPlace, namespace: str | None, owner: tuple[str, str]) ->
     ]
 
 
-def _left_alone(project: Project, stack: str, unknown: Sequence[Run]) -> Mapping[str, str]:
+def _of_others(project: Project, stack: str, unknown: Sequence[Run]) -> Mapping[str, str]:
     """Why runs that the stack's state does not know are not its to delete, by uid.
 
     Raises:
@@ -141,3 +178,31 @@ def reason_of(run: Run, here: str, owners: Mapping[str, str]) -> str:
     if run.uid in owners:
         return f"in the state of stack {owners[run.uid]}"
     return ""
+
+
+def _ended_lines(place: RunPlace, runs: Sequence[Run]) -> Iterator[str]:
+    for run in runs:
+        facts = f"{run.phase}, {sentences.time_between(run.finished or run.created)} ago"
+        yield f"  {run_changes.name_shown(run)} ({facts}{run_changes.size_shown(place, run)})"
+
+
+def _left_alone(declared: Sequence[Run]) -> Mapping[str, str]:
+    """Why runs that stacks declared are left alone, by uid."""
+    if not declared:
+        return {}
+    project = stack_config.nearest_program(Path.cwd())
+    if project is None:
+        why = "whether its state has them is known in the folder of its program: run gc there"
+        return dict.fromkeys((run.uid for run in declared), why)
+    here, owners = stack_states.identity_of(project), stack_states.owners_in(project)
+    return {run.uid: why for run in declared if (why := reason_of(run, here, owners))}
+
+
+def _kept(runs: Sequence[Run], why: Mapping[str, str]) -> Iterator[str]:
+    """A line for each stack and reason: there may be hundreds of runs."""
+    alike: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        alike[named_runs.stack_name(run.owner), why[run.uid]].append(run)
+    for (stack, reason), found in alike.items():
+        what = run_changes.name_shown(found[0]) if len(found) == 1 else f"{len(found)} runs"
+        yield f"left alone: {what} of stack {stack}, {reason}"
