@@ -14,6 +14,7 @@ from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.api.shape import form, jobset_forms
 from trainer_infra.api.shape.schema_rules import Broken, BrokenRule
 from trainer_infra.api.shape.walk import Schema
+from trainer_infra.words import listed
 
 FAIL: Final = "FailJobSet"
 RESTART: Final = "RestartJobSet"
@@ -35,9 +36,9 @@ def _ungated(known: tuple[str, ...], gated: tuple[str, ...]) -> Schema:
     def broken(said: str) -> Broken:
         if said in gated:
             what = "is behind a feature gate of JobSet that is off by default"
-            yield BrokenRule((), said, what, f"use {form.listed(known)}")
+            yield BrokenRule((), said, what, f"use {listed(known, 'or')}")
         elif said not in known:
-            yield BrokenRule((), said, f"must be {form.listed(known)}")
+            yield BrokenRule((), said, f"must be {listed(known, 'or')}")
 
     return form.asked(broken)
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -20,6 +19,7 @@ from typing_extensions import override
 from trainer_infra.deploy.resource_type import python_name
 from trainer_infra.json_values import as_integer
 from trainer_infra.runs import sentences
+from trainer_infra.words import nearest
 
 Value = TypeVar("Value")
 MetricValue = float | str | None
@@ -203,7 +203,7 @@ class NamedValues(pulumi.Output[dict[str, Value]]):
             UnknownName: The program did not name it.
         """
         if self._known is not None and key not in self._known:
-            close = get_close_matches(str(key), self._known, n=1)
+            close = nearest(str(key), self._known)
             meant = f"did you mean {close[0]!r}? " if close else ""
             listed = f"it has {', '.join(self._known)}" if self._known else "it has none"
             raise UnknownName(

@@ -42,6 +42,7 @@ from trainer_infra.api.shape.syntax import (
     Syntax,
 )
 from trainer_infra.api.shape.walk import REMOVE, Schema
+from trainer_infra.words import listed
 
 _HIGHEST_PORT: Final = 65535
 _ALWAYS: Final = "Always"
@@ -95,7 +96,7 @@ _OF_BYTES: Final = frozenset(base**power for base in (1000, 1024) for power in r
 def _field_of(known: tuple[str, ...]) -> Schema:
     def broken(path: str) -> Broken:
         if path and not _is_field(path, known):
-            fix = f"write {form.listed(known)}, or metadata.labels['KEY']"
+            fix = f"write {listed(known, 'or')}, or metadata.labels['KEY']"
             yield BrokenRule((), path, "is no field that a pod tells", fix)
 
     return every(required("fieldPath"), fields(apiVersion=choice("v1"), fieldPath=asked(broken)))
@@ -116,7 +117,7 @@ def _is_field(path: str, known: tuple[str, ...]) -> bool:
 
 def _is_told(resource: str) -> Broken:
     if resource and resource not in _TOLD and not resource.startswith(_PAGES):
-        fix = f"write {form.listed(_TOLD)}"
+        fix = f"write {listed(_TOLD, 'or')}"
         yield BrokenRule((), resource, "is nothing that a container is told of itself", fix)
 
 

@@ -16,6 +16,7 @@ from trainer_infra.api.shape.schema_rules import Broken, BrokenRule, SchemaRule
 from trainer_infra.api.shape.syntax import Syntax
 from trainer_infra.api.shape.walk import REMOVE, Schema
 from trainer_infra.errors import InvalidInput
+from trainer_infra.words import listed
 
 JSON = Mapping[str, Any]
 
@@ -114,7 +115,7 @@ def choice(*known: str, is_optional: bool = True) -> Schema:
 
     def broken(said: Any) -> Broken:
         if isinstance(said, str) and (said or not is_optional) and said not in known:
-            yield BrokenRule((), said, f"must be {listed(known)}")
+            yield BrokenRule((), said, f"must be {listed(known, 'or')}")
 
     return asked(broken)
 
@@ -176,7 +177,7 @@ def one_of(*keys: str, is_optional: bool = False) -> Schema:
             what = f"has {listed(found, 'and')}, of which only one may be set"
             yield BrokenRule(what=what)
         elif not found and not is_optional:
-            yield BrokenRule(what=f"must have {listed(keys)}")
+            yield BrokenRule(what=f"must have {listed(keys, 'or')}")
 
     return asked(broken)
 
@@ -225,9 +226,3 @@ def prefixed(path: Path, broken: Broken) -> Broken:
             yield replace(each, path=(*path, *each.path))
         else:
             yield each
-
-
-def listed(words: tuple[str, ...] | list[str], last: str = "or") -> str:
-    """Words as a sentence has them."""
-    *first, end = words
-    return f"{', '.join(first)} {last} {end}" if first else end

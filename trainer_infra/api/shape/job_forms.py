@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-from trainer_infra.api.shape import form
 from trainer_infra.api.shape.form import (
     JSON,
     asked,
@@ -30,6 +29,7 @@ from trainer_infra.api.shape.schema_rules import Broken, BrokenRule
 from trainer_infra.api.shape.syntax import DNS_LABEL, DOMAIN_PATH, QUALIFIED_NAME
 from trainer_infra.api.shape.walk import Schema
 from trainer_infra.names import ANCESTOR_LABEL
+from trainer_infra.words import listed
 
 _MOST: Final = 100_000
 """Pods of an Indexed Job at a time, and its indexes that may fail."""
@@ -129,7 +129,7 @@ def _restarts(job: JSON, *, of_jobset: bool) -> Broken:
     """Pods of a Job are not restarted for ever; JobSet writes OnFailure where nothing is written."""
     path = ("template", "spec", "restartPolicy")
     allowed = RESTART_POLICIES[:2]
-    words = form.listed(allowed)
+    words = listed(allowed, "or")
     said = part_of(job, "template", "spec").get("restartPolicy") or None
     if said is None and not of_jobset:
         yield BrokenRule(path, None, f"is required: {words}", f"write {words}")
@@ -143,7 +143,7 @@ def _restarts(job: JSON, *, of_jobset: bool) -> Broken:
 def restarted(said: str, *, allowed: tuple[str, ...]) -> Broken:
     """How a pod without a Job restarts."""
     if said and said not in allowed:
-        words = form.listed(allowed)
+        words = listed(allowed, "or")
         yield BrokenRule((), said, f"must be {words}", f"write {words}")
 
 
@@ -189,7 +189,7 @@ def _replaces(job: JSON) -> Broken:
     if said is not None and job.get("podFailurePolicy") is None:
         known.append("TerminatingOrFailed")
     if said is not None and said not in known:
-        yield BrokenRule(("podReplacementPolicy",), said, f"must be {form.listed(known)}")
+        yield BrokenRule(("podReplacementPolicy",), said, f"must be {listed(known, 'or')}")
 
 
 def _succeeds(job: JSON, *, of_jobset: bool, is_filled: bool) -> Broken:

@@ -28,6 +28,7 @@ from trainer_infra.api.shape.form import (
 from trainer_infra.api.shape.schema_rules import Broken, BrokenRule
 from trainer_infra.api.shape.syntax import DNS_LABEL, QUALIFIED_NAME
 from trainer_infra.api.shape.walk import Schema
+from trainer_infra.words import listed
 
 _COMPUTE: Final = ("cpu", "memory")
 _STANDARD: Final = (*_COMPUTE, "ephemeral-storage")
@@ -46,11 +47,11 @@ def _names(resources: Iterable[str], *, is_pod: bool) -> Broken:
         if not QUALIFIED_NAME.fits(name):
             what = f"is of a resource whose name must be {QUALIFIED_NAME.words}"
         elif is_pod and name not in _COMPUTE and not name.startswith(_PAGES):
-            known = form.listed((*_COMPUTE, f"{_PAGES}SIZE"))
+            known = listed((*_COMPUTE, f"{_PAGES}SIZE"), "or")
             what = f"is of a resource of containers: a pod has {known}"
         elif "/" not in name and name not in _STANDARD and not name.startswith(_PAGES):
             what = "is of a resource that there is not"
-            known = form.listed((*_STANDARD, f"{_PAGES}SIZE"))
+            known = listed((*_STANDARD, f"{_PAGES}SIZE"), "or")
             fix = f"write {known}, or a device with its domain, such as nvidia.com/gpu"
         elif "/" in name and _NATIVE not in name and name.startswith(_QUOTA):
             what = f"is of a resource whose name begins with {_QUOTA}"

@@ -34,6 +34,7 @@ from trainer_infra.api.shape.syntax import (
     PATH_WITHOUT_STEPS_UP,
 )
 from trainer_infra.api.shape.walk import Schema
+from trainer_infra.words import listed
 
 _MODE: Final = number(0, 0o777)
 _SHORTEST_TOKEN: Final = 600
@@ -131,7 +132,7 @@ def _asks_storage(spec: JSON) -> Broken:
 
 
 _CLAIM: Final = every(
-    required("accessModes", fix=f"write {form.listed(_ACCESS)}"),
+    required("accessModes", fix=f"write {listed(_ACCESS, 'or')}"),
     asked(_asks_storage),
     fields(
         accessModes=every(items(choice(*_ACCESS, is_optional=False)), asked(_used_alone)),
