@@ -32,7 +32,7 @@ __all__ = [
     "pytest_terminal_summary",
 ]
 
-# A loaded machine is no failure: how long something takes is measured by `make bench`. Examples are
+# A loaded machine is not a failure: how long something takes is measured by `make bench`. Examples are
 # the same each time, so that a change alone decides whether it lands; `make soak` looks for new ones.
 HOUSE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("house", HOUSE)

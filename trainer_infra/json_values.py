@@ -17,7 +17,7 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def json_leaves(value: JSON, path: JSONPath = ()) -> Iterator[tuple[JSONPath, Any]]:
-    """Everything in a value that is no mapping, list or tuple, each with its path, in order."""
+    """Everything in a value that is not a mapping, list or tuple, each with its path, in order."""
     if type(value) in _SCALARS:
         yield path, value
     elif isinstance(value, Mapping):

@@ -326,7 +326,7 @@ PACKAGES_VOLUME: Final = "trainer-infra-packages"
 WHEELS_MOUNT: Final = "/opt/trainer-infra/wheels"
 WHEELS_VOLUME: Final = "trainer-infra-wheels"
 INSTALLER_OPTION: Final = "--"
-"""How a line of a job's packages begins that is no requirement."""
+"""How a line of a job's packages begins that is not a requirement."""
 FIND_LINKS: Final = "--find-links="
 SECRET_ARGS_KEY: Final = "secret_args.json"  # noqa: S105  a file's name
 SECRET_ARGS: Final = "TRAINER_INFRA_SECRET_ARGS"  # noqa: S105  the env variable with that file's path

@@ -190,7 +190,7 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
             lambda: OnExitCodes(values=(3, 0, 3, 256)),
             [
                 "values[3]: must be from 0 to 255, got 256",
-                "values[2]: is there twice, got 3",
+                "values[2]: is a duplicate; values must be unique, got 3",
                 "values[1]: must not be 0, which is not a failure, got 0",
                 "values: must be in order, each once",
             ],
@@ -286,7 +286,7 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                     f"restartStrategy: {GATED}, got 'InPlaceRestart'; "
                     "use Recreate or BlockingRecreate"
                 ),
-                "rules[1].name: is there twice in the list, got 'a'",
+                "rules[1].name: is a duplicate; values must be unique, got 'a'",
             ],
             id="a failure policy",
         ),
@@ -301,8 +301,8 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
             [
                 "max_restarts: must be at least 0, got -1",
                 "retry_exit_codes[0]: must be from 1 to 255, got 0",
-                "retry_exit_codes[2]: is there twice, got 137",
-                "uncounted_exit_codes[1]: is there twice, got 143",
+                "retry_exit_codes[2]: is a duplicate; values must be unique, got 137",
+                "uncounted_exit_codes[1]: is a duplicate; values must be unique, got 143",
                 "fail_fast_exit_codes[0]: must be from 1 to 255, got 300",
                 "restart_strategy: must be Recreate or BlockingRecreate, got 'Now'",
                 "fail_fast_exit_codes: is in retry_exit_codes too, got 137",

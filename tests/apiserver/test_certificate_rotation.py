@@ -136,7 +136,7 @@ class Load:
                     self._handshake(watched, port)
 
     def _handshake(self, cluster: Cluster, port: int) -> None:
-        """A replica shows what the bundle trusts; a bundle that changed in between is no failure."""
+        """A replica shows what the bundle trusts; a bundle that changed in between is not a failure."""
         before = cluster.bundle()
         problem = refused(before, port)
         self.handshakes += 1

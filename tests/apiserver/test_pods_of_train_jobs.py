@@ -34,7 +34,7 @@ DEFAULTED = {
 }
 """What JobSet's webhook would write."""
 WAIT = 300.0
-"""Seconds; a busy machine is no failure."""
+"""Seconds; a busy machine is not a failure."""
 
 
 @pytest.fixture(scope="module")

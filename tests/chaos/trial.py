@@ -24,7 +24,7 @@ CLIENTS = 8
 """That post TrainJobs at a time."""
 USER = "chaos-user"
 LONGEST = 1200.0
-"""Seconds until all must be right; a busy machine is no failure."""
+"""Seconds until all must be right; a busy machine is not a failure."""
 PAUSE = 1.0
 """Seconds between two looks at all TrainJobs."""
 COUNTS = ("ready", "succeeded", "failed", "active", "suspended")

@@ -72,7 +72,7 @@ def test_columns_are_the_arguments_that_differ_and_every_metric(done: Command) -
     assert ["a", "3", "plain", "0.1", "-", "0.2", "1"] in rows
     assert ["s", "-", "-", "0.2", "data", "-", "-"] in rows
     head, *rows = table(done("get", "a", "b", "--columns", "args,env", "-o", "csv").out)
-    assert head == ["name,rate,SIZE"], "what both have alike is no column"
+    assert head == ["name,rate,SIZE"], "what both have alike is not a column"
 
 
 def test_a_column_is_asked_for_by_its_name(done: Command) -> None:

@@ -221,7 +221,7 @@ def test_a_place_for_colleagues_is_what_the_project_requires(newcomer: Command) 
 def test_a_place_that_is_none_is_refused_before_anything_is_written(newcomer: Command) -> None:
     done = newcomer("init", "here", "--package", "trainer-infra")
     assert done.code == 1
-    assert "--package trainer-infra is no folder or file here, and no URL" in done.err
+    assert "--package trainer-infra is not a folder or file here, and no URL" in done.err
     assert not (newcomer.folder / "here").exists()
 
 

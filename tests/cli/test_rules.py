@@ -94,7 +94,7 @@ def own(cli: Command) -> Command:
     (folder / "fixtures").mkdir(parents=True)
     (folder / "pack.py").write_text(OWN)
     (folder / "owner_label.py").write_text(RULE)
-    (folder / "__main__.py").write_text("raise SystemExit('serves CrossGuard for ever')\n")
+    (folder / "__main__.py").write_text("raise SystemExit('serves CrossGuard forever')\n")
     (folder / "fixtures" / "owner-label.yaml").write_text(EXAMPLES)
     (folder / "fixtures" / "nodes-limit.yaml").write_text(NODES)
     return cli

@@ -214,7 +214,7 @@ def test_a_lock_file_is_installed_exactly(cli: Command) -> None:
 @pytest.mark.soak
 def test_a_file_of_another_kind_is_told_what_to_do(cli: Command) -> None:
     kinds = (
-        "is none of the files that `run` takes: a Python file (FILE.py, FILE.py:FUNCTION), a folder "
+        "is not one of the files that `run` takes: a Python file (FILE.py, FILE.py:FUNCTION), a folder "
         "(FOLDER:FILE.py), or a TrainJob in .yaml, .yml, .json or stdin (-)"
     )
     script = cli.folder / "train"

@@ -15,7 +15,7 @@ JSON = dict[str, Any]
 Value = TypeVar("Value")
 
 PATIENCE: Final = 180.0
-"""Seconds until what must happen counts as missing; a loaded machine is no failure."""
+"""Seconds until what must happen counts as missing; a loaded machine is not a failure."""
 
 RUNTIMES: Final = ("TrainingRuntime", "ClusterTrainingRuntime")
 """Kinds that a TrainJob may name."""

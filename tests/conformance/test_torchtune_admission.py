@@ -103,7 +103,7 @@ ACCEPTED = {
         {"args": QLORA, "resourcesPerNode": {"limits": {"nvidia.com/gpu": "1"}}},
         marks=rule("5.1-torchtune-qlora-device"),
     ),
-    "LoRA with DoRA, which is no QLoRA": pytest.param(
+    "LoRA with DoRA, which is not QLoRA": pytest.param(
         QWEN,
         {"args": [*QLORA, "model.use_dora=true"], "numProcPerNode": 1},
         marks=rule("5.1-torchtune-qlora-model"),

@@ -1,4 +1,4 @@
-"""Admission reviews of every kind of damage: a seed is the same review for ever.
+"""Admission reviews of every kind of damage: a seed is the same review forever.
 
 A hundred thousand of them take minutes; strategies of hypothesis, which think long about each value,
 would take hours.

@@ -79,7 +79,7 @@ def test_gates_of_the_command_line_count_more_than_those_of_the_file(tmp_path: P
             HEAD + "clientConnection: {qps: -1}",
             "clientConnection.qps: must not be negative, got -1",
         ),
-        (HEAD + "featureGates: {Other: true}", "featureGates[Other]: is no feature gate"),
+        (HEAD + "featureGates: {Other: true}", "featureGates[Other]: is not a feature gate"),
         (
             HEAD + "controller: {groupKindConcurrency: {TrainJob.trainer.kubeflow.org: 0}}",
             "controller.groupKindConcurrency[TrainJob.trainer.kubeflow.org]: must be at least 1",

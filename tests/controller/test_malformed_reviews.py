@@ -156,7 +156,7 @@ def test_an_object_that_is_none_is_a_bad_request(cluster: Cluster, path: str, va
     for body in (review(value), review(trainjob(), trainjob(), object=value)):
         answer = cluster.answer(path, body)
         assert (answer["uid"], answer["allowed"], answer["status"]["code"]) == (UID, False, 400)
-        assert "request.object is no JSON object" in answer["status"]["message"]
+        assert "request.object is not a JSON object" in answer["status"]["message"]
 
 
 def test_an_unknown_operation_is_a_bad_request(cluster: Cluster) -> None:

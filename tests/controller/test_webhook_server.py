@@ -1,4 +1,4 @@
-"""The server of the webhooks over TLS: certificates that change, and what is no review."""
+"""The server of the webhooks over TLS: certificates that change, and what is not a review."""
 
 import asyncio
 import io

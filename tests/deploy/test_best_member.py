@@ -15,7 +15,7 @@ ABSENT = "not reported"
 
 
 def results(**values: Any) -> dict[str, RunResult]:
-    """Members that reported these values of auc; None for one that is no number."""
+    """Members that reported these values of auc; None for one that is not a number."""
     return {
         name: {
             "status": "Complete",

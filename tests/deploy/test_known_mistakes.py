@@ -106,7 +106,7 @@ MISTAKES: dict[str, tuple[Callable[[], JSON], str]] = {
         lambda: {
             "trainer": given.Trl("dpo", options={"beta": unknown(), "lr_scheduler_type": "cosin"})
         },
-        "options.lr_scheduler_type: is none of its values",
+        "options.lr_scheduler_type: is not one of its values",
     ),
     "lora's name beside an unknown rank": (
         lambda: {"trainer": given.Trl("sft", lora={"r": unknown(), "lora_alfa": 1})},
@@ -153,7 +153,7 @@ MISTAKES: dict[str, tuple[Callable[[], JSON], str]] = {
     ),
     "stage of ZeRO": (
         lambda: {"trainer": given.DeepSpeed(train, zero=4, num_nodes=unknown())},
-        "zero: is no stage of ZeRO, got 4",
+        "zero: is not a stage of ZeRO, got 4",
     ),
     "argument of transformers": (
         lambda: {
@@ -163,7 +163,7 @@ MISTAKES: dict[str, tuple[Callable[[], JSON], str]] = {
     ),
     "precision of FSDP2": (
         lambda: {"trainer": given.Fsdp2(train_with_mesh, precision="bf17", num_nodes=unknown())},
-        "precision: is none to compute in, got 'bf17'",
+        "precision: cannot be computed in, got 'bf17'",
     ),
     "axis of JAX": (
         lambda: {

@@ -149,10 +149,10 @@ def test_a_folder_with_a_blank_in_its_name_is_where_the_program_writes_and_the_n
     ("outputs", "said"),
     [
         ('"model"', "outputs: must be a list of names, or a mapping of names"),
-        ('["My Model"]', "is no name for an output, got 'My Model'; use lower-case letters"),
+        ('["My Model"]', "is not a valid output name, got 'My Model'; use lower-case letters"),
         (
             '{"m": "models"}',
-            "is no absolute path, got 'models'; write its whole path, str(Path(\"models\").resolve()), or pvc:",
+            "is not an absolute path, got 'models'; write its whole path, str(Path(\"models\").resolve()), or pvc:",
         ),
         ('{"m": "pvc://Models/x"}', "names no volume claim, got 'pvc://Models/x'"),
         ('{"m": "s3://key:secret@models"}', "has credentials in it"),

@@ -93,7 +93,7 @@ def test_a_preview_shows_how_pods_install_packages_and_what_to_do_about_it(nowhe
 
     nowhere.run("config", "set", "trainer:packages", "s3://packages")
     shown = nowhere.preview(ok=False)
-    assert "stack configuration trainer:packages: is no address of a folder" in shown
+    assert "stack configuration trainer:packages: is not an address of a folder" in shown
 
 
 @pytest.mark.parametrize(

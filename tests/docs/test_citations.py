@@ -239,7 +239,7 @@ def test_a_dotted_name_that_is_not_there_is_found(span: str) -> None:
 
 
 def _exists(span: str) -> bool:
-    """Whether a dotted name can be imported; any that is neither the package's nor a room's is no concern."""
+    """Whether a dotted name can be imported; any that is neither the package's nor a room's is not a concern."""
     found = re.match(r"(?:trainer_infra\.)?(\w+)(?:\.\w+)*", span)
     if not found or "." not in found[0] or span.startswith(f"{found[0]}."):
         return True

@@ -178,7 +178,7 @@ def test_commands_are_taken_by_the_real_command_line(block: Block) -> None:
 
 @pytest.mark.parametrize("file", page.PAGES, ids=lambda file: file.name)
 def test_commands_in_sentences_exist_with_their_options(file: Path) -> None:
-    """What is left out there (`trainer-infra suspend`) is no mistake; brackets stand for what may be."""
+    """What is left out there (`trainer-infra suspend`) is not a mistake; brackets stand for what may be."""
     found = [
         (each, commands.problem(arguments))
         for each in page.spans(file)

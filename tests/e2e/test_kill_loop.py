@@ -182,7 +182,7 @@ def test_whatever_is_struck_one_up_later_all_is_there_once_and_the_other_stack_i
             one.change()
         takes = (one.takes or {})[action[0]]
         strike = Strike(chance.choice(list(HOW)), chance.uniform(0.2, 0.9) * takes)
-        # One that came after the command's end is no round: it is struck again, earlier.
+        # One that came after the command's end is not a round: it is struck again, earlier.
         rounds += struck(one, action, strike)
         case = f"seed {seed}: {strike} at {' '.join(action)} of {one.whose}"
 

@@ -60,7 +60,7 @@ def test_a_pod_says_why_it_has_no_code(cluster_stack: Stack, tmp_path: Path) -> 
     cluster_stack.program(PROGRAM + dedent(TRAINING))
     write(cluster_stack, "main.py", MAIN.encode())
     write(cluster_stack, "weights.bin", WEIGHTS)
-    # Another program's file of that name and size is no code of this job.
+    # Another program's file of that name and size is not code of this job.
     cluster_stack.preview()
     (tar,) = (cache / "code").glob("*.tar")
     store.mkdir(mode=0o755)

@@ -154,7 +154,7 @@ def applied(live: JSON, config: JSON, writer: Writer, now: str, asked: str) -> d
 
 
 def updated(live: JSON, new: JSON, writer: Writer, now: str) -> dict[str, Any]:
-    """An object after a write that is no apply: who changes a field owns it alone.
+    """An object after a write that is not an apply: who changes a field owns it alone.
 
     Args:
         live: the object before.

@@ -1,4 +1,4 @@
-"""Cases for the comparison with the reference: `case(seed)` is the same case for ever.
+"""Cases for the comparison with the reference: `case(seed)` is the same case forever.
 
 A case is a runtime (runtimes.py) and a TrainJob on it with twists of every field; some are updates
 of a TrainJob, with the objects that a cluster would have by then. Some are invalid on purpose.

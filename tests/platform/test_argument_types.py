@@ -66,14 +66,14 @@ WRONG: Sequence[tuple[dict[str, Any], Sequence[str]]] = [
     ({"switch": OUTPUT}, [f"switch: {UNKNOWN}"]),
     ({"kind": "tow"}, ["kind: must be one or two, got 'tow'; did you mean two?"]),
     ({"kind": None}, ["kind: is missing; use one, two"]),
-    ({"tekst": "a"}, ["tekst: is no argument; did you mean text?"]),
+    ({"tekst": "a"}, ["tekst: is not an argument; did you mean text?"]),
     ({"parts": "key"}, ["parts: must be a list, got 'key'"]),
     ({"parts": {"key": "a"}}, ["parts: must be a list, got {'key': 'a'}"]),
     (
         {"parts": [{"key": "a"}, {"effect": 1, "keys": "a"}]},
         [
             "parts[1].effect: must be NoSchedule or NoExecute, got 1",
-            "parts[1].keys: is no field here; did you mean key?",
+            "parts[1].keys: is not a known field here; did you mean key?",
             "parts[1].key: is missing",
         ],
     ),

@@ -49,7 +49,7 @@ BAD = {
     ),
     "a version that no one knows": (
         {"Trainer": "2.9.0", "JobSet": "0.12.0"},
-        "Trainer: is no version of Trainer of which anything is known, got '2.9'; use 2.1, 2.2, 2.3",
+        "Trainer: is not a version of Trainer of which anything is known, got '2.9'; use 2.1, 2.2, 2.3",
     ),
     "a Kubernetes that is too new": (
         {"Trainer": "2.3.0", "Kubernetes": "1.36.3"},

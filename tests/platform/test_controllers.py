@@ -311,14 +311,17 @@ def test_the_status_server_is_switched_and_a_programs_own_configuration_stays(
 
 OUTPUT = pulumi.Output.from_input("a")
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "an argument that is none": ({"replica": 2}, "replica: is no argument; did you mean replicas?"),
-    "a version that is not pinned": ({"version": "0.1"}, "version: is no version of JobSet"),
+    "an argument that is none": (
+        {"replica": 2},
+        "replica: is not an argument; did you mean replicas?",
+    ),
+    "a version that is not pinned": ({"version": "0.1"}, "version: is not a version of JobSet"),
     "a version that is a number": ({"version": 0.12}, "version: must be a text, got 0.12"),
     "a version that is not known yet": (
         {"version": OUTPUT},
         "version: is an Output, whose value the preview does not know; write the value itself",
     ),
-    "a file that is not there": ({"manifests": "/no/file.yaml"}, "is no file"),
+    "a file that is not there": ({"manifests": "/no/file.yaml"}, "is not a file"),
     "a page without a hash": ({"manifests": "https://example.com/a.yaml"}, "name its hash"),
     "two sources": ({"manifests": "a.yaml", "version": "0.12.0"}, "exclude one another"),
     "an image without a name": ({"image": ""}, "image: must be the name of an image, got ''"),
@@ -377,7 +380,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a guard's field that is none": (
         {"guard": {"kube": "a"}},
-        "guard.kube: is no field here; use kubeconfig, context",
+        "guard.kube: is not a known field here; use kubeconfig, context",
     ),
     "credentials in a guard": (
         {"guard": {"kubeconfig": "apiVersion: v1\nusers: []"}},
@@ -439,7 +442,7 @@ KUEUE_MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a framework that is none": (
         {"frameworks": ["trainjob.kubeflow.org/trainjob"]},
         (
-            "frameworks: is no kind of jobs that Kueue knows, got 'trainjob.kubeflow.org/trainjob'; "
+            "frameworks: is not a kind of job that Kueue supports, got 'trainjob.kubeflow.org/trainjob'; "
             "did you mean trainer.kubeflow.org/trainjob?"
         ),
     ),

@@ -113,7 +113,9 @@ def test_an_image_of_no_part_is_refused_by_its_name(name: str) -> None:
         declared_resources(lambda: component("it", images={"webhook": "a:1"}))
 
     choices = ", ".join(dict.fromkeys(parts.values()))
-    assert str(raised.value) == (f"{name} it: images.webhook: is no image of {name}; use {choices}")
+    assert str(raised.value) == (
+        f"{name} it: images.webhook: is not an image of {name}; use {choices}"
+    )
 
 
 @pytest.mark.usefixtures("kubectl_on_path")
@@ -298,7 +300,7 @@ def test_a_chart_may_go_to_another_namespace_or_come_as_manifests(
 
 MISTAKES: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "no version": ({}, "version: is missing: this release of trainer-infra pins no version"),
-    "an argument that is none": ({"image": "a"}, "image: is no argument"),
+    "an argument that is none": ({"image": "a"}, "image: is not an argument"),
     "two sources": ({"manifests": "a.yaml", "version": "1"}, "version: and manifests= exclude"),
     "a chart that is not there": ({"chart": "/no/chart"}, "`helm template /no/chart` failed"),
     "a value that helm cannot know": (

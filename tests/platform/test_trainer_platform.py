@@ -151,7 +151,7 @@ def test_parts_are_chosen(args: dict[str, Any], parts: list[str]) -> None:
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown argument": ({"queue": "kueue"}, "queue: is no argument; did you mean kueue?"),
+    "an unknown argument": ({"queue": "kueue"}, "queue: is not an argument; did you mean kueue?"),
     "an unknown queueing": (
         {"queueing": "slurm"},
         "queueing: must be kueue or volcano or none, got 'slurm'",
@@ -178,7 +178,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a part's argument that is none": (
         {"jobset": {"replica": 1}},
-        "jobset.replica: is no field here; did you mean replicas?",
+        "jobset.replica: is not a known field here; did you mean replicas?",
     ),
     "a part's argument": (
         {"trainer": {"replicas": -1}},
@@ -186,7 +186,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a part's version": (
         {"kueue": {"version": "9.9"}},
-        "kueue.version: is no version of Kueue that this release of trainer-infra pins, got '9.9'",
+        "kueue.version: is not a version of Kueue that this release of trainer-infra pins, got '9.9'",
     ),
     "a guard of a part": (
         {"jobset": {"guard": True}},
@@ -198,7 +198,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an argument of one part for all": (
         {"controllers": {"image": "a:1"}},
-        "controllers.image: is no field here",
+        "controllers.image: is not a known field here",
     ),
     "runtimes without their argument": (
         {"runtimes": ["torch-distributed"]},
@@ -206,7 +206,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a runtime that is none": (
         {"runtimes": {"runtimes": ["torch"]}},
-        "runtimes.runtimes: is no shipped runtime, got 'torch'",
+        "runtimes.runtimes: is not a shipped runtime, got 'torch'",
     ),
     "a flavor's name": ({"default_flavor": "A b"}, "default_flavor: must"),
     "priorities without values": (
@@ -223,7 +223,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a cluster's version that is none": (
         {"kubernetes": "latest"},
-        "Kubernetes: is no version of Kubernetes of which anything is known, got 'latest'",
+        "Kubernetes: is not a version of Kubernetes of which anything is known, got 'latest'",
     ),
     "versions that do not work together": (
         {"jobset": {"version": "0.11.1"}},

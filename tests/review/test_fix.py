@@ -113,7 +113,7 @@ def test_a_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
 
 
 def identity(file: Path) -> tuple[int, int, int]:
-    """What a write changes: the time of the last read is none of it."""
+    """What a write changes: the time of the last read does not count."""
     return (file.stat().st_ino, file.stat().st_mtime_ns, file.stat().st_ctime_ns)
 
 

@@ -11,16 +11,22 @@ OURS = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
 @pytest.mark.parametrize(
     ("head", "sentence"),
     [
-        (f"{OURS}kind: Trainjob\n", "kind: is no kind of trainer.kubeflow.org, got 'Trainjob'"),
-        (f"{OURS}kind: PyTorchJob\n", "kind: is no kind of trainer.kubeflow.org, got 'PyTorchJob'"),
+        (f"{OURS}kind: Trainjob\n", "kind: is not a kind of trainer.kubeflow.org, got 'Trainjob'"),
+        (
+            f"{OURS}kind: PyTorchJob\n",
+            "kind: is not a kind of trainer.kubeflow.org, got 'PyTorchJob'",
+        ),
         (
             "apiVersion: v1\nkind: TrainingRuntim\n",
-            "is no kind that there is, got 'TrainingRuntim'",
+            "is not a known kind, got 'TrainingRuntim'",
         ),
-        ("kind: Trainjob\n", "kind: is no kind that there is, got 'Trainjob'"),
+        ("kind: Trainjob\n", "kind: is not a known kind, got 'Trainjob'"),
         ("kind: TrainJob\n", "apiVersion: is required"),
         (OURS, "kind: is required"),
-        ("apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueues\n", "is no kind of kueue.x-k8s.io"),
+        (
+            "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueues\n",
+            "is not a kind of kueue.x-k8s.io",
+        ),
     ],
 )
 def test_what_is_no_object_of_ours_by_a_letter_is_a_finding(head: str, sentence: str) -> None:

@@ -278,7 +278,7 @@ def test_code_that_needs_a_framework_is_refused_on_a_runtime_without_it() -> Non
     with pytest.raises(InvalidInput) as caught:
         code_mount.attach_code(job(), RUNTIME, needing)
     assert str(caught.value) == (
-        "spec.runtimeRef.name: is no runtime for this trainer, which needs torch or mpi in the "
+        "spec.runtimeRef.name: is not a runtime for this trainer, which needs torch or mpi in the "
         "runtime's mlPolicy, got 'plain'; choose one of `trainer-infra catalog`, such as "
         "torch-distributed"
     )

@@ -80,8 +80,8 @@ def test_what_cannot_be_mounted_is_said(write: Write, problems: Problems) -> Non
         "/c": {"fieldRef": {"name": "x", "key": "y"}},
     }
     assert problems(CustomTrainer("train.py", files=wrong)) == [
-        f"files['key.json']: is no path of a file, got 'key.json'; {fix}",
-        f"files['/etc/../key']: is no path of a file, got '/etc/../key'; {fix}",
+        f"files['key.json']: is not a path of a file, got 'key.json'; {fix}",
+        f"files['/etc/../key']: is not a path of a file, got '/etc/../key'; {fix}",
         (
             "files['/etc/../key']: a secret variable is text, and this Secret holds a number; give it "
             'text, as Secret("...")'

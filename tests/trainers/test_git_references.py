@@ -202,7 +202,7 @@ def test_what_a_reference_cannot_be(problems: Problems) -> None:
     }
     assert found == {
         "git+http://git.example/repo#train.py": [
-            f"train: is no git reference, got 'git+http://git.example/repo#train.py'; write {form}"
+            f"train: is not a git reference, got 'git+http://git.example/repo#train.py'; write {form}"
         ],
         "git+https://git.example/repo": [
             (
@@ -218,13 +218,13 @@ def test_what_a_reference_cannot_be(problems: Problems) -> None:
         ],
         "git+https://git.example/repo@a..b#train.py": [
             (
-                "train: has a revision that is none, got 'a..b'; "
+                "train: has an invalid revision, got 'a..b'; "
                 "write a branch, a tag, or the 40 digits of a commit"
             )
         ],
         "git+https://git.example/repo@-x#train.py": [
             (
-                "train: has a revision that is none, got '-x'; "
+                "train: has an invalid revision, got '-x'; "
                 "write a branch, a tag, or the 40 digits of a commit"
             )
         ],

@@ -118,9 +118,9 @@ def test_a_cluster_needs_a_place_that_is_found_again() -> None:
         (
             "./models",
             True,
-            "is no absolute path, got './models'; write its whole path, str(Path(\"./models\").resolve())",
+            "is not an absolute path, got './models'; write its whole path, str(Path(\"./models\").resolve())",
         ),
-        ("models", True, "is no absolute path, got 'models'; write its whole path, str(Path("),
+        ("models", True, "is not an absolute path, got 'models'; write its whole path, str(Path("),
         (
             "~/out",
             True,

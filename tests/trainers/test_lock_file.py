@@ -79,7 +79,7 @@ def test_what_is_not_pinned_is_refused_with_its_line(locked: Given, problems: Pr
         f"requirements.lock:1: packages: has no hash, and others have one, got 'amber>=1'; {MAKE}",
         f"requirements.lock:4: packages: has no hash, and others have one, got 'coral==1.0'; {MAKE}",
         (
-            "requirements.lock:8: packages: has a hash that is none, got 'md5:12'; write "
+            "requirements.lock:8: packages: has an invalid hash, got 'md5:12'; write "
             "--hash=sha256:<64 hex digits>"
         ),
     ]
@@ -145,12 +145,12 @@ def test_wheels_and_the_cache_are_folders_that_can_be_mounted(
         image_has_packages="yes",
     )
     assert problems(made) == [
-        f"wheel_house: is no address of a folder, got 'wheels'; {fix}",
+        f"wheel_house: is not an address of a folder, got 'wheels'; {fix}",
         (
             "wheel_house: is the only place that packages come from, and pip_index_urls names others; keep "
             "one of them"
         ),
-        f"packages_at: is no address of a folder; {fix}",
+        f"packages_at: is not an address of a folder; {fix}",
         "image_has_packages: must be true, false or a list of names of packages, got 'yes'",
     ]
     made = CustomTrainer("train.py", wheel_house="pvc://Claim/x", packages_at="/a/../b")

@@ -151,8 +151,8 @@ def test_a_package_of_the_image_is_one_of_the_packages(write: Write) -> None:
     with pytest.raises(InvalidInput) as refused:
         made.pack()
     assert [str(each) for each in refused.value.problems] == [
-        "image_has_packages[0]: is no name in packages, got 'pytorch'; name some of torch",
-        "image_has_packages[1]: is no name in packages, got 1; name some of torch",
+        "image_has_packages[0]: is not a name in packages, got 'pytorch'; name some of torch",
+        "image_has_packages[1]: is not a name in packages, got 1; name some of torch",
     ]
 
 

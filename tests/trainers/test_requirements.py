@@ -1,4 +1,4 @@
-"""`packages` and `pip_index_urls`: what PEP 508 allows is taken when it is one version for ever."""
+"""`packages` and `pip_index_urls`: what PEP 508 allows is taken when it is one version forever."""
 
 import pytest
 

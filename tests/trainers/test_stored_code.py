@@ -97,12 +97,12 @@ def test_what_no_store_can_be_is_refused(app: Write, problems: Problems) -> None
         3,
     ):
         fields: Any = {"code_at": given}
-        said = f"code_at: is no address of a store, got {given!r}; {forms}"
+        said = f"code_at: is not an address of a store, got {given!r}; {forms}"
         assert problems(CustomTrainer("app:main.py", **fields)) == [said]
     (said,) = problems(CustomTrainer("app:main.py", code_at="s3://me:pass-word@bucket/x"))
     assert "pass-word" not in said
     assert problems(CustomTrainer("app:main.py", code_at=STORE, code_secret="My Keys")) == [
-        "code_secret: is no name of a Secret, got 'My Keys'"
+        "code_secret: is not a name of a Secret, got 'My Keys'"
     ]
 
 

@@ -53,7 +53,7 @@ CASES = {
         "def f():\n class C:\n  def m(self): return super().m(), __class__\n return __name__, __file__",
         NONE,
     ),
-    "deleting is no definition": ("def f():\n global g\n del g", NONE),
+    "deleting is not a definition": ("def f():\n global g\n del g", NONE),
     "notebook helpers are not builtins": ("def f(): display(1)", {"display": 1}),
     "f-strings are read": ("def f(): return f'{x:{y}}'", {"x": 1, "y": 1}),
     "lambdas have arguments": ("def f(): return lambda a, b=z: a + b + c", {"c": 1, "z": 1}),
@@ -61,7 +61,7 @@ CASES = {
         "def f():\n with open('') as a, a as (b, c):\n  for d in b: c, d",
         NONE,
     ),
-    "an attribute is no name": ("def f(a): return a.b.c", NONE),
+    "an attribute is not a name": ("def f(a): return a.b.c", NONE),
     "star imports cannot be followed, at module level all counts": (
         "x = 1\ndef f(): return x",
         NONE,

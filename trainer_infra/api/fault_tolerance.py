@@ -88,7 +88,7 @@ class FaultTolerance(CheckedModel):
     """Exit codes of the infrastructure, 1 to 255, after which the nodes restart."""
     uncounted_exit_codes: tuple[StrictInt, ...] = ()
     """Those of `retry_exit_codes` whose restart does not count. 143 makes a pod that a user deleted
-    free, which Kubernetes does not mark; a program that always ends so is started for ever."""
+    free, which Kubernetes does not mark; a program that always ends so is started forever."""
     fail_fast_exit_codes: tuple[StrictInt, ...] | None = None
     """Exit codes of the user's errors, which end the run at once; None for every other code. With
     some given, a code that is in neither list restarts the nodes."""
@@ -161,7 +161,7 @@ class FaultTolerance(CheckedModel):
 
     def _user_errors(self) -> PodFailurePolicyRule | None:
         if self.fail_fast_exit_codes is None:
-            # 0 is no failure: a list of retried codes must not be empty.
+            # 0 is not a failure: a list of retried codes must not be empty.
             return self._codes(pod_failure_policy.NOT_IN, self.retry_exit_codes or (0,))
         return self._codes(pod_failure_policy.IN, self.fail_fast_exit_codes)
 
@@ -224,7 +224,7 @@ def _of_job(policies: Policies) -> dict[str, Any]:
 
 
 def _training(spec: JSONObject) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Field path and JobSpec of each replicated job that is no initializer."""
+    """Field path and JobSpec of each replicated job that is not an initializer."""
     for index, job in enumerate(spec.get("replicatedJobs") or ()):
         labels = (job["template"].get("metadata") or {}).get("labels") or {}
         if labels.get(names.ANCESTOR_LABEL) not in _INITIALIZERS:

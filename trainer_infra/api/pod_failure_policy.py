@@ -34,7 +34,7 @@ _HIGHEST: Final = 255
 def _once(codes: list[int]) -> Broken:
     for position, code in enumerate(codes):
         if code in codes[:position]:
-            yield BrokenRule((position,), code, "is there twice")
+            yield BrokenRule((position,), code, "is a duplicate; values must be unique")
 
 
 CODES: Final = every(longest(job_forms.MOST_CODES), items(number(1, _HIGHEST)), asked(_once))

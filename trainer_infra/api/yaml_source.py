@@ -1,7 +1,7 @@
 """YAML in: the text of documents as JSON values that still know their lines.
 
 Reads as kubectl does (yaml_scalar.py), JSON included, but refuses what a reader would pass over in
-silence: a key written twice, a key that is no string.
+silence: a key written twice, a key that is not a string.
 """
 
 import re

@@ -21,7 +21,7 @@ def dump_yaml(objects: Iterable[Mapping[str, Any]]) -> str:
     """One YAML document per object: keys in the order given, block style, no anchors.
 
     Raises:
-        yaml.representer.RepresenterError: when a value is no JSON value.
+        yaml.representer.RepresenterError: when a value is not a JSON value.
     """
     text: str = yaml.dump_all(
         (dict(each) for each in objects),

@@ -72,7 +72,7 @@ class StarterEnvironment:
     """The Python that runs the program: the one that runs this command."""
 
     option: str | None
-    """`virtualenv` of Pulumi.yaml; None for the Python of PATH, where this is no virtual environment."""
+    """`virtualenv` of Pulumi.yaml; None for the Python of PATH, where this is not a virtual environment."""
     linked: Path | None
     """What `option` becomes a link to; None where the environment is in the project's folder."""
 
@@ -215,7 +215,7 @@ def _requirement(wanted: StarterRequest) -> str:
     """What installs this package in another environment.
 
     Raises:
-        Refused: What the user names is no place of it.
+        Refused: What the user names is not a place of it.
     """
     if wanted.package is None:
         return own_place.requirement(EXTRA)
@@ -223,7 +223,7 @@ def _requirement(wanted: StarterRequest) -> str:
         return own_place.place_requirement(wanted.package, EXTRA)
     except ValueError:
         raise Refused(
-            f"--package {wanted.package} is no folder or file here, and no URL, and nothing was written; "
+            f"--package {wanted.package} is not a folder or file here, and no URL, and nothing was written; "
             "write a path, or a URL such as git+https://HOST/REPOSITORY@COMMIT"
         ) from None
 

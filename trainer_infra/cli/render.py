@@ -101,7 +101,7 @@ def crds_text(kinds: Sequence[str], output: str) -> str:
         output: yaml or json.
 
     Raises:
-        InvalidInput: a name is none of these.
+        InvalidInput: a name is not one of these.
     """
     unknown = [kind for kind in kinds if kind not in crd.KINDS]
     if unknown:

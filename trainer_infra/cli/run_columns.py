@@ -162,7 +162,7 @@ def columns_of(runs: Sequence[Run], wanted: Sequence[str]) -> tuple[RunColumn, .
 def sorted_runs(runs: Sequence[Run], wanted: str) -> tuple[Run, ...]:
     """The runs by a column, the smallest first, with `-` before its name the largest.
 
-    Numbers come before texts; runs without a value, or with one that is no number (`nan`), are last.
+    Numbers come before texts; runs without a value, or with one that is not a number (`nan`), are last.
 
     Raises:
         Refused: No run has such a column.

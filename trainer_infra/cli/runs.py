@@ -178,7 +178,7 @@ def delete(
         ),
     ] = 60,
     ignore_not_found: Annotated[
-        bool, typer.Option("--ignore-not-found", help="A run that is gone is no error.")
+        bool, typer.Option("--ignore-not-found", help="A run that is gone is not an error.")
     ] = False,
     *,
     selection: RunSelection,

@@ -93,7 +93,7 @@ def submission_of(file: str, named: RunNaming, python: Python) -> Submission:
 
 
 def _check_kind(file: str) -> None:
-    """Raise what to do about a file that is no Python.
+    """Raise what to do about a file that is not a Python.
 
     Raises:
         RunUsage: It is a file of another kind.
@@ -110,7 +110,7 @@ def _check_kind(file: str) -> None:
         f'Python file with subprocess.run(["bash", "{script}"], check=True)'
     )
     raise RunUsage(
-        f"{file} is none of the files that `run` takes: {KINDS}{fix if _is_shell(path) else ''}"
+        f"{file} is not one of the files that `run` takes: {KINDS}{fix if _is_shell(path) else ''}"
     )
 
 

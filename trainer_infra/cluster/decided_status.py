@@ -28,7 +28,7 @@ def decided_status(
         now: the time.
 
     Raises:
-        Unreadable: What the record has is no TrainJob.
+        Unreadable: What the record has is not a TrainJob.
     """
     leading = view.leading_report(seen.jobset, seen.pods, seen.reports) if seen.jobset else None
     observed = ObservedObjects(

@@ -27,7 +27,7 @@ _CERTIFICATE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClusterIdentity:
-    """What is known of a cluster; all empty is no cluster."""
+    """What is known of a cluster; all empty is not a cluster."""
 
     uid: str = ""
     """UID of namespace kube-system; empty where it may not be read."""

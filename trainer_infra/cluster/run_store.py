@@ -94,7 +94,7 @@ class RunStore(ABC):
             now: the time.
 
         Raises:
-            Unreadable: What the record has is no TrainJob.
+            Unreadable: What the record has is not a TrainJob.
         """
 
     @abstractmethod

@@ -341,7 +341,7 @@ async def _submitted(
     made = await submit.submit_run(client, store, submission, take_over=take_over, within=within)
     if not store.holder_first:
         with suppress(TrainerInfraError):
-            # What others left is no concern of this run.
+            # What others left is not a concern of this run.
             await _unowned_collected(session, namespace)
     if made.jobset is not None:
         seen = Observation(made.jobset)

@@ -1,6 +1,6 @@
 """Runtimes as objects of the cluster: applied, looked at and deleted for who declares them.
 
-`ClusterRuntimes` is what a target offers of them. A runtime is no run: it has labels that say whose
+`ClusterRuntimes` is what a target offers of them. A runtime is not a run: it has labels that say whose
 it is, an annotation with the backend, and nothing owns it. Engine `provider` reads none of them;
 other users of the cluster, and a controller, do.
 """

@@ -42,7 +42,7 @@ async def secret_redaction(
 
 
 def _of_secret(value: JSONObject) -> Redaction:
-    """Values of a Secret; of one that is no text no spelling can be known."""
+    """Values of a Secret; of one that is not a text no spelling can be known."""
     data = value.get("data") or {}
     return Redaction.of({key: decoded_text(each) for key, each in data.items()})
 

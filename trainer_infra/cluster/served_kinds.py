@@ -186,7 +186,7 @@ async def authorities_of(client: KubeClient, namespace: str) -> frozenset[str]:
 
 
 async def _read(asked: Awaitable[JSONObject]) -> JSONObject | None:
-    """An object; None where it is not there or may not be read, which is no other cluster."""
+    """An object; None where it is not there or may not be read, which is not an other cluster."""
     try:
         return await asked
     except (Forbidden, NotFound):

@@ -208,7 +208,7 @@ def _malformed(request: AdmissionRequest) -> str:
     if request.operation == UPDATE:
         needed = {"object": request.value, "oldObject": request.old}
     wrong = [name for name, value in needed.items() if not isinstance(value, Mapping)]
-    return f"request.{wrong[0]} is no JSON object; send the whole object" if wrong else ""
+    return f"request.{wrong[0]} is not a JSON object; send the whole object" if wrong else ""
 
 
 def _keeps_spec(request: AdmissionRequest) -> bool:

@@ -227,7 +227,7 @@ def _head(value: JSONObject) -> JSONDict:
 
 
 def _contents(secret: JSONObject | None) -> dict[str, bytes]:
-    """The texts of the Secret; the API server takes nothing that is no base64."""
+    """The texts of the Secret; the API server takes nothing that is not a base64."""
     data = (secret or {}).get("data") or {}
     return {key: base64.b64decode(data[key]) for key in KEYS if key in data}
 

@@ -247,7 +247,7 @@ def _problems(found: ControllerConfiguration) -> Iterator[Problem]:
     for gate in found.feature_gates:
         if gate not in GATES:
             fix = f"known are {', '.join(GATES)}"
-            yield Problem(f"featureGates[{gate}]", "is no feature gate", fix=fix)
+            yield Problem(f"featureGates[{gate}]", "is not a feature gate", fix=fix)
     if found.leader_election is not None:
         yield from _election_problems(found.leader_election)
 

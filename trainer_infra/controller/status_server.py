@@ -137,7 +137,7 @@ async def _listening(
         return await reports.answer(request)
 
     quiet = logging.getLogger(f"{__name__}.http")
-    quiet.setLevel(logging.CRITICAL)  # aiohttp quotes what is no HTTP, which may hold a token
+    quiet.setLevel(logging.CRITICAL)  # aiohttp quotes what is not HTTP, which may hold a token
     runner = web.AppRunner(
         web.Application(middlewares=[every_request]),
         access_log=None,

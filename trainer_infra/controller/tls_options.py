@@ -53,7 +53,7 @@ def configured_tls(tls: Mapping[str, Any]) -> ConfiguredTLS:
     asked = str(tls.get("minVersion") or "1.2")
     version = _VERSIONS.get(asked)
     if version is None:
-        what = "is older than" if asked in _OLD else "is no version of TLS, so it is"
+        what = "is older than" if asked in _OLD else "is not a TLS version, so it is"
         warnings.append(f"tls.minVersion {asked!r} {what} 1.2; 1.2 is the oldest that is accepted")
     suites: Sequence[str] = tls.get("cipherSuites") or ()
     ciphers = ":".join(_openssl_names(suites, warnings))

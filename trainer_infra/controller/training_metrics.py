@@ -2,7 +2,7 @@
 
 The manager mounts it on its registry. It is a view of the TrainJobs' stored trainerStatus, so that a
 restart loses nothing: what watches TrainJobs calls `remember`, and `forget` once it is finished
-or gone. Texts come from users, numbers from their training: what is no finite number, and a name that
+or gone. Texts come from users, numbers from their training: what is not a finite number, and a name that
 cannot be printed, has no series.
 """
 
@@ -76,7 +76,7 @@ class TrainingMetrics(Collector):
     def remember(self, namespace: str, name: str, trainer_status: Mapping[str, Any] | None) -> None:
         """Take the trainerStatus of an unfinished TrainJob in the place of its last one.
 
-        The same one again is no report: silence goes on. None is the same as `forget`.
+        The same one again is not a report: silence goes on. None is the same as `forget`.
         """
         if not trainer_status:
             self.forget(namespace, name)

@@ -85,7 +85,7 @@ class Servicer(_PolicyAnalyzerServicer):
 
         Args:
             name: Name of the pack.
-            policies: All of them have a `validate` that is no coroutine.
+            policies: All of them have a `validate` that is not a coroutine.
             description: Whom the pack is for.
         """
         level = EnforcementLevel.ADVISORY

@@ -30,7 +30,7 @@ class Provider(ResourceProvider):
     """Hands every call over to a module, as plain JSON, and gives its answer to the engine."""
 
     serialize_as_secret_always = False
-    """A reference is no secret, and the engine would encrypt it in every resource, twice."""
+    """A reference is not a secret, and the engine would encrypt it in every resource, twice."""
     module: ClassVar[str]
     """The module of `operations` that decides."""
 

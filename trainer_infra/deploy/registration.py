@@ -50,7 +50,7 @@ _HIDDEN: Final = "secretData"
 def refuse_unknown_arguments(
     args: Mapping[str, Any], known: type, where: str, also: Collection[str] = ()
 ) -> None:
-    """Refuse a name that is none of a TypedDict's, and none of the resource's other arguments."""
+    """Refuse a name that is not one of a TypedDict's, and none of the resource's other arguments."""
     names_known = (*known.__annotations__, *also)
     if unknown := [key for key in args if key not in names_known]:
         raise pulumi.RunError(
@@ -63,7 +63,7 @@ def job_arguments(
 ) -> TrainJobArgs:
     """The arguments of a TrainJob, with our types in place of the kubeflow SDK's.
 
-    What no check could say better ends the program here: a name that is no argument, no runtime at all.
+    What no check could say better ends the program here: a name that is not an argument, no runtime at all.
 
     Args:
         args: as the user gives them.
@@ -81,7 +81,7 @@ def job_arguments(
         raise pulumi.RunError(f"{where}: runtime is missing; name one of the catalog's")
     if own.get("suspend") is True and wait_for is not None:
         raise pulumi.RunError(
-            f"{where}: wait_for={wait_for!r} would wait for ever for a job that is suspended; "
+            f"{where}: wait_for={wait_for!r} would wait forever for a job that is suspended; "
             "leave one of the two out"
         )
     return cast(TrainJobArgs, own)
@@ -198,7 +198,7 @@ def claim_objects(
 
 
 def refuse_no_event(wait_for: object, where: str) -> None:
-    """Refuse what is no event by its type: a gate is there or not when the program is written."""
+    """Refuse what is not an event by its type: a gate is there or not when the program is written."""
     if wait_for is not None and not isinstance(wait_for, str):
         what, fix = "is not an event to wait for", 'write "running" or "complete"'
         shown = type(wait_for).__name__

@@ -183,10 +183,10 @@ class NamedValues(pulumi.Output[dict[str, Value]]):
 
     @override
     def __getattr__(self, item: str) -> pulumi.Output[Any]:
-        """Methods of a mapping, as of every Output; a name of a value is no attribute.
+        """Methods of a mapping, as of every Output; a name of a value is not an attribute.
 
         Raises:
-            UnknownName: It is none of them.
+            UnknownName: It is not one of them.
         """
         if item.startswith("_") or hasattr(dict, item):
             return super().__getattr__(item)
@@ -244,7 +244,7 @@ def comparable_results(results: Mapping[str, Mapping[str, Any]] | None) -> Any:
 class Metrics(dict[str, MetricValue]):
     """The metrics of a run by name; to ask for one that it did not report is an error that says so.
 
-    A whole one is an int, so that it can be a count of the next job. One that is no number, though it was to
+    A whole one is an int, so that it can be a count of the next job. One that is not a number, though it was to
     be one (`nan`, `inf`), is None.
     """
 

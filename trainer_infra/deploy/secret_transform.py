@@ -51,7 +51,7 @@ def after_transforms(
     async def nothing() -> set[pulumi.Resource]:
         return set()
 
-    # A parent is no dependency: a component ends after its children, and would wait for itself.
+    # A parent is not a dependency: a component ends after its children, and would wait for itself.
     return pulumi.Output(nothing(), seen(), urn.is_known())
 
 

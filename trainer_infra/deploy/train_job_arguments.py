@@ -224,7 +224,7 @@ def _misshapen(job: Arguments) -> Iterator[Problem]:
 
 
 def _trainer_meant(given: Any) -> str:
-    """What to write for something that is no trainer; empty where that is not known."""
+    """What to write for something that is not a trainer; empty where that is not known."""
     if isinstance(given, type):
         # A trainer's own class, also one of the kubeflow SDK.
         return f"write trainer={given.__name__}(...)" if is_dataclass(given) else ""
@@ -269,7 +269,7 @@ def _without_secrets(value: Any, path: str, secrets: dict[str, Any]) -> Any:
 
 
 def _unfit(value: Any, path: str) -> Iterator[Problem]:
-    """Secret variables whose value is no text."""
+    """Secret variables whose value is not a text."""
     for place, leaf in json_leaves(value):
         if isinstance(leaf, Secret):
             at = path_text(("spec", path, *place))

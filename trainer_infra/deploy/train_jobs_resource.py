@@ -19,7 +19,7 @@ from trainer_infra.deploy.train_job_arguments import TrainJobArgs, WaitFor
 from trainer_infra.errors import shown
 
 RUN: Final = ("namespace", "name", "uid", "error")
-"""What the gate needs of a member; its phase is none of it, so a refresh starts no other wait."""
+"""What the gate needs of a member; its phase does not belong to it, so a refresh starts no other wait."""
 
 
 class TrainJobs(TrainerResource):
@@ -138,7 +138,7 @@ class TrainJobs(TrainerResource):
     ) -> pulumi.Output[run_result.BestResult]:
         """The result of the member that is best by a metric, with its name and its value.
 
-        run_result.Members that failed, and those whose value is no number, are left out.
+        run_result.Members that failed, and those whose value is not a number, are left out.
 
         Args:
             metric: Name of the metric.

@@ -54,7 +54,7 @@ class Body:
 def said_by_server(request: KubeRequest, body: Body, server: str) -> dict[str, Any]:
     """The object or the list that was asked for, or the Status of a refusal.
 
-    Of a text that is no JSON, which some refusals are, an object with a `message`.
+    Of a text that is not JSON, which some refusals are, an object with a `message`.
 
     Args:
         request: what was asked.
@@ -96,7 +96,7 @@ def no_stream(request: KubeRequest, body: Body, server: str) -> NotKubernetes:
 
 
 def body_excerpt(body: Body) -> str:
-    """A body that is no object, as a message shows it: a page by its title, a text by its words."""
+    """A body that is not an object, as a message shows it: a page by its title, a text by its words."""
     text = body.content.decode("utf-8", "replace")
     if body.content_type in _HTML or text.lstrip()[:1] == "<":
         title = " ".join(unescape("".join(_TITLE.findall(text)[:1])).split())

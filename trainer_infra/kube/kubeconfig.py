@@ -132,7 +132,7 @@ def _default() -> str | None:
     """The user's own kubeconfig; None in a pod without one.
 
     Raises:
-        NotAvailable: There is none, and this is no pod.
+        NotAvailable: There is none, and this is not a pod.
     """
     file = Path.home() / ".kube" / "config"
     if file.exists():

@@ -62,7 +62,7 @@ def run_in_loop(coroutine: Coroutine[Any, Any, T], timeout: float | None = None)
 
     Raises:
         TimeoutError: It took longer.
-        RuntimeError: Called from the loop itself, where it would wait for ever.
+        RuntimeError: Called from the loop itself, where it would wait forever.
     """
     background = _process.background()
     if threading.current_thread() is background.thread:

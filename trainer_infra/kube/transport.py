@@ -147,7 +147,7 @@ class Transport:
 
         Raises:
             Unreachable: No answer that counts, in time.
-            NotKubernetes: The answer is none of an API server.
+            NotKubernetes: The answer is not one of an API server.
             Answer: 500 until the time was up.
             TimeoutError: `within` ended the first try, so there is no reason to name.
         """
@@ -192,7 +192,7 @@ class Transport:
 
     @asynccontextmanager
     async def _slot(self, tries: Tries) -> AsyncGenerator[None, None]:
-        """One of the requests in flight; to wait for it is no try while the server answers others."""
+        """One of the requests in flight; to wait for it is not a try while the server answers others."""
         began = time.monotonic()
         async with self._slots:
             if self._answered_at > began:
@@ -205,7 +205,7 @@ class Transport:
         Raises:
             Unreachable: There shall be none.
             Answer: The same, and the server did answer.
-            NotKubernetes: The same, and what answered is no API server.
+            NotKubernetes: The same, and what answered is not an API server.
         """
         pause = tries.pause(self._answered_at > 0.0, failure.retry_after, failure.within)
         hopeless = failure.final or (failure.acted and not request.repeatable)

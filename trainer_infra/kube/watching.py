@@ -40,7 +40,7 @@ async def watch_changes(
     Raises:
         Expired: `since` is too long ago.
         Unreachable: The server was away for longer than the transport's patience.
-        NotKubernetes: What comes is no watch, and not for the moment only.
+        NotKubernetes: What comes is not a watch, and not for the moment only.
         Answer: The server says no, and not for the moment only.
     """
     tries = transport.tries()
@@ -59,7 +59,7 @@ async def watch_changes(
 
 
 class _WatchEnded(Exception):
-    """The server ended a watch with an error of its own, or with what is no event."""
+    """The server ended a watch with an error of its own, or with what is not an event."""
 
     def __init__(self, answer: Answer | NotKubernetes) -> None:
         self.answer = answer

@@ -111,7 +111,7 @@ class ContainerProcess:
             await asyncio.sleep(KILL_PAUSE)
         await asyncio.wait({child.exit})
         # Not wait_for: on Python 3.11 it loses a cancellation that comes with the result, and a
-        # sidecar would then start again for ever.
+        # sidecar would then start again forever.
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN):
                 await self._closed.wait()

@@ -1,6 +1,6 @@
 """The virtual environments of this machine: which there are, who uses them, and away with them.
 
-What else is in the cache folder (the built Pulumi CLI, a cluster) is none of them.
+What else is in the cache folder (the built Pulumi CLI, a cluster) is not one of them.
 """
 
 import fcntl

@@ -135,7 +135,7 @@ def folder_of(namespace: str, name: str) -> RunFolder:
     """The folder of a run, whether it exists or not.
 
     Raises:
-        InvalidInput: Namespace or name is no DNS name.
+        InvalidInput: Namespace or name is not a DNS name.
     """
     checked = (("metadata.namespace", namespace), ("metadata.name", name))
     found = [

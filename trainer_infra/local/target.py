@@ -187,7 +187,7 @@ def _source(container: JSONObject, pod: JSONObject) -> tuple[str, Path] | None:
 
 
 def _mounts(container: JSONObject, pod: JSONObject) -> Mounts:
-    """The mounts of a container; the folder of one that only a run makes is no absolute path."""
+    """The mounts of a container; the folder of one that only a run makes is not an absolute path."""
     volumes = {each["name"]: each for each in pod.get("volumes") or ()}
     folders = {
         each["mountPath"].rstrip("/"): (volumes.get(each["name"]) or {}).get("hostPath") or {}

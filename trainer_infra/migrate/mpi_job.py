@@ -21,7 +21,7 @@ SSH_FOLDER: Final = "/root/.ssh"
 SERVER: Final = ("/usr/sbin/sshd", "-De")
 ROLE: Final = "K_MPI_JOB_ROLE"
 NO_GPU: Final = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
-"""Keeps GPUs away from a launcher that is no worker."""
+"""Keeps GPUs away from a launcher that is not a worker."""
 SCRIPT: Final = re.compile(r"/etc/mpi/(?!hostfile\b)\w|discover_hosts")
 """A file that the operators wrote beside the hostfile: discover_hosts.sh, kubexec.sh."""
 SCRIPT_ADVICE: Final = (

@@ -38,7 +38,7 @@ class Field:
     """What stands there; None where nothing does."""
     fields: "Fields | None" = None
     """Of an argument that is a mapping with names of its own, or a list of such: its fields. An item that
-    is no mapping is the first of them alone."""
+    is not a mapping is the first of them alone."""
     argument: Callable[[Path, Any], Path] = lambda below, _: below
     """From a path below the field and the argument's value to the path below the argument."""
 

@@ -34,7 +34,7 @@ _JSON: Final = (str, int, float, type(None))
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is known to the program itself: it is no Output and no awaitable."""
+    """Whether a value is known to the program itself: it is not an Output and no awaitable."""
     return not (isinstance(value, pulumi.Output) or inspect.isawaitable(value))
 
 

@@ -106,7 +106,10 @@ def _field_problems(value: Mapping[str, Any], known: Any, path: Path) -> Iterato
     hints = argument_hints(known)
     for name, each in value.items():
         if name not in hints:
-            what, fix = f"is no {'field here' if path else 'argument'}", did_you_mean(name, hints)
+            what, fix = (
+                f"is not {'a known field here' if path else 'an argument'}",
+                did_you_mean(name, hints),
+            )
             yield Problem(path_text((*path, str(name))), what, fix=fix)
         elif each is not None:
             yield from type_problems(each, hints[name], (*path, name))

@@ -115,10 +115,12 @@ def _chosen(args: RuntimeCatalogArgs) -> Sequence[JSONDict]:
             made.append(shipped[each].runtime().to_wire())
         else:
             fix = catalog.advice(each)
-            problems.append(Problem("runtimes", "is no shipped runtime", got=each, fix=fix))
+            problems.append(Problem("runtimes", "is not a shipped runtime", got=each, fix=fix))
     found = [each["metadata"]["name"] for each in made]
     twice = dict.fromkeys(each for each in found if found.count(each) > 1)
-    problems += (Problem("runtimes", "is there twice", got=each) for each in twice)
+    problems += (
+        Problem("runtimes", "is a duplicate; values must be unique", got=each) for each in twice
+    )
     if problems:
         raise InvalidInput(problems)
     return made
@@ -135,7 +137,7 @@ def _frozen_problems(frozen: Sequence[str], chosen: Sequence[JSONObject]) -> Ite
     others = [name for name, each in by_name.items() if not _is_torchtune(each)]
     for name in frozen:
         if name not in by_name:
-            yield Problem("versioned", "is none of the runtimes", got=name, fix=f"use {others}")
+            yield Problem("versioned", "is not one of the runtimes", got=name, fix=f"use {others}")
         elif _is_torchtune(by_name[name]):
             what = (
                 "can have no frozen copy: Trainer reads the model of TorchTune from the runtime's name, "

@@ -204,7 +204,7 @@ def _unknown_versions(minors: Mapping[str, str]) -> Iterator[Problem]:
     for project, version in minors.items():
         known = _known_minors(project)
         if version not in known:
-            what = f"is no version of {project} of which anything is known"
+            what = f"is not a version of {project} of which anything is known"
             yield Problem(project, what, got=version, fix=f"use {', '.join(known)}")
 
 

@@ -139,7 +139,7 @@ def controller_problems(
         if part in parts:
             yield from image_problems(path, image)
         else:
-            yield Problem(path, f"is no image of {project}", fix=did_you_mean(part, parts))
+            yield Problem(path, f"is not an image of {project}", fix=did_you_mean(part, parts))
     yield from unknown_problems(("configuration",), args.get("configuration", {}))
     if "manifests" not in args:
         try:

@@ -8,7 +8,7 @@ webhooks see every pod of a cluster, and no pod can be made while they do not an
 that name Volcano, and all pods only where Volcano's resource groups are to choose their scheduler.
 
 Coscheduling: the published chart lacks a right that the scheduler of Kubernetes 1.32 needs: without it, it
-waits for its first list of VolumeAttachments for ever and schedules nothing, while its probe says that it is
+waits for its first list of VolumeAttachments forever and schedules nothing, while its probe says that it is
 well.
 """
 

@@ -102,7 +102,7 @@ def _unknown_frameworks(frameworks: Sequence[str], objects: Objects) -> Iterator
     known = dict.fromkeys(name for each in webhooks for name in sorted(_frameworks_of(each)))
     for each in frameworks:
         if each not in known:
-            what = "is no kind of jobs that Kueue knows"
+            what = "is not a kind of job that Kueue supports"
             yield Problem("frameworks", what, got=each, fix=did_you_mean(each, known))
 
 

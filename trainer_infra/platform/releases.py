@@ -155,6 +155,6 @@ def release_of(project: str, version: str | None) -> Release:
         if version is None or each.version == f"v{version.removeprefix('v')}":
             return each
     versions = ", ".join(each.version for each in known)
-    what = f"is no version of {project} that this release of trainer-infra pins"
+    what = f"is not a version of {project} that this release of trainer-infra pins"
     fix = f"use {versions}, or give that version's manifests: manifests="
     raise InvalidInput([Problem("version", what, got=version, fix=fix)])

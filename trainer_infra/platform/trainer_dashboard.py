@@ -44,7 +44,7 @@ PANELS: Final = (
         "sum by (name) (workqueue_depth{SELECT})",
     ),
     Panel(
-        "Workers in use, of those that there are", "percentunit", "{{controller}}",
+        "Workers in use, of all", "percentunit", "{{controller}}",
         "sum by (controller) (controller_runtime_active_workers{SELECT}) / "
         "sum by (controller) (controller_runtime_max_concurrent_reconciles{SELECT})",
     ),

@@ -2,7 +2,7 @@
 
 JobSet refuses a JobSet whose longest pod name, `<name>-<job>-<replica>-<index>-<5 characters>`,
 or claim name, `<claim>-<name>`, has more than 63 characters. The reference finds that out after
-admission, for ever (Q7). Rule: reference behaviour 12.3.
+admission, forever (Q7). Rule: reference behaviour 12.3.
 """
 
 from collections.abc import Iterable

@@ -19,7 +19,7 @@ def plugins_with(listed: Iterable[str]) -> tuple[Plugin, ...]:
         listed: importable names, for example `acme_trainer.ray:PLUGIN`.
 
     Raises:
-        InvalidInput: With one problem for each name that is no plugin, or is one a second time.
+        InvalidInput: With one problem for each name that is not a plugin, or is one a second time.
     """
     added: list[Plugin] = []
     problems: list[Problem] = []

@@ -2,7 +2,7 @@
 
 The revision's files are written into a folder of ours and read as the ones that are there now are,
 charts and kustomizations included; then objects are compared, not files, so that a renamed file, a
-comment or another layout is no change.
+comment or another layout is not a change.
 """
 
 import os
@@ -27,7 +27,7 @@ from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.rules import tree
 
 _LARGE: Final = 1 << 20
-"""Bytes of a file from which on it is no part of a chart, manifests apart."""
+"""Bytes of a file from which on it is not a part of a chart, manifests apart."""
 _FILE: Final = b"1"
 """How git's mode of files begins."""
 _LINK: Final = b"120000"

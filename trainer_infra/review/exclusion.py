@@ -31,7 +31,7 @@ class Exclusion:
         """That of these patterns.
 
         Raises:
-            InvalidInput: One is no pattern.
+            InvalidInput: One is not a pattern.
         """
         whole = cls(tuple(patterns))
         for each in whole.patterns:

@@ -47,7 +47,7 @@ def is_one(folder: Path) -> bool:
 def chart_of_part(folder: Path) -> Path | None:
     """The chart that helm reads a folder as a part of; None where it reads nothing there.
 
-    Source: helm's loader. Of `charts` it takes each folder that is no hidden one, and no file.
+    Source: helm's loader. Of `charts` it takes each folder that is not a hidden one, and no file.
     """
     above = folder.parent
     if folder.name in _PARTS and is_one(above):

@@ -38,12 +38,12 @@ def kind_findings(value: Mapping[str, Any]) -> Iterator[FieldFinding]:
         return
     known = _KINDS.get(group, ())
     if known and kind not in known:
-        what = f"is no kind of {group}"
+        what = f"is not a kind of {group}"
         near = _near(kind, known)
         fix = f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
         yield FieldFinding(("kind",), what, kind, fix)
     elif not known and kind not in _WITHOUT_VERSION and (near := _near(kind, _WITHOUT_VERSION)):
-        yield FieldFinding(("kind",), "is no kind that there is", kind, f"did you mean {near[0]}?")
+        yield FieldFinding(("kind",), "is not a known kind", kind, f"did you mean {near[0]}?")
 
 
 def _group(api_version: str) -> str:

@@ -24,7 +24,7 @@ _OPEN: Final = re.compile(
     r"(?:.*\.)?(?:(?:db|s3|aws)?[-_]?(?:user|username|namespace|host|hostname|port|region|type|email|database))",
     re.IGNORECASE,
 )
-"""Keys of what is no secret: names and addresses."""
+"""Keys of what is not a secret: names and addresses."""
 _PLAIN: Final = re.compile(r"[-+]?\d+(?:\.\d+)?|true|false|null|none|yes|no|on|off", re.IGNORECASE)
 """Settings beside the secrets of a file."""
 _LINE: Final = re.compile(
@@ -60,7 +60,7 @@ def plain_secret_findings(document: Document) -> Iterator[FieldFinding]:
 
 
 def different_values(one: JSONObject, other: JSONObject) -> frozenset[Path]:
-    """Where the values of a Secret are not those of another one; nothing for what is no Secret."""
+    """Where the values of a Secret are not those of another one; nothing for what is not a Secret."""
     there = dict(_values(other))
     found = _values(one) if one.get("kind") == KIND else ()
     return frozenset(path for path, text in found if there.get(path) != text)

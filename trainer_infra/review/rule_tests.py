@@ -40,7 +40,7 @@ class FailedExample:
     case: str
     """Name of the case; empty where there is none."""
     form: str
-    """Name of the form; empty where it is none of a form."""
+    """Name of the form; empty where it is not of a form."""
     what: str
     """What is wrong, a clause without a full stop."""
 

@@ -208,7 +208,7 @@ def _chart(
 
 
 def _beside(file: Path, charts: Iterable[Path]) -> SourceObjects:
-    """A file; in a chart it may be text for a template, which is no YAML."""
+    """A file; in a chart it may be text for a template, which is not YAML."""
     from trainer_infra.review import helm  # noqa: PLC0415  the same
 
     found = _file(file)

@@ -138,7 +138,7 @@ def _resolved(file: Configuration, there: Environment, pack: Pack) -> ResolvedCo
 
 
 def _unknown_rules(configuration: Configuration, pack: Pack) -> Iterator[Problem]:
-    """Exemptions from what is no rule."""
+    """Exemptions from what is not a rule."""
     known = {each.id for each in pack.rules}
     lists = {"": configuration.exemptions} | {
         f"environments.{name}.": each.exemptions

@@ -40,7 +40,7 @@ class _Row:
     is_erased: bool = False
     """Whether the state was erased before what stands there now was written."""
     ends_states: bool = False
-    """Whether its states end with a carriage return: what a line's end follows is no state then."""
+    """Whether its states end with a carriage return: what a line's end follows is not a state then."""
 
     def begin_anew(self, kept: str = "") -> None:
         """What follows stands in place of what there is, behind `kept`."""

@@ -101,7 +101,7 @@ def _unfit(runtime: Runtime, code: Code) -> Problem | None:
     needed = " or ".join(code.policies)
     return Problem(
         "spec.runtimeRef.name",
-        f"is no runtime for this trainer, which needs {needed} in the runtime's mlPolicy",
+        f"is not a runtime for this trainer, which needs {needed} in the runtime's mlPolicy",
         got=runtime.metadata.name,
         fix=f"choose one of `trainer-infra catalog`, such as {code.policies[0]}-distributed",
     )

@@ -50,7 +50,7 @@ def output_problems(given: Any, root: str, *, with_folders: bool) -> Iterator[Pr
         path = f"outputs[{name!r}]"
         if not _NAME.fullmatch(str(name)):
             fix = "use lower-case letters, digits and -, at most 32, beginning with a letter"
-            yield Problem(path, "is no name for an output", got=name, fix=fix)
+            yield Problem(path, "is not a valid output name", got=name, fix=fix)
         if address:
             yield from _of_address(path, address, with_folders=with_folders)
         elif not root:
@@ -90,7 +90,7 @@ def _no_address(path: str, address: Any, forms: str, *, with_folders: bool) -> P
         what, fix = f"has {found} in it, which an address cannot have", f"write {forms}"
     elif with_folders and text and ":" not in text:
         how = "expanduser()" if text.startswith("~") else "resolve()"
-        what = "is no absolute path"
+        what = "is not an absolute path"
         fix = f'write its whole path, str(Path("{text}").{how}), or {FORMS}'
     else:
         what, fix = "is not an address", f"write {forms}"

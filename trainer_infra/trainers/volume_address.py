@@ -52,7 +52,7 @@ def address_problems(path: str, given: Any) -> Iterator[Problem]:
     found = refused_character(given) if isinstance(given, str) else ""
     if not isinstance(given, str) or not is_folder(given) or found:
         got = None if isinstance(given, str) and has_credentials(given) else given
-        what = f"has {found} in it" if found else "is no address of a folder"
+        what = f"has {found} in it" if found else "is not an address of a folder"
         yield Problem(path, what, got=got, fix=fix)
     elif given.startswith(CLAIM) and not names_claim(given):
         yield Problem(path, "names no volume claim", got=given, fix=fix)

@@ -1,4 +1,4 @@
-"""What only Amazon's S3 has: roles, for whose keys STS is asked, and objects whose ETag is no MD5.
+"""What only Amazon's S3 has: roles, for whose keys STS is asked, and objects whose ETag is not an MD5.
 
 versitygw knows neither, so a server of the tests answers both protocols, as far as this needs them.
 """

@@ -47,7 +47,7 @@ CASES = {
         {"STORAGE_URI": ""},
     ),
     "no URI": Case(
-        "STORAGE_URI: is no URI; write it as scheme://place/path, for example hf://org/name",
+        "STORAGE_URI: is not a URI; write it as scheme://place/path, for example hf://org/name",
         {"STORAGE_URI": "org/name"},
     ),
     "misspelled scheme": Case(
@@ -63,7 +63,7 @@ CASES = {
         {"STORAGE_URI": "hf://onlyrepo"},
     ),
     "a folder of a model": Case(
-        "hf://org/model/sub: 'org/model/sub' is no name of a model; write hf://ORGANIZATION/NAME",
+        "hf://org/model/sub: 'org/model/sub' is not a name of a model; write hf://ORGANIZATION/NAME",
         {"STORAGE_URI": "hf://org/model/sub"},
         kind="model",
     ),
@@ -169,7 +169,7 @@ CASES = {
         {"STORAGE_URI": "hf://org/missing"},
     ),
     "no repository's name": Case(
-        "hf://org/..: 'org/..' is no name of a dataset; write hf://ORGANIZATION/NAME",
+        "hf://org/..: 'org/..' is not a name of a dataset; write hf://ORGANIZATION/NAME",
         {"STORAGE_URI": "hf://org/.."},
     ),
     "no such revision": Case(
@@ -227,14 +227,14 @@ CASES = {
         {"STORAGE_URI": "oci://{registry}/missing:1", "REGISTRY_PASSWORD": "a-wrong-password"},
     ),
     "no reference": Case(
-        "oci://{registry}/Upper:1: is no reference to an image or artifact; "
+        "oci://{registry}/Upper:1: is not a reference to an image or artifact; "
         "write oci://REGISTRY/REPOSITORY:TAG or @sha256:DIGEST, in lower case",
         {"STORAGE_URI": "oci://{registry}/Upper:1"},
     ),
     "attempts": Case(
         "ATTEMPTS: is 'many'; set it to a whole number from 1 on", {"ATTEMPTS": "many"}
     ),
-    "a digit that is no number": Case(
+    "a digit that is not a number": Case(
         "ATTEMPTS: is '²'; set it to a whole number from 1 on", {"ATTEMPTS": "²"}
     ),
     "a page in place of the Hub": Case(
@@ -268,7 +268,7 @@ CASES = {
         {"STORAGE_URI": "https://{web}/x", "SSL_CERT_FILE": "/no/file"},
     ),
     "no proxy": Case(
-        "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY: is no address of a proxy; write http://HOST:PORT",
+        "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY: is not an address of a proxy; write http://HOST:PORT",
         {"STORAGE_URI": "https://{web}/x", "HTTPS_PROXY": "nonsense://x"},
     ),
     "a name that is too long": Case(

@@ -316,5 +316,5 @@ def test_a_layer_that_was_damaged_before_it_was_pushed_ends_the_download(
     uri = model.environment["STORAGE_URI"]
     (line,) = model.run(1).errors.splitlines()
     assert line.startswith(f"model: {uri}: has a layer, 000-")
-    assert line.endswith(", that is no tar, or a damaged one; push it again")
+    assert line.endswith(", that is not a tar archive, or is damaged; push it again")
     assert not (model.state / "done").exists()

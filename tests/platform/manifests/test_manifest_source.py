@@ -47,10 +47,10 @@ def test_what_a_server_writes_is_left_out() -> None:
 
 
 MISTAKES = {
-    "no yaml": ("a: [", "here: is no YAML: "),
-    "no object": ("a: 1", "here: is no object of Kubernetes"),
+    "no yaml": ("a: [", "here: is not YAML: "),
+    "no object": ("a: 1", "here: is not an object of Kubernetes"),
     "no name": ('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}', "metadata.name"),
-    "a list": ("[1]", "is no object of Kubernetes"),
+    "a list": ("[1]", "is not an object of Kubernetes"),
 }
 
 

@@ -90,7 +90,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
             "capacity_type": "reserved",
             "reservation": "r",
         },
-        "reservation: is nothing that AKS takes, got 'r'; say aks.capacity_reservation_group",
+        "reservation: is not supported by AKS, got 'r'; say aks.capacity_reservation_group",
     ),
     "reserved machines of no group": (
         AKS,
@@ -137,7 +137,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
             "nodes": {"min": 1, "max": 4},
         },
         {},
-        "nodes.min: is nothing that a ComputeClass keeps: GKE makes machines for pods that wait, got 1",
+        "nodes.min: is not supported by a ComputeClass: GKE creates machines for waiting pods, got 1",
     ),
 }  # fmt: skip
 

@@ -41,7 +41,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
         {"backend": "karpentr"},
         "backend: must be aks or cluster_api or eks or existing or gke or gke_compute_class or karpenter, got 'karpentr'; did you mean karpenter?",
     ),
-    "an argument that is none": (EXISTING, {"accelerators": "x"}, "accelerators: is no argument"),
+    "an argument that is none": (EXISTING, {"accelerators": "x"}, "accelerators: is not an argument"),
     "an Output where a value is judged": (
         EXISTING,
         {"machine_type": pulumi.Output.from_input("p5.48xlarge")},
@@ -55,7 +55,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a key of nodes that is none": (
         EXISTING,
         {"nodes": {"max": 4, "count": 3}},
-        "nodes.count: is no field here; use min, max, replicas",
+        "nodes.count: is not a known field here; use min, max, replicas",
     ),
     "a fabric without a preset": (
         EXISTING,
@@ -131,7 +131,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
         {"machine_type": "a3-megagpu-8g"},
         "machine_type: is a machine of gcp; backend karpenter makes machines of aws, got 'a3-megagpu-8g'",
     ),
-    "a capacity that is no quantity": (
+    "a capacity that is not a quantity": (
         EXISTING,
         {"capacity": {"memory": "2TB"}},
         "capacity.memory: '2TB' is not a quantity",
@@ -165,7 +165,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a least that Karpenter does not keep": (
         KARPENTER,
         {"nodes": {"min": 1, "max": 4}},
-        "nodes.min: is nothing that Karpenter keeps, got 1",
+        "nodes.min: is not supported by Karpenter, got 1",
     ),
     "a fixed number with a weight": (
         KARPENTER,
@@ -191,13 +191,13 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a capacity type that a backend cannot buy": (
         KARPENTER,
         {"capacity_type": "flex-start"},
-        ("capacity_type: is nothing that backend karpenter can buy, got 'flex-start'; use on-demand, "
+        ("capacity_type: backend karpenter cannot buy this capacity type, got 'flex-start'; use on-demand, "
         "spot, reserved, capacity-block"),
     ),
     "spot machines of a reservation": (
         KARPENTER,
         {"capacity_type": "spot", "reservation": "cr-1"},
-        "reservation: is of machines that are reserved, and these are spot, got 'cr-1'",
+        "reservation: applies only to reserved machines, and these are spot, got 'cr-1'",
     ),
     "reserved machines of no reservation": (
         GKE,
@@ -207,18 +207,18 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "an end of machines that stay": (
         EXISTING,
         {"max_run_duration": 3600},
-        "max_run_duration: is of machines that a cloud takes back, and these are on-demand, got 3600",
+        "max_run_duration: applies only to machines that a cloud can reclaim, and these are on-demand, got 3600",
     ),
     "a class of requests that is none": (
         GKE,
         {"provisioning_class": "queued-provisioning.gke"},
-        ("provisioning_class: is no class of ProvisioningRequests, got 'queued-provisioning.gke'; did "
+        ("provisioning_class: is not a class of ProvisioningRequests, got 'queued-provisioning.gke'; did "
         "you mean queued-provisioning.gke.io?"),
     ),
     "requests to Karpenter": (
         KARPENTER,
         {"provisioning_class": "check-capacity.autoscaling.x-k8s.io"},
-        "provisioning_class: is nothing that Karpenter has (kubernetes-sigs/kueue#5133)",
+        "provisioning_class: is not supported by Karpenter (kubernetes-sigs/kueue#5133)",
     ),
     "requests for machines that are there": (
         EXISTING,
@@ -330,7 +330,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "machines of a domain that is none": (
         EXISTING,
         {"topology": ["rack"], "domain_nodes": {"block": 4}},
-        "domain_nodes.block: is no level of the topology; write it there",
+        "domain_nodes.block: is not a level of the topology; write it there",
     ),
     "no machines of a domain": (
         EXISTING,
@@ -350,12 +350,12 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a fabric of other machines": (
         EXISTING,
         {"machine_type": "a3-megagpu-8g", "fabric": "tcpx"},
-        "fabric: is nothing that a3-megagpu-8g has: it has tcpxo, got 'tcpx'",
+        "fabric: is not available on a3-megagpu-8g: it has tcpxo, got 'tcpx'",
     ),
     "EFA on a machine without it": (
         EXISTING,
         {"machine_type": "g5.xlarge", "fabric": "efa"},
-        "fabric: is nothing that g5.xlarge has: it has plain TCP only, got 'efa'",
+        "fabric: is not available on g5.xlarge: it has plain TCP only, got 'efa'",
     ),
     "more interfaces than the machine has": (
         KARPENTER,

@@ -52,7 +52,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
             ("levels[0]: may only be the lowest level, the last of the list, got "
             "'kubernetes.io/hostname'; move it to the end"),
         ),
-        "a level that is no label": (
+        "a level that is not a label": (
             {"levels": ["a rack"]},
             "levels[0]: must be a key such as stage or example.com/stage, got 'a rack'",
         ),
@@ -85,7 +85,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
             {"node_labels": {f"label-{each}": "a" for each in range(9)}},
             "node_labels: must have at most 8 keys, has 9",
         ),
-        "a label that is no text": (
+        "a label that is not a text": (
             {"node_labels": {"gpu": True}}, "node_labels.gpu: must be a text, got True"
         ),
         "9 taints": (
@@ -105,7 +105,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a taint's field that is none": (
             {"node_taints": [{"key": "gpu", "effect": "NoExecute", "operator": "Exists"}]},
-            "node_taints[0].operator: is no field here; use key, value, effect",
+            "node_taints[0].operator: is not a known field here; use key, value, effect",
         ),
         "9 tolerations": (
             {"tolerations": [{"operator": "Exists"}] * 9},
@@ -133,7 +133,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
             ("tolerations[0].effect: must be 'NoExecute' where tolerationSeconds is set, got "
             "'NoSchedule'"),
         ),
-        "a topology that is no name": (
+        "a topology that is not a name": (
             {"topology_name": "H100", **_LABELS},
             ("topology_name: must be lower-case letters, digits, - and ., and begin and end with a letter "
             "or digit, got 'H100'"),
@@ -196,12 +196,12 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
             ("quota.a.cpu.borrowing_limit: is set, and the ClusterQueue has no cohort to borrow "
             "from, got '1'; name a cohort, or remove it"),
         ),
-        "a flavor that is no name": (
+        "a flavor that is not a name": (
             {"quota": {"A": {"cpu": 1}}},
             ("quota.A: must be lower-case letters, digits, - and ., and begin and end with a letter or "
             "digit, got 'A'"),
         ),
-        "a cohort that is no name": (
+        "a cohort that is not a name": (
             {"cohort": "Org"},
             ("cohort: must be lower-case letters, digits, - and ., and begin and end with a letter or "
             "digit, got 'Org'"),
@@ -224,7 +224,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
             ("preemption.borrow_within_cohort.policy: is not Never, and reclaimWithinCohort is, "
             "got 'LowerPriority'; set reclaimWithinCohort, or write Never here"),
         ),
-        "a threshold that is no number": (
+        "a threshold that is not a number": (
             {"preemption": {"borrow_within_cohort": {"max_priority_threshold": "high"}}},
             ("preemption.borrow_within_cohort.max_priority_threshold: must be a whole number, "
             "got 'high'"),
@@ -256,12 +256,12 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         "a resource in two sets": (
             {"quota": {"a": {"cpu": 1}, "b": {"cpu": 1, "memory": "1Gi"}}},
             ("quota.b.cpu: is covered by a too, which does not cover the same resources; name "
-            "the same resources for a and b, with 0 where there is none"),
+            "the same resources for a and b, with 0 where it has none"),
         ),
         "less than nothing": (
             {"quota": {"a": {"cpu": -1}}}, "quota.a.cpu: is less than 0, got '-1'; write 0 or more"
         ),
-        "a resource that is no name": (
+        "a resource that is not a name": (
             {"quota": {"a": {"a gpu": 1}}},
             "quota.a[a gpu]: must be a key such as stage or example.com/stage, got 'a gpu'",
         ),
@@ -276,7 +276,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a check of a flavor that is not there": (
             {"admission_checks": [{"check": "c", "on_flavors": ["b"]}], **_GPU},
-            "admission_checks[0].on_flavors[0]: is no flavor of this queue, got 'b'; name a",
+            "admission_checks[0].on_flavors[0]: is not a flavor of this queue, got 'b'; name a",
         ),
         "a weight that vanishes": (
             {"fair_sharing_weight": "1n"}, "fair_sharing_weight: must be 0, or more than 1n, got '1n'"
@@ -301,11 +301,11 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     **_of(platform.ClusterQueue, "nothing", {
         "an argument that is none": (
             {"weight": 1},
-            ("weight: is no argument; use name, labels, cohort, quota, namespace_selector, "
+            ("weight: is not an argument; use name, labels, cohort, quota, namespace_selector, "
             "queueing_strategy, preemption, flavor_fungibility, admission_checks, stop_policy, "
             "fair_sharing_weight"),
         ),
-        "a quota that is no mapping": ({"quota": ["a"]}, "quota: must be a mapping, got ['a']"),
+        "a quota that is not a mapping": ({"quota": ["a"]}, "quota: must be a mapping, got ['a']"),
     }),
     **_of(platform.Cohort, "webhook", {
         "borrowing from nobody": (
@@ -318,7 +318,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         "its own parent": ({"parent": "it"}, "parent: must be another cohort, got 'it'"),
     }),
     **_of(platform.LocalQueue, "crd", {
-        "a queue that is no name": (
+        "a queue that is not a name": (
             {**_QUEUE, "cluster_queue": "Vision"},
             ("cluster_queue: must be lower-case letters, digits, - and ., and begin and end with a letter "
             "or digit, got 'Vision'"),
@@ -340,7 +340,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
     }),
     **_of(platform.WorkloadPriorityClass, "crd", {
-        "a value that is no number": (
+        "a value that is not a number": (
             {"value": "high"}, "value: must be a whole number, got 'high'"
         ),
         "a long description": (
@@ -354,12 +354,12 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
     }),
     **_of(platform.ProvisioningAdmission, "crd", {
-        "a class that is no name": (
+        "a class that is not a name": (
             {"provisioning_class": "DWS"},
             ("provisioning_class: must be lower-case letters, digits, - and ., and begin and end with a "
             "letter or digit, got 'DWS'"),
         ),
-        "a parameter that is no text": (
+        "a parameter that is not a text": (
             {**_CLASS, "parameters": {"maxRunDurationSeconds": 3600}},
             "parameters.maxRunDurationSeconds: must be a text, got 3600",
         ),
@@ -393,7 +393,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     **_of(platform.ProvisioningAdmission, "nothing", {
         "Karpenter": (
             {"provisioning_class": "karpenter.sh"},
-            ("provisioning_class: is none: Karpenter has no classes, got 'karpenter.sh'; leave the check out "
+            ("provisioning_class: does not exist: Karpenter has no classes, got 'karpenter.sh'; leave the check out "
             "where Karpenter makes the nodes"),
         ),
         "fewer than no tries": (
@@ -431,7 +431,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "an expectation that is none": (
             {**_WORKER, "expects": {"queues": ["a"]}},
-            "expects.queues: is no field here; did you mean local_queues?",
+            "expects.queues: is not a known field here; did you mean local_queues?",
         ),
         "a queue without its namespace": (
             {**_WORKER, "expects": {"local_queues": ["team"]}},
@@ -443,7 +443,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
             {"capability": {"cpu": "some"}},
             "capability.cpu: must be a quantity such as 1, 500m or 16Gi, got 'some'",
         ),
-        "a weight that is no number": (
+        "a weight that is not a number": (
             {"weight": "1"}, "weight: must be a whole number, got '1'"
         ),
     }),

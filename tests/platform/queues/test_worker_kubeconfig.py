@@ -35,7 +35,10 @@ REFUSED: dict[str, tuple[Change, str]] = {
         "names a file of the authority (cluster west)",
     ),
     "no server": (cluster(server=""), "has no server (cluster west)"),
-    "no host": (cluster(server="https://a_b:6443"), "has a server that is no host (cluster west)"),
+    "no host": (
+        cluster(server="https://a_b:6443"),
+        "has a server that is not a host (cluster west)",
+    ),
 }
 
 

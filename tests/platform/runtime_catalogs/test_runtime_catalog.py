@@ -189,21 +189,21 @@ NO_COPY = (
     "three parts"
 )
 MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
-    "an argument that is none": ({"mirror": {}}, "mirror: is no argument; use runtimes,"),
+    "an argument that is none": ({"mirror": {}}, "mirror: is not an argument; use runtimes,"),
     "a runtime alone": (
         {"runtimes": "torch-distributed"},
         "runtimes: must be a list, got 'torch-distributed'; write runtimes=",
     ),
     "a runtime that is not shipped": (
         {"runtimes": ["torch-distribute"]},
-        "runtimes: is no shipped runtime, got 'torch-distribute'; did you mean torch-distributed",
+        "runtimes: is not a shipped runtime, got 'torch-distribute'; did you mean torch-distributed",
     ),
-    "a runtime that is no name": ({"runtimes": [{}]}, "runtimes[0]: must be a text or a ClusterTrainingRuntime, got {}"),
+    "a runtime that is not a name": ({"runtimes": [{}]}, "runtimes[0]: must be a text or a ClusterTrainingRuntime, got {}"),
     "a runtime twice": (
         {"runtimes": ["jax-distributed", "jax-distributed"]},
-        "runtimes: is there twice, got 'jax-distributed'",
+        "runtimes: is a duplicate; values must be unique, got 'jax-distributed'",
     ),
-    "a mirror that is no text": (
+    "a mirror that is not a text": (
         {"runtimes": ["jax-distributed"], "images": {"nvcr.io": 1}},
         "images[nvcr.io]: must be a text, got 1; write images=",
     ),
@@ -222,7 +222,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a copy of no runtime": (
         {"runtimes": ["jax-distributed"], "versioned": ["a"]},
-        "versioned: is none of the runtimes, got 'a'; use ['jax-distributed']",
+        "versioned: is not one of the runtimes, got 'a'; use ['jax-distributed']",
     ),
     "a transform that gives nothing": (
         {"runtimes": ["jax-distributed"], "transform": lambda _: None},

@@ -175,7 +175,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a resource of no machine": (
         {"quota": {"amd.com/gpu": 8}, "pools": [pool()]},
-        "quota.amd.com/gpu: is no resource of the pool h100; it has nvidia.com/gpu, cpu, memory",
+        "quota.amd.com/gpu: is not a resource of the pool h100; it has nvidia.com/gpu, cpu, memory",
     ),
     "a flat quota of several pools": (
         {"quota": {"nvidia.com/gpu": 8}, "pools": [pool(), pool("a100")]},
@@ -187,7 +187,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a pool of another name": (
         {"quota": {"h100": {"cpu": 8}, "b200": {"cpu": 8}}, "pools": [pool()]},
-        "quota.b200: is none of the pools; write h100",
+        "quota.b200: is not one of the pools; write h100",
     ),
     "a pool without a flavor": (
         {"quota": {"cpu": 8}, "pools": [pool(queueing=False)]},

@@ -297,7 +297,7 @@ def test_a_namespace_without_a_queue_gets_the_limits_that_a_program_gives() -> N
 
 
 MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
-    "an argument that is none": ({"member": []}, "member: is no argument; did you mean members?"),
+    "an argument that is none": ({"member": []}, "member: is not an argument; did you mean members?"),
     "a namespace": (
         {"namespace": "Vision"},
         "namespace: must be lower-case letters, digits and -, and begin and end with a letter or digit, got 'Vision'",
@@ -339,11 +339,11 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a field of a member": (
         {"members": [{**TEAM, "role": "admin"}]},
-        "members[0].role: is no field here; use kind, name, namespace, rights",
+        "members[0].role: is not a known field here; use kind, name, namespace, rights",
     ),
     "a set of rights": (
         {"rights": ["admin"]},
-        "rights: is no set of rights, got 'admin'; use sdk, provider, edit-runtimes",
+        "rights: is not a set of rights, got 'admin'; use sdk, provider, edit-runtimes",
     ),
     "a member's rights": (
         {"members": [{**TEAM, "rights": "sdk"}]},
@@ -352,7 +352,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     "no runtime": ({"runtimes": []}, "runtimes: allows no runtime at all; name one, or leave"),
     "a runtime of no kind": (
         {"runtimes": ["Runtime/a"]},
-        "runtimes: is no runtime, got 'Runtime/a'; write",
+        "runtimes: is not a runtime, got 'Runtime/a'; write",
     ),
     "a runtime's name": ({"runtimes": ["A_b"]}, "runtimes: must be lower-case letters, digits, - and ., and begin"),
     "a runtime alone": ({"runtimes": "a"}, "runtimes: must be a list, got 'a'"),
@@ -362,7 +362,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a secret's key": (
         {"secrets": {"hub": {"a b": "hf_123"}}},
-        "secrets.hub: is no key that a Secret takes, got 'a b'; write letters",
+        "secrets.hub: is not a valid Secret key, got 'a b'; write letters",
     ),
     "a secret's value": (
         {"secrets": {"hub": {"a": 123}}},
@@ -395,7 +395,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a limit": (
         {"limit_range": {"requests": {}}},
-        "limit_range.requests: is no field of a LimitRange; use default, defaultRequest, max,",
+        "limit_range.requests: is not a field of a LimitRange; use default, defaultRequest, max,",
     ),
 }  # fmt: skip
 

@@ -31,7 +31,7 @@ def found(value: JSON) -> list[str]:
 
 def test_a_slice_has_no_more_pods_than_a_jobset() -> None:
     assert found(jobset(template(SLICES, 4))) == []
-    assert found(jobset(template(SLICES, 3))) == ["is more than the 3 pods that there are"]
+    assert found(jobset(template(SLICES, 3))) == ["is more than the 3 pods"]
 
 
 def test_pods_of_other_kinds_are_not_counted() -> None:

@@ -1,4 +1,4 @@
-"""What JobSet's webhook fills in is no fault of a JobSet, and is one of a runtime, which no webhook completes."""
+"""What JobSet's webhook fills in is not a fault of a JobSet, and is one of a runtime, which no webhook completes."""
 
 from typing import Any
 

@@ -198,12 +198,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "fsdp2",
         {"train": "train.py:meshed", "precision": "float8"},
-        "precision: is none to compute in, got 'float8'; did you mean float16?",
+        "precision: cannot be computed in, got 'float8'; did you mean float16?",
     ),
     (
         "fsdp2",
         {"train": "train.py:meshed", "precision": np.array([1, 2])},
-        "precision: is none to compute in, got [1, 2]",
+        "precision: cannot be computed in, got [1, 2]",
     ),
     (
         "fsdp2",
@@ -228,7 +228,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "deepspeed",
         {"train": "train.py:configured", "zero": 4},
-        "zero: is no stage of ZeRO, got 4; use 0, 1, 2 or 3",
+        "zero: is not a stage of ZeRO, got 4; use 0, 1, 2 or 3",
     ),
     (
         "deepspeed",
@@ -302,7 +302,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
                 {"config": {"zero_optimization": {"reduce_bucket_size": 5.5}}},
                 "config.zero_optimization.reduce_bucket_size: must be a whole number, got 5.5",
             ),
-            ({"zero": np.array([2, 3])}, "zero: is no stage of ZeRO, got [2, 3]"),
+            ({"zero": np.array([2, 3])}, "zero: is not a stage of ZeRO, got [2, 3]"),
             ({"offload": np.array([1, 2])}, "offload: cannot be offloaded, got [1, 2]"),
         )
     ),

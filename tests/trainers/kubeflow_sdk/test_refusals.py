@@ -283,8 +283,8 @@ def connected(_job: dict[str, Any], _trainer: object, backend: Any) -> None:
             optional(Labels, {"a": 1}, "x"),
             [
                 "options[0]: is the class Labels, and no option by itself; write Labels(...)",
-                "options[1]: is no option of the kubeflow SDK, such as Labels or RuntimePatch, got {'a': 1}",
-                "options[2]: is no option of the kubeflow SDK, such as Labels or RuntimePatch, got 'x'",
+                "options[1]: is not an option of the kubeflow SDK, such as Labels or RuntimePatch, got {'a': 1}",
+                "options[2]: is not an option of the kubeflow SDK, such as Labels or RuntimePatch, got 'x'",
             ],
         ),
         (

@@ -47,10 +47,10 @@ def factory(stage: str = "sft", lora: object = None, **options: object) -> Any:
 
 
 REFUSED: list[tuple[PackableTrainer, str]] = [
-    (TRAINERS.trl("sfd"), "method: is none of TRL's, got 'sfd'; did you mean sft?"),
+    (TRAINERS.trl("sfd"), "method: is not one of TRL's, got 'sfd'; did you mean sft?"),
     (
         TRAINERS.trl(np.array([1, 2])),
-        f"method: is none of TRL's, got [1, 2]; use {', '.join(sorted(METHODS))}",
+        f"method: is not one of TRL's, got [1, 2]; use {', '.join(sorted(METHODS))}",
     ),
     (sft(learning_rat=1), f"options.learning_rat: {TRL}, got 1; did you mean learning_rate?"),
     (sft(lr=1e-4), f"options.lr: {TRL}, got 0.0001; did you mean learning_rate?"),
@@ -63,11 +63,11 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     (sft(learning_rate="fast"), "options.learning_rate: must be a number, got 'fast'"),
     (
         sft(lr_scheduler_type="cosin"),
-        "options.lr_scheduler_type: is none of its values, got 'cosin'; did you mean cosine?",
+        "options.lr_scheduler_type: is not one of its values, got 'cosin'; did you mean cosine?",
     ),
     (
         sft(dtype="fp4"),
-        "options.dtype: is none of its values, got 'fp4'; use auto, bfloat16, float16, float32",
+        "options.dtype: is not one of its values, got 'fp4'; use auto, bfloat16, float16, float32",
     ),
     (
         sft(output_dir="x"),
@@ -135,7 +135,7 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     (TRAINERS.trl("sft", lora=8), 'lora: must be a mapping, got 8; give {"r": 8}'),
     (
         TRAINERS.trl("sft", lora={"quantize": "2bit"}),
-        "lora.quantize: is no such precision, got '2bit'; use 4bit or 8bit",
+        "lora.quantize: is not a valid precision, got '2bit'; use 4bit or 8bit",
     ),
     (sft(max_length=None), f"options.max_length: {NONE} 1024; leave it out, or give the value"),
     (
@@ -190,12 +190,12 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     ),
     (
         TRAINERS.tune("lora_dpo", DPO[1]),
-        "recipe: is none of torchtune's that train, got 'lora_dpo'; did you mean lora_dpo_distributed?",
+        "recipe: is not one of torchtune's training recipes, got 'lora_dpo'; did you mean lora_dpo_distributed?",
     ),
     (
         TRAINERS.tune(DPO[0], "llama3_1/8B_lora"),
         (
-            "config: is none of lora_dpo_distributed, got 'llama3_1/8B_lora'; "
+            "config: is not one of lora_dpo_distributed, got 'llama3_1/8B_lora'; "
             "did you mean llama3_1/8B_lora_dpo?"
         ),
     ),
@@ -231,7 +231,7 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     ),
     (
         factory(finetuning_type="frezee"),
-        "options.finetuning_type: is none of its values, got 'frezee'; did you mean freeze?",
+        "options.finetuning_type: is not one of its values, got 'frezee'; did you mean freeze?",
     ),
     (
         factory(do_train=False),
@@ -246,7 +246,7 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     ),
     (
         factory("grpo"),
-        "stage: is none of its values, got 'grpo'; use dpo, kto, ppo, pt, rm, sft",
+        "stage: is not one of its values, got 'grpo'; use dpo, kto, ppo, pt, rm, sft",
     ),
     (
         Unsloth(num_nodes=2),
@@ -266,11 +266,11 @@ REFUSED: list[tuple[PackableTrainer, str]] = [
     (TRAINERS.container(command="train"), "command: must be a list of texts, got 'train'"),
     (
         TRAINERS.tune(lora={"r": 4, "quantize": "8bit"}),
-        "lora.quantize: is no such precision, got '8bit'; use 4bit",
+        "lora.quantize: is not a valid precision, got '8bit'; use 4bit",
     ),
     (
         Unsloth(lora={"quantize": "8bit"}),
-        "lora.quantize: is no such precision, got '8bit'; use 4bit",
+        "lora.quantize: is not a valid precision, got '8bit'; use 4bit",
     ),
     (
         TRAINERS.container(args=[1]),

@@ -97,7 +97,7 @@ def _field_of(known: tuple[str, ...]) -> Schema:
     def broken(path: str) -> Broken:
         if path and not _is_field(path, known):
             fix = f"write {listed(known, 'or')}, or metadata.labels['KEY']"
-            yield BrokenRule((), path, "is no field that a pod tells", fix)
+            yield BrokenRule((), path, "is not a field that a pod exposes", fix)
 
     return every(required("fieldPath"), fields(apiVersion=choice("v1"), fieldPath=asked(broken)))
 
@@ -118,7 +118,9 @@ def _is_field(path: str, known: tuple[str, ...]) -> bool:
 def _is_told(resource: str) -> Broken:
     if resource and resource not in _TOLD and not resource.startswith(_PAGES):
         fix = f"write {listed(_TOLD, 'or')}"
-        yield BrokenRule((), resource, "is nothing that a container is told of itself", fix)
+        yield BrokenRule(
+            (), resource, "is not something that a container can read about itself", fix
+        )
 
 
 def _divides(reference: JSON) -> Broken:

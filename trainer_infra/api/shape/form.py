@@ -190,7 +190,9 @@ def unique(*keys: str) -> Schema:
         for index, each in enumerate(said):
             found = tuple(each.get(key) or "" for key in keys)
             if found in seen:
-                yield BrokenRule((index, keys[0]), found[0], "is there twice in the list")
+                yield BrokenRule(
+                    (index, keys[0]), found[0], "is a duplicate; values must be unique"
+                )
             if all(found):
                 seen.add(found)
 

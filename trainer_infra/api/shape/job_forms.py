@@ -110,7 +110,7 @@ def _selects(job: JSON) -> Broken:
     for key, value in wanted.items():
         if part_of(job, "template", "metadata", "labels").get(key) != value:
             path = ("selector", "matchLabels", key)
-            yield BrokenRule(path, value, "is no label of the pods")
+            yield BrokenRule(path, value, "is not a label of the pods")
 
 
 def _labels_are_free(job: JSON, name: str | None = None) -> Broken:
@@ -126,7 +126,7 @@ def _labels_are_free(job: JSON, name: str | None = None) -> Broken:
 
 
 def _restarts(job: JSON, *, of_jobset: bool) -> Broken:
-    """Pods of a Job are not restarted for ever; JobSet writes OnFailure where nothing is written."""
+    """Pods of a Job are not restarted forever; JobSet writes OnFailure where nothing is written."""
     path = ("template", "spec", "restartPolicy")
     allowed = RESTART_POLICIES[:2]
     words = listed(allowed, "or")
@@ -180,7 +180,7 @@ def _names_what_is(job: JSON) -> Broken:
         lists = (pod.get(key) or () for key in ("containers", "initContainers"))
         if name is not None and name not in {each.get("name") for one in lists for each in one}:
             where = (*path, "onExitCodes", "containerName")
-            yield BrokenRule(where, name, "is no container of the pod")
+            yield BrokenRule(where, name, "is not a container of the pod")
 
 
 def _replaces(job: JSON) -> Broken:
@@ -221,7 +221,7 @@ def _success_rule(rule: JSON, completions: int | None) -> Broken:
     total = None if indexes is None else _total(indexes, completions)
     if indexes is not None and total is None:
         fix = "write indexes below completions in order, such as 0,2-4"
-        what = "is no list of the Job's indexes"
+        what = "is not a list of the Job's indexes"
         yield BrokenRule(("succeededIndexes",), indexes, what, fix)
     limits = [each for each in (completions, total) if each is not None]
     if count is not None and limits and count > min(limits):
@@ -230,7 +230,7 @@ def _success_rule(rule: JSON, completions: int | None) -> Broken:
 
 
 def _total(text: str, completions: int | None) -> int | None:
-    """How many indexes it names; None where it is no list of indexes."""
+    """How many indexes it names; None where it is not a list of indexes."""
     last, total = None, 0
     for part in text.split(",") if text else ():
         ends = part.split("-")

@@ -105,7 +105,7 @@ def _pod_annotations(template: JSON) -> Broken:
             }:
                 yield BrokenRule(path, key, "names no container of the pod")
         elif key.startswith(_SECCOMP) and not (value in _PROFILES or value.startswith(_LOCAL)):
-            yield BrokenRule(path, value, "is no seccomp profile", "use seccompProfile")
+            yield BrokenRule(path, value, "is not a seccomp profile", "use seccompProfile")
 
 
 def _containers(pod: JSON, *lists: str) -> Iterator[tuple[Path, JSON]]:
@@ -129,7 +129,11 @@ def _unique_names(pod: JSON) -> Broken:
     for path, container in _containers(pod, _MAIN, _INIT):
         name = container.get("name")
         if name in seen:
-            yield BrokenRule((*path, "name"), name, "is the name of two containers of the pod")
+            yield BrokenRule(
+                (*path, "name"),
+                name,
+                "is the name of two containers; container names must be unique",
+            )
         elif name:
             seen.add(name)
 
@@ -221,7 +225,7 @@ def _mounts(known: set[Any], pod: JSON, container: JSON) -> Broken:
         path = (key, index, "name")
         if name and volume is None and name not in known:
             fix = "add a volume of that name to the pod, or remove the mount"
-            yield BrokenRule(path, name, "is no volume of the pod", fix)
+            yield BrokenRule(path, name, "is not a volume of the pod", fix)
         of_blocks = volume is None or any(volume.get(each) is not None for each in _OF_BLOCKS)
         if key == "volumeDevices" and not of_blocks:
             yield BrokenRule(path, name, "must be a claim to be a device")

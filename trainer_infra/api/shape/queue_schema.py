@@ -45,7 +45,7 @@ def queue_findings(value: Mapping[str, Any], kind: str) -> tuple[FieldFinding, .
     """
     written = value.get("apiVersion")
     if written is not None and written not in KUEUE_VERSIONS:
-        what = f"is no version of {KUEUE_GROUP} that Kueue v0.19 serves"
+        what = f"is not a version of {KUEUE_GROUP} that Kueue v0.19 serves"
         fix = f"write {KUEUE_VERSIONS[0]}, whose fields may have other names"
         return (FieldFinding(("apiVersion",), what, written, fix),)
     version = str(written or KUEUE_VERSIONS[0]).rpartition("/")[2]

@@ -50,7 +50,7 @@ def _names(resources: Iterable[str], *, is_pod: bool) -> Broken:
             known = listed((*_COMPUTE, f"{_PAGES}SIZE"), "or")
             what = f"is of a resource of containers: a pod has {known}"
         elif "/" not in name and name not in _STANDARD and not name.startswith(_PAGES):
-            what = "is of a resource that there is not"
+            what = "names an unknown resource"
             known = listed((*_STANDARD, f"{_PAGES}SIZE"), "or")
             fix = f"write {known}, or a device with its domain, such as nvidia.com/gpu"
         elif "/" in name and _NATIVE not in name and name.startswith(_QUOTA):
@@ -80,7 +80,7 @@ def _whole_pages(resources: JSON) -> Broken:
         if amount is None or amount < 0:
             continue
         if page is None or page <= 0:
-            yield BrokenRule((name,), size, "is of pages whose size is no quantity, such as 2Mi")
+            yield BrokenRule((name,), size, "is of pages whose size is not a quantity, such as 2Mi")
         elif amount % page:
             yield BrokenRule((name,), said, f"must be a multiple of {size}")
 
@@ -147,7 +147,7 @@ def claims_are_the_pods(pod: JSON, container: JSON) -> Broken:
         name = claim.get("name")
         if name and name not in known:
             path = ("resources", "claims", index, "name")
-            yield BrokenRule(path, name, "is none of the pod's resourceClaims")
+            yield BrokenRule(path, name, "is not one of the pod's resourceClaims")
 
 
 def containers_fit(pod: JSON) -> Broken:

@@ -60,7 +60,7 @@ def current_run(record: Record, seen: Observation, host: str, now: datetime) -> 
         now: the time.
 
     Raises:
-        Unreadable: What the record has is no TrainJob.
+        Unreadable: What the record has is not a TrainJob.
     """
     declared = replace(record.declared(host), drift=seen.drift)
     seen = replace(seen, reports=reports.by_pod(seen.pods, seen.lines))

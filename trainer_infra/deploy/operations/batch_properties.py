@@ -1,7 +1,7 @@
 """Properties of a batch of TrainJobs as typed values, and of the gates of one and of many.
 
 Pure. Each member has the properties of a TrainJob (`members`); what the state keeps of its run is an
-entry, also where it is no member any more.
+entry, also where it is not a member any more.
 """
 
 from collections.abc import Mapping

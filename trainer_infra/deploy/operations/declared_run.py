@@ -161,7 +161,7 @@ def outputs_root(job: TrainJobProperties) -> str:
 def output_places(job: TrainJobProperties, name: str) -> Mapping[str, str]:
     """Where each output of the run of that name is kept."""
     run = {"namespace": job.namespace, "run": name}
-    # What is no mapping is a problem of the options, which are judged besides.
+    # What is not a mapping is a problem of the options, which are judged besides.
     given = job.outputs if isinstance(job.outputs, Mapping) else {}
     places = kept_outputs.output_addresses(given, outputs_root(job), run)
     return {key: target_address(job, each) for key, each in places.items()}

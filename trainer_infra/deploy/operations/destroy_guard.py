@@ -1,7 +1,7 @@
 """What keeps a platform from being destroyed under those who use it: check, diff, create, read, update, delete.
 
 A controller removes the finalizers of its kinds. Once it is gone, an object that is left holds its
-CustomResourceDefinition and its namespace for ever. A guard depends on everything that it guards, so
+CustomResourceDefinition and its namespace forever. A guard depends on everything that it guards, so
 the engine deletes it first: it refuses while there are objects of these kinds, and where the stack
 says `trainer:allowDestroy`, deletes them while their controllers still run.
 """

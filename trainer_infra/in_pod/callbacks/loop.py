@@ -107,7 +107,7 @@ def process_number(env: Mapping[str, str]) -> int:
     """The number of this process, from 0; 0 where no launcher says one.
 
     Raises:
-        ValueError: What the launcher says is no number.
+        ValueError: What the launcher says is not a number.
     """
     return next((int(env[number]) for number, _ in VARIABLES if env.get(number)), 0)
 
@@ -116,7 +116,7 @@ def process_count(env: Mapping[str, str]) -> int:
     """How many processes train; 1 where no launcher says it.
 
     Raises:
-        ValueError: What the launcher says is no number.
+        ValueError: What the launcher says is not a number.
     """
     for number, count in VARIABLES:
         if env.get(number):

@@ -121,7 +121,7 @@ class Unpacking:
             return DownloadFailure(
                 self.shown, "is compressed with zstd, which needs Python 3.14", "use gzip"
             )
-        cause = f"has a layer, {archive.name}, that is no tar, or a damaged one"
+        cause = f"has a layer, {archive.name}, that is not a tar archive, or is damaged"
         return DownloadFailure(self.shown, cause, "push it again")
 
     def files(self) -> dict[str, WholeFile]:

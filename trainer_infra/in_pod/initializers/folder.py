@@ -108,7 +108,7 @@ class TargetFolder:
         self.made: set[Path] = set()
 
     def place(self, path: str) -> Path:
-        """Where a file of a listing is: an archive of ours is no file of the target."""
+        """Where a file of a listing is: an archive of ours is not a file of the target."""
         archive = path.removeprefix(f"{STATE}/")
         return self.path / path if archive == path else self.state / archive
 

@@ -102,7 +102,9 @@ def checked_listing(place: str, listing: FileListing) -> FileListing:
             continue
         parts = name.split("/")
         if "\0" in name or {"", ".", ".."} & set(parts):
-            raise DownloadFailure(place, f"{name!r} is no path below a folder", "rename it there")
+            raise DownloadFailure(
+                place, f"{name!r} is not a path below a folder", "rename it there"
+            )
         if parts[0] == STATE:
             remedy = "remove it there, or leave it out with IGNORE_PATTERNS"
             raise DownloadFailure(place, f"{name!r} is where we keep our state", remedy)

@@ -22,7 +22,7 @@ OTHERS = (
     *(".ckpt", ".joblib", ".keras", ".nemo", ".npz", ".onnx", ".ot", ".pb"),
     *(".pdparams", ".pkl", ".tflite", ".ubj"),
 )
-"""Endings of what is weights, too, and is no format of every program."""
+"""Endings of what is weights, too, and is not a format of every program."""
 OF_TRAINING = re.compile(r"(training_args|optimizer|scheduler|scaler|rng_state)\b.*|rng_state_.*")
 """Names of what a trainer keeps in such formats beside the weights."""
 CONFIGURATIONS = {"config.json", "adapter_config.json"}

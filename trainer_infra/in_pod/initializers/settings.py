@@ -57,7 +57,7 @@ class InitializerSettings:
         """How often a request is sent that fails for a reason which may pass: ATTEMPTS, 6 if unset.
 
         Raises:
-            DownloadFailure: It is no number from 1 on.
+            DownloadFailure: It is not a number from 1 on.
         """
         text = self.variable("ATTEMPTS") or "6"
         if not text.isdecimal() or int(text) < 1:
@@ -69,7 +69,7 @@ class InitializerSettings:
         """ENDPOINT, empty if it is unset.
 
         Raises:
-            DownloadFailure: It is no address.
+            DownloadFailure: It is not an address.
         """
         text = self.variable("ENDPOINT")
         if text and not text.startswith(("http://", "https://")):

@@ -113,7 +113,7 @@ def _parts(text: str) -> tuple[str, str, str]:
     remedy = "write it as scheme://place/path, for example hf://org/name"
     if text.startswith(("/", "./", "../", "~")):
         remedy = f"write file://{text if text[0] == '/' else '/ and the whole path'}"
-    raise DownloadFailure(VARIABLE, "is no URI", remedy)
+    raise DownloadFailure(VARIABLE, "is not a URI", remedy)
 
 
 def hub_repository(uri: StorageUri, kind: str) -> tuple[str, str | None]:
@@ -138,10 +138,8 @@ def hub_repository(uri: StorageUri, kind: str) -> tuple[str, str | None]:
         raise DownloadFailure(uri.shown, cause, "write hf://ORGANIZATION/NAME")
     if not re.fullmatch(_REPOSITORY, name) or "--" in name or ".." in name:
         # What has a colon may be a user and a password.
-        what = "has" if ":" in name else f"{name!r} is"
-        raise DownloadFailure(
-            uri.shown, f"{what} no name of a {kind}", "write hf://ORGANIZATION/NAME"
-        )
+        what = "has no" if ":" in name else f"{name!r} is not a"
+        raise DownloadFailure(uri.shown, f"{what} name of a {kind}", "write hf://ORGANIZATION/NAME")
     if name.endswith(".git"):
         raise DownloadFailure(uri.shown, "ends with .git", f"write hf://{name[:-4]}")
     return name, revision or None
@@ -186,7 +184,7 @@ _RULES = {
         (
             "fragment",
             r"|(?i:md5=[0-9a-f]{32}|sha1=[0-9a-f]{40}|sha256=[0-9a-f]{64}|sha512=[0-9a-f]{128})",
-            "has the fragment #{uri.fragment}, which is no checksum",
+            "has the fragment #{uri.fragment}, which is not a checksum",
             "write #sha256= and 64 hexadecimal digits",
         ),
     ),
@@ -222,7 +220,7 @@ _RULES = {
         (
             "path",
             r"[a-z0-9._/-]+(:[\w.-]+)?(@sha256:[0-9a-f]{64})?",
-            "is no reference to an image or artifact",
+            "is not a reference to an image or artifact",
             "write oci://REGISTRY/REPOSITORY:TAG or @sha256:DIGEST, in lower case",
         ),
     ),

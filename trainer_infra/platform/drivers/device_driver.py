@@ -197,7 +197,7 @@ def device_plugin_objects(args: DeviceDriverArgs, namespace: str) -> tuple[JSONO
     container: JSONDict = {
         "name": _NAME,
         "image": args.get("image", IMAGE),
-        # A machine without GPUs has nothing to offer, which is no failure.
+        # A machine without GPUs has nothing to offer, which is not a failure.
         "env": [{"name": "FAIL_ON_INIT_ERROR", "value": "false"}],
         "securityContext": {
             "allowPrivilegeEscalation": False,

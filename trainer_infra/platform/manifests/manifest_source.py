@@ -57,7 +57,7 @@ def manifest_objects(source: str) -> tuple[JSONObject, ...]:
             `https://HOST/PATH#sha256=HASH`.
 
     Raises:
-        InvalidInput: It is none of these, or not what the hash says.
+        InvalidInput: It is not one of these, or not what the hash says.
         NotAvailable: It cannot be fetched or built.
     """
     if "://" in source:
@@ -69,7 +69,7 @@ def manifest_objects(source: str) -> tuple[JSONObject, ...]:
         return folder_objects(path)
     files = sorted(each for each in path.rglob("*") if each.suffix in _SUFFIXES)
     if not files:
-        what = "is no file, and no folder with manifests"
+        what = "is not a file, and no folder with manifests"
         raise InvalidInput([Problem("manifests", what, got=source)])
     return tuple(
         each for file in files for each in objects_of_text(file.read_text("utf-8"), str(file))

@@ -23,16 +23,16 @@ def objects_of_text(text: str, where: str) -> tuple[JSONObject, ...]:
         where: what a message calls them.
 
     Raises:
-        InvalidInput: It is no YAML, or a document is no object of Kubernetes.
+        InvalidInput: It is not YAML, or a document is not an object of Kubernetes.
     """
     try:
         documents = [each for each in yaml.load_all(text, yaml.CSafeLoader) if each is not None]
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
-        raise InvalidInput([Problem("", f"is no YAML: {reason}", where=where)]) from None
+        raise InvalidInput([Problem("", f"is not YAML: {reason}", where=where)]) from None
     objects = [item for each in documents for item in _items(each)]
     problems = [
-        Problem("", "is no object of Kubernetes: it needs apiVersion, kind and metadata.name",
+        Problem("", "is not an object of Kubernetes: it needs apiVersion, kind and metadata.name",
                 got=each, where=where)
         for each in objects if not _is_object(each)
     ]  # fmt: skip

@@ -94,7 +94,9 @@ class ProvisioningAdmission(QueueComponent):
         chosen = args["provisioning_class"]
         if isinstance(chosen, str) and _KARPENTER in chosen:
             fix = "leave the check out where Karpenter makes the nodes"
-            yield Problem("provisioning_class", "is none: Karpenter has no classes", chosen, fix)
+            yield Problem(
+                "provisioning_class", "does not exist: Karpenter has no classes", chosen, fix
+            )
         for field, count in without_none(args.get("retry", {})).items():
             yield from shape_problems(("retry", field), count, INTEGER | {"minimum": 0})
 

@@ -104,7 +104,7 @@ def quota_problems(quota: Mapping[Any, Any]) -> Iterator[Problem]:
         for resource in (each for each in resources if each in owners):
             other = owners[resource]
             what = f"is covered by {other} too, which does not cover the same resources"
-            fix = f"name the same resources for {other} and {first}, with 0 where there is none"
+            fix = f"name the same resources for {other} and {first}, with 0 where it has none"
             yield Problem(path_text(("quota", first, resource)), what, fix=fix)
         owners |= dict.fromkeys(resources, first)
 

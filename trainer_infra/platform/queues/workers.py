@@ -184,7 +184,7 @@ def _cluster_problems(cluster: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if not cluster.get("server"):
         yield "has no server", ""
     elif not _is_host(str(cluster["server"])):
-        yield "has a server that is no host", "write https://HOST:PORT"
+        yield "has a server that is not a host", "write https://HOST:PORT"
 
 
 def _is_host(server: str) -> bool:

@@ -65,7 +65,7 @@ def runtime_problems(runtimes: Sequence[str]) -> Iterator[Problem]:
     for each in runtimes:
         kind, slash, name = each.rpartition(_SEPARATOR)
         if slash and kind not in names.RUNTIMES:
-            yield Problem("runtimes", "is no runtime", got=each, fix=fix)
+            yield Problem("runtimes", "is not a runtime", got=each, fix=fix)
         else:
             yield from shape_problems(("runtimes",), name, NAME)
 

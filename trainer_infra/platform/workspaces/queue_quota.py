@@ -79,7 +79,7 @@ def quota_problems(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> Itera
             )
     for name in quota.keys() - {each.name for each in pools}:
         known = ", ".join(each.name for each in pools)
-        yield Problem(f"quota.{name}", "is none of the pools", fix=f"write {known}")
+        yield Problem(f"quota.{name}", "is not one of the pools", fix=f"write {known}")
 
 
 def nominal_of(amount: Any) -> Any:
@@ -143,7 +143,7 @@ def _amount_problems(
     if most is None:
         if resource not in _OF_EVERY_MACHINE:
             known = ", ".join(pool.quota)
-            what = f"is no resource of the pool {pool.name}"
+            what = f"is not a resource of the pool {pool.name}"
             yield Problem(path, what, fix=f"it has {known}")
     elif parse_quantity(nominal) > parse_quantity(most):
         what = f"is more than the pool {pool.name} has with all of its {pool.max_nodes} machines"

@@ -53,7 +53,7 @@ def limit_range_problems(limits: Mapping[str, Mapping[str, object]]) -> Iterator
         path = f"limit_range.{field}"
         if field not in _LIMITS:
             known = ", ".join(sorted(_LIMITS))
-            yield Problem(path, "is no field of a LimitRange", fix=f"use {known}")
+            yield Problem(path, "is not a field of a LimitRange", fix=f"use {known}")
         for name, amount in amounts.items():
             yield from quantity_problems(f"{path}.{name}", amount)
 

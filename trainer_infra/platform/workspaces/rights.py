@@ -107,7 +107,7 @@ def rights_problems(path: str, wanted: Sequence[str]) -> Iterator[Problem]:
     known = ", ".join(RIGHT_SETS)
     for each in wanted:
         if each not in RIGHT_SETS:
-            yield Problem(path, "is no set of rights", got=each, fix=f"use {known}")
+            yield Problem(path, "is not a set of rights", got=each, fix=f"use {known}")
 
 
 def role_binding(role: JSONObject, subjects: Sequence[JSONObject]) -> JSONObject:

@@ -48,7 +48,7 @@ class WorkspaceArgs(TypedDict, total=False):
     """Sets of rights of members that name none: `sdk`, `provider`, `edit-runtimes`; `sdk` unless given."""
     runtimes: Sequence[str]
     """The only runtimes that TrainJobs may name: `NAME` of a ClusterTrainingRuntime, or
-    `TrainingRuntime/NAME`; all unless given. What engine `provider` submits is no TrainJob."""
+    `TrainingRuntime/NAME`; all unless given. What engine `provider` submits is not a TrainJob."""
     secrets: Mapping[str, Mapping[str, pulumi.Input[str]]]
     """Secrets of hubs and buckets, by name and key; encrypted in the state."""
     service_account: str

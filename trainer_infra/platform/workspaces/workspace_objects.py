@@ -215,7 +215,7 @@ def secret_problems(secrets: Mapping[str, Mapping[str, object]]) -> Iterator[Pro
             yield Problem(f"secrets.{name}", "has no values", fix=f"write {EXAMPLES['secrets']}")
         for key in values:
             if not _KEY.fullmatch(key):
-                what, fix = "is no key that a Secret takes", "write letters, digits, -, _ and ."
+                what, fix = "is not a valid Secret key", "write letters, digits, -, _ and ."
                 yield Problem(f"secrets.{name}", what, got=key, fix=fix)
 
 

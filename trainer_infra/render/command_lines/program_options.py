@@ -34,7 +34,7 @@ class Options:
     repeated: frozenset[str] = frozenset()
     """Options that may stand there several times, and count each time."""
     modes: frozenset[str] = frozenset()
-    """Options after which what is started is no file: a module, a program."""
+    """Options after which what is started is not a file: a module, a program."""
 
     def following(self, name: str) -> int:
         """How many of the words after an option are its value."""

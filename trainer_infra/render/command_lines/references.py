@@ -1,7 +1,7 @@
 """ContainerVariables in a command line: `$(NAME)`, which the kubelet replaces, and `$NAME`, which a shell does.
 
 Facts: Kubernetes' "Define a command and arguments for a container" and "Define dependent environment
-variables": a `$(NAME)` that is no variable of the container stays as it is, `$$(NAME)` is none.
+variables": a `$(NAME)` that is not a variable of the container stays as it is, `$$(NAME)` is none.
 """
 
 import re

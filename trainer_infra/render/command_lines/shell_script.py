@@ -18,13 +18,13 @@ _QUOTED: Final = re.compile(
 )
 """What is quoted, and comments."""
 MOST_CHARACTERS, MOST_HERE_DOCUMENTS, MOST_NESTED = 2**15, 16, 4
-"""Of a script that is read: one that is larger would keep a webhook busy, and is no command by hand."""
+"""Of a script that is read: one that is larger would keep a webhook busy, and is not a command by hand."""
 _HERE_DOCUMENT: Final = re.compile(
     r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^|\n)[ \t]*\2[ \t]*(?=\n|$)", re.DOTALL
 )
 """Text that a command reads, up to the line that ends it."""
 _DOLLAR: Final = "\1"
-"""Stands for a `$` that is none of the shell's."""
+"""Stands for a `$` that is not the shell's."""
 _SUBSTITUTED: Final = re.compile(
     r"\$\(\((?:[^()]|\([^()]*\))*\)\)|\$\([^()]*\)|`[^`]*`|[<>]\([^()]*\)"
 )

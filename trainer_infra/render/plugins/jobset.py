@@ -203,7 +203,7 @@ PLUGIN = Plugin(
 def resource_problems(draft: Draft) -> Iterable[Problem]:
     """Requests above their limit, and devices whose request is not their limit.
 
-    The reference admits any, and the pods are then refused for ever. Rule: Kubernetes' validation of
+    The reference admits any, and the pods are then refused forever. Rule: Kubernetes' validation of
     ResourceRequirements; the merge: reference behaviour 2.3.
     """
     trainer = draft.job.spec.trainer

@@ -304,7 +304,7 @@ def _hosts(draft: Draft) -> tuple[str, ...]:
 
 
 def _hosts_problems(draft: Draft) -> Iterable[Problem]:
-    """A hostfile that no ConfigMap holds, which the reference tries to write for ever."""
+    """A hostfile that no ConfigMap holds, which the reference tries to write forever."""
     after = _with_num_nodes(draft)
     count = sum(
         template.get("replicas", 1) * max(pod_set.count, 0)
@@ -316,7 +316,7 @@ def _hosts_problems(draft: Draft) -> Iterable[Problem]:
             "spec.trainer.numNodes",
             f"makes a hostfile of {count} lines, and a ConfigMap holds some {MOST_HOSTS}",
             got=count,
-            fix="write the number of nodes that there are",
+            fix="write the number of nodes",
         )
 
 

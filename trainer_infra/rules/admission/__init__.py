@@ -1,7 +1,7 @@
 """Rules of admission: what the API server's own validation of pods and Jobs refuses.
 
 Each rule is a part of `k8s.io/kubernetes` `pkg/apis/core/validation` and `pkg/apis/batch/validation`, of v1.34;
-what later versions take is no finding. What each demands is a form (api/shape), and one walk along them finds what
+what later versions take is not a finding. What each demands is a form (api/shape), and one walk along them finds what
 is wrong for all rules.
 """
 

@@ -28,7 +28,7 @@ _FIX: Final = "revoke it, keep its successor in a Secret, and read that with val
 
 
 class LiteralSecrets(Parameters):
-    """What is no secret although its name says so."""
+    """What is not a secret although its name says so."""
 
     not_secret: tuple[str, ...] = ()
     """Names of variables and options whose values may be read by anybody, `DATA_KEY`."""

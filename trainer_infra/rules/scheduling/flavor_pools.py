@@ -18,7 +18,7 @@ Place: TypeAlias = Subject | Value
 
 
 class FlavorPools(Parameters):
-    """What is no machine's."""
+    """What is not a machine's."""
 
     ignore: tuple[str, ...] = ("pods",)
     """Resources that are counted in quotas and that no machine has, for example licences."""

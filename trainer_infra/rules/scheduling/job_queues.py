@@ -83,7 +83,7 @@ def _check_labels(place: Value, context: Context[Parameters]) -> Iterator[Findin
         label = labels[key]
         if label.is_there() and not _NAME.fullmatch(label.text()):
             fix = "write lower-case letters, digits, - and ., or remove the label"
-            yield label.finding("is no name of an object of Kueue", label.text(), fix)
+            yield label.finding("is not a valid name of a Kueue object", label.text(), fix)
     longest = labels[_LONGEST_TIME]
     if longest.is_there() and not _SECONDS.fullmatch(longest.text()):
         what = "is not a number of seconds from 1 on"

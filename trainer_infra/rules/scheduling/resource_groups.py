@@ -185,7 +185,7 @@ def _is_flavor(name: Value, groups: Value) -> Iterator[Finding]:
     known = sorted({each["name"].text() for flavors in lists for each in lookup.items(flavors)})
     if name.text() and name.text() not in known:
         fix = f"name {' or '.join(known[:3])}" if known else "add the flavor"
-        yield name.finding("is no flavor of this queue", name.text(), fix)
+        yield name.finding("is not a flavor of this queue", name.text(), fix)
 
 
 RESOURCE_GROUPS: Final[Rule[Part, Parameters]] = Rule(

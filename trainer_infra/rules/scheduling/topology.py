@@ -142,7 +142,7 @@ def _slices(asked: Value, pod: Pod, context: Context[Parameters]) -> Iterator[Fi
     elif not _SIZE.fullmatch(size.text()) or int(size.text()) > nodes.MOST:
         yield size.finding("is not a number of pods from 1 on", size.text())
     elif context.subject.kind in _COUNTED and int(size.text()) > nodes.count(pod):
-        what = f"is more than the {nodes.count(pod)} pods that there are"
+        what = f"is more than the {nodes.count(pod)} pods"
         yield size.finding(what, size.text(), f"write {nodes.count(pod)} or less")
 
 

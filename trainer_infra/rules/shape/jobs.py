@@ -29,6 +29,6 @@ def pod_spec(job: Value) -> Value:
 
 
 def name_one(items: Value) -> str:
-    """Advice where a name is none of the jobs'."""
+    """Advice where a name is not one of the jobs'."""
     known = [each["name"].text() for each in items.items()]
     return f"name {' or '.join(known[:3])}" if known else "add the job"

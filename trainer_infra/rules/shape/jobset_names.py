@@ -118,7 +118,7 @@ JOBSET_NAME: Final = Rule(
     parameters=JobSetName,
 )
 """JobSet refuses a JobSet whose longest pod name, `<name>-<job>-<replica>-<index>-<5 characters>`, or
-claim name, `<claim>-<name>`, has more than 63 characters or is no DNS label (RFC 1035): JobSet
+claim name, `<claim>-<name>`, has more than 63 characters or is not a DNS label (RFC 1035): JobSet
 v0.12's webhook, reference behaviour 12.3.
 """
 
@@ -152,7 +152,7 @@ def _check_claim(claim: ClaimTemplate, context: Context[Parameters]) -> Iterator
     text = claim.name.text()
     if not _CLAIM_NAME.fullmatch(text):
         fix = "write lower-case letters, digits, - and ."
-        yield claim.name.finding("is no name of a claim", text or None, fix)
+        yield claim.name.finding("is not a valid claim name", text or None, fix)
         return
     if any(each.raw == text for each in claim.before):
         yield claim.name.finding("is the name of an earlier claim too", text, "rename one of them")

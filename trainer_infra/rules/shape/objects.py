@@ -52,7 +52,7 @@ def _check_exemptions(value: Value, context: Context[ExemptionLimits]) -> Iterat
 
 def _mistake(each: Exemption, context: Context[ExemptionLimits], known: Collection[str]) -> str:
     if each.rule not in known:
-        return "exempts from no rule that there is"
+        return "names no known rule"
     if each.rule == exemption.OWN:
         return "exempts from the rule about such annotations"
     if context.today is not None and each.state(context.today) == State.EXPIRED:

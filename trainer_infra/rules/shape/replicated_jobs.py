@@ -36,7 +36,7 @@ def _places_of_order(subject: Subject) -> Iterator[WaitingJob]:
 def _check_order(place: WaitingJob, _context: Context[Parameters]) -> Iterator[Finding]:
     if not place.before:
         if any(True for _ in place.found.items()):
-            what = "stands in the first job, before which there is none to wait for"
+            what = "is in the first job, which has no earlier job to wait for"
             yield place.found.finding(what, None, "remove it, or move the job behind the others")
         return
     name = place.found["name"]
@@ -104,7 +104,7 @@ def _is_pod(coordinator: Value, job: Value) -> Iterator[Finding]:
 def _in(index: Value, count: int, noun: str) -> Iterator[Finding]:
     at = index.number() or 0
     if not 0 <= at < count:
-        yield index.finding(f"is no index of the {count} {noun} of that job", at)
+        yield index.finding(f"is not an index of the {count} {noun} of that job", at)
 
 
 def _fits(jobset: Value, subject: Subject) -> Iterator[Finding]:

@@ -63,14 +63,14 @@ _NAME: Final = re.compile(
 _LONGEST: Final = 255
 """Characters of the path in a registry."""
 _ID: Final = re.compile(r"[0-9a-f]{64}")
-"""What the id of an image looks like, which is no name."""
+"""What the id of an image looks like, which is not a name."""
 
 
 def _check_name(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     text = place.text()
     if text and not _can_be_read(text):
         fix = "write REGISTRY/PATH:TAG, the path in lower-case letters"
-        yield place.finding("is no name of an image that a kubelet can read", text, fix)
+        yield place.finding("is not an image name that the kubelet can read", text, fix)
 
 
 def _can_be_read(text: str) -> bool:

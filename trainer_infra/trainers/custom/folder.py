@@ -50,7 +50,7 @@ def read_folder(root: Path, *, stores: bool) -> dict[str, str]:
 
 
 def texts_of(root: Path, paths: Iterable[str], *, stores: bool) -> dict[str, str]:
-    """Path -> text of the given files below a folder; of one that is no text as `stored_code.BYTES` says.
+    """Path -> text of the given files below a folder; of one that is not a text as `stored_code.BYTES` says.
 
     Raises:
         InvalidInput: as `read_folder`.
@@ -149,7 +149,7 @@ def _paths(root: Path) -> Iterator[str]:
 
 
 def _outside(root: Path, path: str) -> Problem | None:
-    """Why a path is no file of this folder."""
+    """Why a path is not a file of this folder."""
     # Path.resolve raises an error for a link to itself.
     real = Path(os.path.realpath(root / path))
     where = shown_path(root / path)

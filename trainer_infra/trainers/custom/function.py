@@ -31,7 +31,7 @@ def read_function(train: Callable[..., object]) -> CodeSource:
     """Source of a function, at the lines it has in its file so that tracebacks are true.
 
     Raises:
-        InvalidInput: it is no plain function, or its source cannot be found.
+        InvalidInput: it is not a plain function, or its source cannot be found.
     """
     original = inspect.unwrap(train)
     if not isinstance(original, FunctionType) or original.__name__ == "<lambda>":

@@ -78,7 +78,9 @@ def parse_reference(train: str) -> GitReference:
     if matched is None:
         # It may hold a password all the same.
         got = None if "@" in train else train
-        raise InvalidInput([Problem("train", "is no git reference", got=got, fix=f"write {FORM}")])
+        raise InvalidInput(
+            [Problem("train", "is not a git reference", got=got, fix=f"write {FORM}")]
+        )
     scheme, authority, rest, query, path = matched.groups()
     user, at, _ = authority.rpartition("@")
     if query or (at and (scheme != "ssh" or ":" in user)):
@@ -105,7 +107,7 @@ def _problems(reference: GitReference, train: str, *, has_revision: bool) -> Ite
         yield Problem("train", "leads out of the repository", got=reference.path, fix=fix)
     if has_revision and _NO_REVISION.search(reference.revision):
         fix = "write a branch, a tag, or the 40 digits of a commit"
-        yield Problem("train", "has a revision that is none", got=reference.revision, fix=fix)
+        yield Problem("train", "has an invalid revision", got=reference.revision, fix=fix)
 
 
 def _not_fetched(found: CodeSource) -> Iterator[Problem]:

@@ -236,7 +236,7 @@ def _write_tree(git: _Git, own: str, listed: str, partial: Path) -> None:
         mode, kind, name = description.split(" ")
         if {"", ".", "..", ".git"} & {part.lower() for part in path.split("/")}:
             raise git.failure(
-                f"the commit has {path!r}, which is no path of a file", "remove it there"
+                f"the commit has {path!r}, which is not a path of a file", "remove it there"
             )
         if kind == "commit":
             _write(root / path / SUBMODULE_FILE, SUBMODULE_TEXT.encode())

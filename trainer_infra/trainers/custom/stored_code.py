@@ -48,11 +48,11 @@ class CodeStore:
                 self.address
             )
             got = None if has_user else self.address
-            yield Problem("code_at", "is no address of a store", got=got, fix=f"write {FORMS}")
+            yield Problem("code_at", "is not an address of a store", got=got, fix=f"write {FORMS}")
         elif ".." in self.address.split("/"):
             yield Problem("code_at", "may not have .. in it", got=self.address)
         if self.secret and not (isinstance(self.secret, str) and _SECRET.fullmatch(self.secret)):
-            yield Problem("code_secret", "is no name of a Secret", got=self.secret)
+            yield Problem("code_secret", "is not a name of a Secret", got=self.secret)
         if not isinstance(self.image, str):
             yield Problem("code_image", "must be an image's name", got=self.image)
 

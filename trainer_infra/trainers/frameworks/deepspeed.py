@@ -59,7 +59,7 @@ class DeepSpeed(CustomTrainer):
     def _framework_problems(self, given: Any) -> Iterator[Problem]:
         stage, offload = option_schema.plain((self.zero, self.offload))
         if type(stage) is not int or stage not in STAGES:
-            what, fix = "is no stage of ZeRO", "use 0, 1, 2 or 3"
+            what, fix = "is not a stage of ZeRO", "use 0, 1, 2 or 3"
             yield Problem("zero", what, stage, fix, independent=True)
         if offload is not None and offload not in OFFLOADS:
             fix = option_schema.nearest(str(offload), OFFLOADS)

@@ -58,7 +58,7 @@ class Fsdp2(CustomTrainer):
         precision = as_python(self.precision)
         if precision is not None and precision not in PRECISIONS:
             fix = option_schema.nearest(str(precision), PRECISIONS)
-            what = "is none to compute in"
+            what = "cannot be computed in"
             yield Problem("precision", what, precision, fix, independent=True)
         for name in ("cpu_offload", "reshard_after_forward"):
             if not isinstance(getattr(self, name), bool):

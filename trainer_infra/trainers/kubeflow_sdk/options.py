@@ -55,7 +55,7 @@ def _no_option(index: int, given: Any) -> Iterator[Problem]:
         fix = f"write {given.__name__}(...)"
         yield Problem(path, f"is the class {given.__name__}, and no option by itself", fix=fix)
     elif not callable(given):
-        what = "is no option of the kubeflow SDK, such as Labels or RuntimePatch"
+        what = "is not an option of the kubeflow SDK, such as Labels or RuntimePatch"
         yield Problem(path, what, got=given)
 
 

@@ -83,7 +83,7 @@ def lora_problems(
     quantize = lora.get("quantize")
     if quantize is not None and not is_stand_in(quantize) and quantize not in quantized:
         fix = f"use {' or '.join(quantized)}"
-        yield Problem("lora.quantize", "is no such precision", quantize, fix, independent=True)
+        yield Problem("lora.quantize", "is not a valid precision", quantize, fix, independent=True)
 
 
 def _module_problems(given: Any, texts: Sequence[str]) -> Iterator[Problem]:
@@ -140,7 +140,7 @@ def single_problems(trainer: Any, names: Sequence[str], why: str) -> Iterator[Pr
 
 
 def lora_mapping(lora: Any) -> Mapping[str, Any] | None:
-    """LoRA as settings are made of it: None where the whole model is trained, or where it is no mapping."""
+    """LoRA as settings are made of it: None where the whole model is trained, or where it is not a mapping."""
     given = option_schema.plain(lora)
     return given if isinstance(given, Mapping) else None
 

@@ -223,7 +223,7 @@ def _one_problem(path: str, option: Option, value: Any) -> Iterator[Problem]:
         yield Problem(path, f"must be {kinds}", got=value, fix=_repair(option, value))
     elif option.choices and str(value) not in map(str, option.choices):
         fix = nearest(str(value), [str(each) for each in option.choices])
-        yield Problem(path, "is none of its values", got=value, fix=fix)
+        yield Problem(path, "is not one of its values", got=value, fix=fix)
 
 
 def _fits(kind: str, value: Any) -> bool:

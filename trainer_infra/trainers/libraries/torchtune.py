@@ -140,7 +140,7 @@ class TorchTune(PythonPodArguments):
             yield Problem("config", "belongs to a recipe, and none is given", fix="give recipe=")
         if self.recipe is not None and self.recipe not in RECIPES:
             fix = option_schema.nearest(str(self.recipe), RECIPES)
-            what = "is none of torchtune's that train"
+            what = "is not one of torchtune's training recipes"
             yield Problem("recipe", what, self.recipe, fix, independent=True)
         elif self.recipe is not None:
             known = (
@@ -150,7 +150,7 @@ class TorchTune(PythonPodArguments):
             )
             if self.config not in known and not is_stand_in(self.config):
                 fix = option_schema.nearest(str(self.config), [str(each) for each in known])
-                yield Problem("config", f"is none of {self.recipe}", self.config, fix)
+                yield Problem("config", f"is not one of {self.recipe}", self.config, fix)
 
     def _of_counts(self) -> Iterator[Problem]:
         """Counts that the recipe cannot have: processes would each train the same alone, or fail."""

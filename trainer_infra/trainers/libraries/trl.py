@@ -51,7 +51,7 @@ class Trl(MergingArguments):
         if method not in METHODS:
             fix = option_schema.nearest(str(method), METHODS)
             raise InvalidInput(
-                [Problem("method", "is none of TRL's", method, fix, independent=True)]
+                [Problem("method", "is not one of TRL's", method, fix, independent=True)]
             )
         found = (
             *fine_tuning.text_problems(self, ("model", "output")),

@@ -48,7 +48,7 @@ def file_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
         where = f"files[{path!r}]"
         if path != posixpath.normpath(path) or not path.startswith("/") or path == "/":
             fix = "give the absolute path of a file, such as /etc/team/key.json"
-            yield Problem(where, "is no path of a file", got=path, fix=fix)
+            yield Problem(where, "is not a path of a file", got=path, fix=fix)
         elif path.startswith(f"{posixpath.dirname(names.CODE_MOUNT)}/"):
             yield Problem(where, "is in the folder of trainer_infra itself", fix="use another one")
         if isinstance(value, Secret):

@@ -126,7 +126,7 @@ def _problems(lines: Sequence[_Line], file: str) -> Iterator[Problem]:
         for value in hashes:
             if not HASH.fullmatch(value):
                 fix = "write --hash=sha256:<64 hex digits>"
-                yield Problem(PATH, "has a hash that is none", value, fix, where)
+                yield Problem(PATH, "has an invalid hash", value, fix, where)
 
 
 def _option_problems(line: _Line, where: str) -> Iterator[Problem]:

@@ -75,7 +75,7 @@ def requirement_problems(given: Iterable[RequirementLine]) -> Iterator[Problem]:
     for each in given:
         package = each.text
         try:
-            requirement = Requirement(package)  # type: ignore[arg-type]  # what is no text is caught
+            requirement = Requirement(package)  # type: ignore[arg-type]  # what is not a text is caught
         except (InvalidRequirement, TypeError) as error:
             said = str(error).splitlines()[0] if isinstance(package, str) else "it is not a text"
             what = f"is not a requirement: {said}"
@@ -142,7 +142,7 @@ def image_problems(given: object, lines: Iterable[str]) -> Iterator[Problem]:
     for index, each in enumerate(given):
         if not isinstance(each, str) or package_name(each) not in known:
             fix = f"name some of {', '.join(known)}" if known else "give packages"
-            yield Problem(f"{path}[{index}]", "is no name in packages", got=each, fix=fix)
+            yield Problem(f"{path}[{index}]", "is not a name in packages", got=each, fix=fix)
 
 
 def index_problems(urls: Sequence[Any], *, is_needed: bool) -> Iterator[Problem]:

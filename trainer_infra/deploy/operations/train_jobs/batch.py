@@ -73,7 +73,7 @@ def _kept_members(news: JSONObject, olds: JSONObject, target: Target) -> JSONObj
 
 
 def _parallelism(news: BatchProperties, named: Mapping[str, JSONObject]) -> Iterator[Problem]:
-    """Problems of `max_parallel`: it is no number, or Kueue decides how many members run."""
+    """Problems of `max_parallel`: it is not a number, or Kueue decides how many members run."""
     limit, where = news.max_parallel, f"TrainJobs {news.resource}"
     if limit is None or is_unknown(limit):
         return

@@ -226,7 +226,7 @@ def same_names(jobs: Mapping[str, JSONObject]) -> Iterator[Problem]:
     """Problems of members whose runs would have one name."""
     taken: dict[str, str] = {}
     for member, job in jobs.items():
-        # What is no text has its own problem.
+        # What is not a text has its own problem.
         first = taken.setdefault(f"{job.get('namespace')}/{job['name']}", member)
         if first != member:
             what = f"is the name of member {first!r} too"

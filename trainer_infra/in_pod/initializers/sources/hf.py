@@ -127,7 +127,7 @@ class HubSource(FileSource):
         private = "" if has_token else f"; if it is private, {TOKEN}"
         return {
             errors.HFValidationError: (
-                f"{self.repository!r} is no name of a {kind}",
+                f"{self.repository!r} is not a name of a {kind}",
                 "write hf://ORGANIZATION/NAME",
             ),
             errors.GatedRepoError: (

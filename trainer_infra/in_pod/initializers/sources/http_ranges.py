@@ -29,7 +29,7 @@ def basic_user(name: str, password: str) -> str:
 
 
 def bearer(token: str) -> dict[str, str]:
-    """The header with a token; the line's end that a file of a Secret has is none of it.
+    """The header with a token; the line's end that a file of a Secret has does not belong to it.
 
     Raises:
         DownloadFailure: No header can carry it.
@@ -60,7 +60,7 @@ def new_client() -> httpx2.Client:
     except (ValueError, httpx2.InvalidURL):
         variables = "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
         remedy = "write http://HOST:PORT"
-        raise DownloadFailure(variables, "is no address of a proxy", remedy) from None
+        raise DownloadFailure(variables, "is not an address of a proxy", remedy) from None
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def asked(
         raise connection_failure(place, causes_text(error)) from None
     except httpx2.InvalidURL:
         raise DownloadFailure(
-            place, "is no address of a server", "see whether the URI is right"
+            place, "is not an address of a server", "see whether the URI is right"
         ) from None
 
 
@@ -146,7 +146,7 @@ def readable(place: str, whose: str) -> Iterator[None]:
 
 
 def refused(answer: httpx2.Response, place: str) -> DownloadFailure:
-    """Why an answer is none of those that were hoped for."""
+    """Why an answer is not one of those that were hoped for."""
     status = answer.status_code
     if status == WHOLE:
         return DownloadFailure(place, "the server sends only the whole file")

@@ -76,7 +76,7 @@ class WebSource(FileSource):
         with self._asked(headers) as answer:
             if answer.status_code not in {http_ranges.PARTIAL, http_ranges.WHOLE}:
                 raise self._refused(answer)
-            # Not each server knows If-Match, and none has it for what is no strong ETag.
+            # Not each server knows If-Match, and none has it for what is not a strong ETag.
             is_part = start > 0 or end not in {None, file.size}
             versions = {file.validator, _validator(answer)} if is_part else set()
             sizes = {file.size, http_ranges.whole_size(answer)}

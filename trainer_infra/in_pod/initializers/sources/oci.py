@@ -205,7 +205,9 @@ class RegistrySource(FileSource):
         unpacked = title if title and notes.get(UNPACK) == "true" else None
         if not title:
             if "tar" not in layer.get("mediaType", ""):
-                cause = f"layer {digest} is no tar, and no title says the name of its file"
+                cause = (
+                    f"layer {digest} is not a tar archive, and no title gives the name of its file"
+                )
                 raise DownloadFailure(self.shown, cause, f"push it with the annotation {TITLE}")
             unpacked = ""
         name = f"{STATE}/archives/{number:03}-{digest[-12:]}"

@@ -31,7 +31,7 @@ OTHER_DIGESTS = (
     "x-amz-server-side-encryption-customer-algorithm",
     "x-amz-server-side-encryption-aws-kms-key-id",
 )
-"""Headers of objects whose ETag is no MD5."""
+"""Headers of objects whose ETag is not an MD5."""
 
 
 def open_source(settings: InitializerSettings) -> S3Source:

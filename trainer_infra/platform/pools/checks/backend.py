@@ -138,7 +138,7 @@ def _aks_problems(declared: Declaration) -> Iterator[Problem]:
         )
         yield Problem("", what, got=declared.name)
     if "reservation" in declared.args:
-        what = "is nothing that AKS takes"
+        what = "is not supported by AKS"
         fix = "say aks.capacity_reservation_group"
         yield Problem("reservation", what, got=declared.args["reservation"], fix=fix)
     reserved = declared.capacity_type == "reserved"

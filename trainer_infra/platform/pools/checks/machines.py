@@ -103,7 +103,7 @@ def problems_of_count(declared: Declaration) -> Iterator[Problem]:
         return
     if "max" not in nodes and "replicas" not in nodes:
         what = "is missing: quotas, limits and policy follow from it"
-        yield Problem("nodes.max", what, fix="say the most machines that there are")
+        yield Problem("nodes.max", what, fix="set the maximum number of machines")
         return
     if "replicas" in nodes and "min" in nodes:
         what = "and nodes.replicas exclude one another: a fixed number has no least"
@@ -118,12 +118,12 @@ def problems_of_count(declared: Declaration) -> Iterator[Problem]:
 def _backend_problems(declared: Declaration) -> Iterator[Problem]:
     nodes, backend = declared.nodes, declared.backend
     if backend == "karpenter" and nodes.get("min", 0) > 0 and not declared.is_static:
-        what = "is nothing that Karpenter keeps"
+        what = "is not supported by Karpenter"
         fix = "say nodes.replicas for a fixed number, or leave it out"
         yield Problem("nodes.min", what, got=nodes["min"], fix=fix)
     if backend == "gke_compute_class" and (declared.is_static or nodes.get("min", 0) > 0):
         key = "replicas" if declared.is_static else "min"
-        what = "is nothing that a ComputeClass keeps: GKE makes machines for pods that wait"
+        what = "is not supported by a ComputeClass: GKE creates machines for waiting pods"
         yield Problem(
             f"nodes.{key}", what, got=declared.least, fix="leave it out, or use backend gke"
         )
@@ -133,17 +133,17 @@ def problems_of_purchase(declared: Declaration) -> Iterator[Problem]:
     """Problems of capacity type, reservation and provisioning class."""
     args, kind = declared.args, declared.capacity_type
     if kind not in _OFFERS[declared.backend]:
-        what = f"is nothing that backend {declared.backend} can buy"
+        what = f"backend {declared.backend} cannot buy this capacity type"
         fix = f"use {', '.join(_OFFERS[declared.backend])}"
         yield Problem("capacity_type", what, got=kind, fix=fix)
     elif "reservation" in args and kind not in _RESERVED:
-        what = f"is of machines that are reserved, and these are {kind}"
+        what = f"applies only to reserved machines, and these are {kind}"
         fix = "say capacity_type='reserved', or leave the reservation out"
         yield Problem("reservation", what, got=args["reservation"], fix=fix)
     elif kind in _RESERVED and "reservation" not in args and declared.backend in {"eks", "gke"}:
         yield Problem("reservation", f"is missing, and machines are {kind}")
     if "max_run_duration" in args and kind != "flex-start" and "provisioning_class" not in args:
-        what = f"is of machines that a cloud takes back, and these are {kind}"
+        what = f"applies only to machines that a cloud can reclaim, and these are {kind}"
         fix = "say capacity_type='flex-start', or leave it out"
         yield Problem("max_run_duration", what, got=args["max_run_duration"], fix=fix)
     yield from _provisioning_problems(declared)
@@ -156,10 +156,10 @@ def _provisioning_problems(declared: Declaration) -> Iterator[Problem]:
     if wanted not in CLASSES:
         fix = did_you_mean(wanted, CLASSES)
         yield Problem(
-            "provisioning_class", "is no class of ProvisioningRequests", got=wanted, fix=fix
+            "provisioning_class", "is not a class of ProvisioningRequests", got=wanted, fix=fix
         )
     if backend == "karpenter":
-        what = "is nothing that Karpenter has (kubernetes-sigs/kueue#5133)"
+        what = "is not supported by Karpenter (kubernetes-sigs/kueue#5133)"
         fix = "leave it out, or use a backend with the cluster autoscaler"
         yield Problem("provisioning_class", what, got=wanted, fix=fix)
     elif backend == "existing":
@@ -211,7 +211,7 @@ def _hardware_problems(declared: Declaration) -> Iterator[Problem]:
         has_it = name in each.fabrics
         if not has_it and (each.cloud == "aws" or FABRICS[name].cloud is not None):
             other = f"it has {', '.join(each.fabrics)}" if each.fabrics else "it has plain TCP only"
-            yield Problem("fabric", f"is nothing that {each.name} has: {other}", got=name)
+            yield Problem("fabric", f"is not available on {each.name}: {other}", got=name)
 
 
 def _interface_problems(declared: Declaration) -> Iterator[Problem]:

@@ -66,7 +66,7 @@ def problems_of_topology(declared: Declaration) -> Iterator[Problem]:
     for label, count in declared.args.get("domain_nodes", {}).items():
         if label not in levels:
             yield Problem(
-                f"domain_nodes.{label}", "is no level of the topology", fix="write it there"
+                f"domain_nodes.{label}", "is not a level of the topology", fix="write it there"
             )
         if count < 1:
             yield Problem(f"domain_nodes.{label}", "must be a whole number, 1 or more", got=count)
