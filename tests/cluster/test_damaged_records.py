@@ -87,9 +87,9 @@ async def looked_at(place: str, text: str) -> None:
     listing = await run_lookup.at_all(cluster.session, "")
     assert listing.runs[0].name == "sound"
     assert len(listing.runs[1:]) + len(listing.unread) == 1
-    with suppress(Unreadable):
-        await run_lookup.at_one(cluster.session, "default", "tj", uid)
     key = RunKey("default", "tj", uid)
+    with suppress(Unreadable):
+        await run_lookup.at_one(cluster.session, key)
     assert await delete.delete_run(cluster.client, RECORDS, key, 5) == ""
     with pytest.raises(NotFound):
         await cluster.client.get(CONFIG_MAP, RECORD, "default")
@@ -207,9 +207,9 @@ def test_what_cannot_be_read_is_one_sentence_with_its_place(
         )
         assert (await run_lookup.at_all(cluster.session, "")).unread == (sentence,)
         with pytest.raises(Unreadable) as error:
-            await run_lookup.at_one(cluster.session, "default", "tj", uid)
+            await run_lookup.at_one(cluster.session, RunKey("default", "tj", uid))
         assert str(error.value) == sentence
-        assert await run_lookup.at_one(cluster.session, "default", "tj", "another") is None
+        assert await run_lookup.at_one(cluster.session, RunKey("default", "tj", "another")) is None
 
     asyncio.run(asked())
 

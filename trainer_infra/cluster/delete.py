@@ -67,11 +67,11 @@ async def delete_run(
     if record is None:
         return ""
     if key.owner is not None and not record.owner.is_same(key.owner):
-        return sentences.left_alone(key.namespace, key.name, record.owner.shown())
+        return sentences.left_alone(key, record.owner.shown())
     if account is not None:
         jobset = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
         wanted = await rights.to_delete(client, (record.value, *record.owned, jobset))
-        await account.require(key.namespace, wanted, f"delete {ownership.run_shown(record)}")
+        await account.require(key.namespace, wanted, f"delete {record.key.shown()}")
     return await remove_objects(client, store, record, within)
 
 
@@ -80,7 +80,7 @@ async def _damaged_removed(
 ) -> str:
     """Remove a run by its UID alone; the garbage collector takes what only its record could name."""
     if key.owner is not None and not store.may_be_of(value, key.owner):
-        return sentences.left_alone(key.namespace, key.name, ownership.owner_shown(value))
+        return sentences.left_alone(key, ownership.owner_shown(value))
     left = await pods_removed(client, store, key, value, within)
     if store.holder_first:
         await delete_object(client, value)
@@ -89,8 +89,7 @@ async def _damaged_removed(
 
 async def remove_objects(client: KubeClient, store: RunStore, record: Record, within: float) -> str:
     """Remove everything of a run; a warning sentence, or empty."""
-    key = RunKey(record.namespace, record.name)
-    left = await pods_removed(client, store, key, record.value, within)
+    left = await pods_removed(client, store, record.key, record.value, within)
     await concurrent_requests.all_results(
         _owned_removed(client, record, each)
         for each in record.owned

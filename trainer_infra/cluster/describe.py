@@ -38,15 +38,17 @@ class RunDescription:
     """The oldest first; Kubernetes keeps them for an hour."""
 
 
-async def describe_run(session: Session, namespace: str, name: str) -> RunDescription | None:
+async def describe_run(session: Session, key: RunKey) -> RunDescription | None:
     """The run with its history; None when there is none of that name."""
-    run = await run_lookup.at_one(session, namespace, name)
+    run = await run_lookup.at_one(session, key)
     if run is None:
         return None
-    found = await events.events_of(session.client, namespace, "")
-    steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
-    mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
-    record = await session.store.present_record(session.client, RunKey(namespace, name))
+    found = await events.events_of(session.client, key.namespace, "")
+    steps = tuple(f"{key.name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
+    mine = [
+        each for each in events.in_order(found) if _is_of(key.name, steps, each["involvedObject"])
+    ]
+    record = await session.store.present_record(session.client, key)
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     happened = (
         _happened(each, secret_values.event_message(each, record, hidden))

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import container_logs, ownership
+from trainer_infra.cluster import container_logs
 from trainer_infra.cluster.container_logs import ContainerLog
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
@@ -70,9 +70,7 @@ async def open_lines(
     found = any(_is_wanted(each, wanted) for each in pods) or wanted.pod in (None, *gone)
     if not found:
         shown = ", ".join(known) or "none yet"
-        raise NotAvailable(
-            f"{ownership.run_shown(run)} has no pod {wanted.pod}; its pods are {shown}"
-        )
+        raise NotAvailable(f"{run.key.shown()} has no pod {wanted.pod}; its pods are {shown}")
     if wanted.follow and jobset is not None and not _has_ended(jobset):
         return _redacted(_followed(client, run, wanted), hidden)
     return _redacted(

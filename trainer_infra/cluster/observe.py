@@ -22,7 +22,7 @@ from trainer_infra.runs import pods as run_pods
 from trainer_infra.runs import view
 from trainer_infra.runs.causes import node
 from trainer_infra.runs.causes.surroundings import Surroundings
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import Run, RunKey
 from trainer_infra.runs.view import Observation
 
 
@@ -92,9 +92,9 @@ def with_failed(
     return (*pods, *(each.pod for name, each in failed.items() if name not in live))
 
 
-async def pods_of(client: KubeClient, namespace: str, name: str) -> Sequence[JSONObject]:
-    """The pods of the JobSet of that name."""
-    selection = ObjectSelection(POD, namespace, f"{names.JOBSET_NAME_LABEL}={name}")
+async def pods_of(client: KubeClient, key: RunKey) -> Sequence[JSONObject]:
+    """The pods of the JobSet of the run's name."""
+    selection = ObjectSelection(POD, key.namespace, f"{names.JOBSET_NAME_LABEL}={key.name}")
     return (await client.list(selection)).items
 
 

@@ -6,7 +6,6 @@ rule 2).
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.sentences import OwnedRun
 
 
 def is_of(value: JSONObject, uid: str) -> bool:
@@ -46,8 +45,3 @@ def object_shown(value: JSONObject) -> str:
     """An object as an error names it: `Secret team/digits-secret`."""
     metadata = value["metadata"]
     return f"{value['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
-
-
-def run_shown(record: OwnedRun) -> str:
-    """A run as an error names it."""
-    return f"run {record.namespace}/{record.name}"

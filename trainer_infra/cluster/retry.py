@@ -40,7 +40,7 @@ async def retry_run(session: Session, key: RunKey, within: float) -> None:
     client, store = session.client, session.store
     record = await store.present_record(client, key)
     wanted = await rights.to_submit(client, (record.value, *record.owned))
-    await session.rights.require(record.namespace, wanted, f"retry {ownership.run_shown(record)}")
+    await session.rights.require(record.namespace, wanted, f"retry {record.key.shown()}")
     again = store.repeated_holder(record)
     if again is not None:
         for each in [await _kept(client, record, each) for each in record.owned]:

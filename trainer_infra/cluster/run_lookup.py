@@ -41,26 +41,24 @@ _LOOKED_AT: Final = frozenset((names.JOBSET, names.TRAIN_JOB))
 """Kinds of what was read to look at the run."""
 
 
-async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> Run | None:
-    """The run of that name, looked at closely; from shared lists when many are asked for.
+async def at_one(session: Session, key: RunKey) -> Run | None:
+    """The run, whatever its owner, looked at closely; from shared lists when many are asked for.
 
-    Args:
-        session: of the cluster.
-        namespace: of the TrainJob.
-        name: of the TrainJob.
-        uid: of the run; None is returned for another one. Empty for whichever there is.
+    None when there is none of that name, or it has another UID.
 
     Raises:
         Unreadable: Its record is damaged.
     """
-    if session.is_one_of_many((namespace, name)):
-        return await _one_of_many(session, namespace, name, uid)
+    if session.is_one_of_many(key):
+        return await _one_of_many(session, key)
     record, jobset, pods = await asyncio.gather(
-        _get(session.client, session.store.kind, namespace, session.store.object_name(name)),
-        _get(session.client, JOBSET, namespace, name),
-        observe.pods_of(session.client, namespace, name),
+        _get(
+            session.client, session.store.kind, key.namespace, session.store.object_name(key.name)
+        ),
+        _get(session.client, JOBSET, key.namespace, key.name),
+        observe.pods_of(session.client, key),
     )
-    known = _read(session, record, uid)
+    known = _read(session, record, key.uid)
     if known is None:
         return None
     seen = session.store.observation(known, jobset, pods)
@@ -165,7 +163,7 @@ async def past_reports(session: Session, key: RunKey) -> tuple[PastReport, ...]:
     record, hidden = await _to_read(session, key)
     known = replace(record.final or record.declared(session.host), uid=record.holder)
     now, found = await asyncio.gather(
-        at_one(session, *key.address), report_history.reports_in_logs(session.client, known, hidden)
+        at_one(session, key), report_history.reports_in_logs(session.client, known, hidden)
     )
     return run_history.with_last_reports(now or known, found, pod_facts.SUFFIX)
 
@@ -179,7 +177,7 @@ async def _to_read(session: Session, key: RunKey) -> tuple[Record, Redaction]:
     record = await session.store.present_record(session.client, key)
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     if hidden is None:
-        raise NotAvailable(secret_values.lines_left_out(key.namespace, key.name))
+        raise NotAvailable(secret_values.lines_left_out(key))
     return record, hidden
 
 
@@ -204,20 +202,22 @@ async def _listed(
     return await _current(session, record, seen)
 
 
-async def _one_of_many(session: Session, namespace: str, name: str, uid: str) -> Run | None:
+async def _one_of_many(session: Session, key: RunKey) -> Run | None:
     """The run from lists; what is missing there may be newer than they are, and is asked for."""
-    kind, key = session.store.kind, (namespace, session.store.object_name(name))
-    records = await session.objects(kind, namespace, names.RECORD_LABEL)
-    record = _read(session, records.get(key) or await _get(session.client, kind, *key), uid)
+    kind, place = session.store.kind, (key.namespace, session.store.object_name(key.name))
+    records = await session.objects(kind, key.namespace, names.RECORD_LABEL)
+    value = records.get(place) or await _get(session.client, kind, *place)
+    record = _read(session, value, key.uid)
     if record is None:
         return None
     if record.final:
         return replace(record.final, host=session.host)
-    jobsets = await session.objects(JOBSET, namespace, session.store.jobsets)
-    pods = (await session.pods(namespace)).get((namespace, name), ())
-    seen = session.store.observation(record, jobsets.get((namespace, name)), pods)
+    name = (key.namespace, key.name)
+    jobsets = await session.objects(JOBSET, key.namespace, session.store.jobsets)
+    pods = (await session.pods(key.namespace)).get(name, ())
+    seen = session.store.observation(record, jobsets.get(name), pods)
     if seen.jobset is None:
-        jobset = await _get(session.client, JOBSET, namespace, name)
+        jobset = await _get(session.client, JOBSET, *name)
         seen = session.store.observation(record, jobset, pods)
     return await _looked(session, record, seen, closely=False)
 
@@ -251,7 +251,7 @@ async def _ended(
     Its pods are read again: they may have changed since they were, and go with the JobSet.
     """
     client = session.client
-    pods = await observe.pods_of(client, record.namespace, record.name)
+    pods = await observe.pods_of(client, record.key)
     seen = replace(seen, pods=observe.with_failed(pods, failed))
     run = await _current(session, record, seen)
     if run.phase == FAILED:

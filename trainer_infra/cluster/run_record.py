@@ -7,7 +7,7 @@ TrainJob itself. That object owns everything else of the run.
 from dataclasses import dataclass
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import CREATED, Owner, Run, code_origin_of, outputs_of
+from trainer_infra.runs.run import CREATED, Owner, Run, RunKey, code_origin_of, outputs_of
 from trainer_infra.runs.settings import settings_of
 
 
@@ -60,6 +60,11 @@ class Record:
             code_origin=code_origin_of(self.job),
             settings=settings_of(self.job),
         )
+
+    @property
+    def key(self) -> RunKey:
+        """What finds the run again, as long as it is its owner's."""
+        return RunKey(self.namespace, self.name, self.uid, self.owner)
 
     @property
     def holder(self) -> str:

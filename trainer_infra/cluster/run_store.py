@@ -196,9 +196,7 @@ class RunStore(ABC):
                     raise Refused(sentences.taken_by(record))
                 return record
         shown = f" with uid {key.uid}" if key.uid else ""
-        raise NotAvailable(
-            f"there is no run {key.namespace}/{key.name}{shown} in the cluster {client.server}"
-        )
+        raise NotAvailable(f"there is no {key.shown()}{shown} in the cluster {client.server}")
 
     def unreadable(self, value: JSONObject, why: str) -> Unreadable:
         """The error of a record that cannot be read."""

@@ -159,7 +159,7 @@ class ClusterRuns(Target):
     @override
     def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
         key = RunKey(namespace, name, uid)
-        return self._ask(lambda session: run_lookup.at_one(session, *key.address), key)
+        return self._ask(lambda session: run_lookup.at_one(session, key), key)
 
     @override
     def list_runs(self, namespace: str | None = None) -> Listing:
@@ -179,14 +179,13 @@ class ClusterRuns(Target):
             return self._change(lambda session: _unowned_collected(session, namespace))
         return ()
 
-    def described(self, namespace: str, name: str) -> RunDescription | None:
+    def described(self, key: RunKey) -> RunDescription | None:
         """The run with its history; None when there is none of that name."""
-        key = RunKey(namespace, name)
-        return self._ask(lambda session: describe.describe_run(session, namespace, name), key)
+        return self._ask(lambda session: describe.describe_run(session, key), key)
 
     @override
     def suspend(self, key: RunKey, value: bool) -> Run:
-        what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
+        what = f"{'suspend' if value else 'resume'} {key.shown()}"
         self._change_existing(key, what, partial(suspend.suspend_run, value=value))
         return self._known(key)
 
@@ -194,7 +193,7 @@ class ClusterRuns(Target):
     def retry(self, key: RunKey) -> Run:
         run = self.get(*key.address)
         if run is None:
-            raise NotAvailable(f"there is no run {key.namespace}/{key.name} {self._here().host}")
+            raise NotAvailable(f"there is no {key.shown()} {self._here().host}")
         if not sentences.may_be_retried(run):
             raise Refused(sentences.no_retry(run))
         found = replace(key, uid=run.uid)
@@ -209,13 +208,13 @@ class ClusterRuns(Target):
 
     @override
     def repair(self, key: RunKey, contents: Contents) -> Run:
-        what = f"repair run {key.namespace}/{key.name}"
+        what = f"repair {key.shown()}"
         self._change_existing(key, what, partial(repair.repair_run, known=contents))
         return self._known(key)
 
     @override
     def give(self, key: RunKey, to: Owner) -> None:
-        what = f"give run {key.namespace}/{key.name} its owner's new name"
+        what = f"give {key.shown()} its owner's new name"
         self._change_existing(key, what, partial(adopt.give_run, to=to))
 
     @override
@@ -267,7 +266,7 @@ class ClusterRuns(Target):
     def _known(self, key: RunKey) -> Run:
         run = self.get(*key.address)
         if run is None:
-            raise NotAvailable(f"run {key.namespace}/{key.name} was deleted meanwhile")
+            raise NotAvailable(f"{key.shown()} was deleted meanwhile")
         return run
 
     def _ask(
@@ -332,28 +331,27 @@ async def _connected(
 async def _submitted(
     session: Session, submission: Submission, take_over: bool, within: float
 ) -> Run:
-    client, store, metadata = session.client, session.store, submission.job["metadata"]
-    namespace, name = metadata["namespace"], metadata["name"]
-    await served_kinds.complete_identity(session, namespace)
+    client, store, key = session.client, session.store, submission.key
+    await served_kinds.complete_identity(session, key.namespace)
     parts = store.parts(submission)
     wanted = await rights.to_submit(client, (parts.holder, *parts.owned))
-    await session.rights.require(namespace, wanted, f"submit run {namespace}/{name}")
+    await session.rights.require(key.namespace, wanted, f"submit {key.shown()}")
     made = await submit.submit_run(client, store, submission, take_over=take_over, within=within)
     if not store.holder_first:
         with suppress(TrainerInfraError):
             # What others left is not a concern of this run.
-            await _unowned_collected(session, namespace)
+            await _unowned_collected(session, key.namespace)
     if made.jobset is not None:
         seen = Observation(made.jobset)
         run = store.current_run(made.record, seen, session.host, datetime.now(UTC))
     else:
         session.cache.forget()
-        found = await run_lookup.at_one(session, namespace, name)
+        found = await run_lookup.at_one(session, key)
         if found is None:
-            raise NotAvailable(f"run {namespace}/{name} was deleted meanwhile")
+            raise NotAvailable(f"{key.shown()} was deleted meanwhile")
         run = found
     # A namespace that is new shows its authorities a moment later.
-    await served_kinds.complete_identity(session, namespace)
+    await served_kinds.complete_identity(session, key.namespace)
     return replace(run, host=session.host)
 
 

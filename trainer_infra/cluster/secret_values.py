@@ -19,7 +19,7 @@ from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import SECRET
 from trainer_infra.runs import reports
 from trainer_infra.runs.redaction import Redaction, decoded_text
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import Run, RunKey
 from trainer_infra.runs.view import Observation
 
 NOTHING: Final = Redaction()
@@ -55,7 +55,7 @@ def without_quotes(seen: Observation) -> Observation:
 def event_message(event: JSONObject, record: Record, known: Redaction | None) -> str:
     """What an event says, without values of the run's secrets."""
     if known is None and event.get("reason") in QUOTING:
-        return lines_left_out(record.namespace, record.name)
+        return lines_left_out(record.key)
     return (known or NOTHING).text(event.get("message") or "")
 
 
@@ -63,14 +63,14 @@ def without_lines(run: Run) -> Run:
     """The run with a sentence in place of the last lines of the pod that failed."""
     if run.failure is None:
         return run
-    said = (lines_left_out(run.namespace, run.name),)
+    said = (lines_left_out(run.key),)
     return replace(run, failure=replace(run.failure, last_lines=said))
 
 
-def lines_left_out(namespace: str, name: str) -> str:
+def lines_left_out(key: RunKey) -> str:
     """Why lines of a run are not shown."""
     return (
-        f"(lines are left out: they may hold values of Secret {namespace}/{name}"
+        f"(lines are left out: they may hold values of Secret {key.namespace}/{key.name}"
         f"{names.SECRET_SUFFIX}, which could not be read to hide them; "
-        f"it needs the right to get secrets in namespace {namespace})"
+        f"it needs the right to get secrets in namespace {key.namespace})"
     )

@@ -15,6 +15,7 @@ from trainer_infra.cluster.run_store import RunStore
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import POD, Resource
+from trainer_infra.runs.run import RunKey
 
 MANY: Final = 5
 """Runs asked for within `WITHIN` seconds from which on lists are read."""
@@ -57,13 +58,13 @@ class Session:
         await self.last_seen.close()
         await self.client.close()
 
-    def is_one_of_many(self, key: tuple[str, str]) -> bool:
+    def is_one_of_many(self, key: RunKey) -> bool:
         """Whether so many runs of its namespace were asked for lately, this one among them."""
         now = time.monotonic()
-        self.asked.append((now, key))
+        self.asked.append((now, (key.namespace, key.name)))
         while now - self.asked[0][0] > WITHIN:
             self.asked.popleft()
-        return len({each for _, each in self.asked if each[0] == key[0]}) >= MANY
+        return len({each for _, each in self.asked if each[0] == key.namespace}) >= MANY
 
     async def objects(self, kind: Resource, namespace: str, labels: str) -> ByName:
         """Objects of a kind, read once for all who ask in this moment."""

@@ -110,7 +110,7 @@ async def submit_run(
     problems = store.problems(submission.job, submission.objects, submission.controller)
     if problems:
         raise InvalidInput(problems)
-    metadata, parts = submission.job["metadata"], store.parts(submission)
+    parts = store.parts(submission)
     try:
         async with asyncio.timeout(within):
             patient = client.within(within * ANSWERED)
@@ -118,7 +118,7 @@ async def submit_run(
             return await _made(_WantedRun(patient, store, submission, parts, take_over, until))
     except TimeoutError:
         raise NotAvailable(
-            f"run {metadata['namespace']}/{metadata['name']} was not submitted within {within:g} s: "
+            f"{submission.key.shown()} was not submitted within {within:g} s: "
             "the cluster is slow, or an earlier run of that name is still being deleted; try again"
         ) from None
 
@@ -212,7 +212,7 @@ async def _begun(wanted: _WantedRun) -> Record | None:
     try:
         for each in before:
             whole = object_contents.with_contents(
-                each, wanted.submission.job["metadata"]["name"], wanted.submission.contents
+                each, wanted.submission.key.name, wanted.submission.contents
             )
             if await unowned_objects.create_unowned(client, whole):
                 made.append(whole)
@@ -288,9 +288,8 @@ async def _pause(wanted: _WantedRun, live: JSONObject | None) -> None:
         NotAvailable: It was waited for long enough.
     """
     if live is not None and time.monotonic() > wanted.until:
-        metadata = wanted.submission.job["metadata"]
         raise NotAvailable(
-            f"run {metadata['namespace']}/{metadata['name']} is not submitted: an earlier run of that name "
+            f"{wanted.submission.key.shown()} is not submitted: an earlier run of that name "
             f"is still being deleted, {ownership.object_shown(live)} waits for its finalizers "
             f"({delete.finalizers(live)}); try again"
         )
@@ -310,7 +309,7 @@ async def _marked(wanted: _WantedRun, record: Record, jobset: JSONObject) -> Rec
     except (Conflict, NotFound) as error:
         await _removed(wanted, record)
         raise NotAvailable(
-            f"{ownership.run_shown(record)} was deleted while it was submitted; submit it again"
+            f"{record.key.shown()} was deleted while it was submitted; submit it again"
         ) from error
     return wanted.store.known_record(stored)
 

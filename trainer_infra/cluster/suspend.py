@@ -41,7 +41,7 @@ async def suspend_run(client: KubeClient, store: RunStore, key: RunKey, *, value
     if workload := await kueue_objects.managing_workload(client, starts):
         queue = kueue_workload.queue_of(starts)
         raise Refused(
-            f"{ownership.run_shown(record)} is in queue {queue}, so Kueue alone suspends and resumes it; "
+            f"{record.key.shown()} is in queue {queue}, so Kueue alone suspends and resumes it; "
             f"change the queue, or spec.active of {workload}"
         )
     # The holder first: what it says counts when this is interrupted and done again.
@@ -60,7 +60,5 @@ async def _own_jobset(client: KubeClient, record: Record) -> JSONObject:
     wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET, "metadata": metadata}
     jobset = await live_objects.live_object(client, wanted)
     if jobset is None or not ownership.is_of(jobset, record.holder):
-        raise NotAvailable(
-            f"{ownership.run_shown(record)} has no JobSet any more; run `pulumi refresh`"
-        )
+        raise NotAvailable(f"{record.key.shown()} has no JobSet any more; run `pulumi refresh`")
     return jobset

@@ -192,7 +192,7 @@ def delete(key: RunKey, timeout: float = 60) -> str:
         if run is None or (uid and run.uid != uid):
             return ""
         if key.owner is not None and not run.owner.is_same(key.owner):
-            return sentences.left_alone(namespace, name, run.owner.shown())
+            return sentences.left_alone(key, run.owner.shown())
         ended = supervision.end_supervisor(target, timeout)
         ended = processes.kill_everywhere(run.uid) and ended
         run_folder.remove_folder(target)

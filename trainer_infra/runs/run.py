@@ -93,6 +93,12 @@ class Submission:
     """Which controller renders it, as `Target.controller` said it; empty for none."""
 
     @property
+    def key(self) -> "RunKey":
+        """Which run it makes."""
+        metadata = self.job["metadata"]
+        return RunKey(metadata["namespace"], metadata["name"])
+
+    @property
     def contents(self) -> "Contents":
         """What the record does not keep of it."""
         return Contents(self.secret_data, tuple(filter(is_fixed, self.objects)))
@@ -167,6 +173,10 @@ class RunKey:
     def address(self) -> tuple[str, str, str]:
         """Which run it is, of any owner."""
         return self.namespace, self.name, self.uid
+
+    def shown(self) -> str:
+        """As an error names it: `run team/digits`."""
+        return f"run {self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class JobStore(RunStore):
 
     @override
     def parts(self, submission: Submission) -> RunParts:
-        name = submission.job["metadata"]["name"]
+        name = submission.key.name
         objects = written_objects(submission.objects, name)
         jobset = next(
             each
@@ -176,7 +176,7 @@ def noted_job(submission: Submission, objects: Sequence[JSONObject]) -> JSONObje
         names.FORMAT_ANNOTATION: str(record_fields.FORMAT),
         names.CONTENT_ANNOTATION: submission.content,
     }
-    return _with_notes(objects[-1], notes, submission.job["metadata"]["namespace"])
+    return _with_notes(objects[-1], notes, submission.key.namespace)
 
 
 def _with_notes(job: JSONObject, notes: JSONObject, namespace: str) -> JSONObject:

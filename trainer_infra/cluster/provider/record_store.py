@@ -58,7 +58,7 @@ class RecordStore(RunStore):
 
     @override
     def parts(self, submission: Submission) -> RunParts:
-        job = submission.job["metadata"]["name"]
+        job = submission.key.name
         others = [each for each in submission.objects if not run_labels.is_record(each, job)]
         others.sort(key=lambda each: each["kind"] == names.JOBSET)
         return RunParts(config_map(submission), tuple(others), others[-1])
@@ -124,7 +124,7 @@ class RecordStore(RunStore):
 
 def config_map(submission: Submission) -> JSONObject:
     """The record of a run before anything else is written: the runtime snapshot, with more."""
-    job = submission.job["metadata"]["name"]
+    job = submission.key.name
     snapshot = next(each for each in submission.objects if run_labels.is_record(each, job))
     others = (each for each in submission.objects if each is not snapshot)
     data = {
@@ -138,8 +138,8 @@ def config_map(submission: Submission) -> JSONObject:
         names.CONTENT_ANNOTATION: submission.content,
         names.PLUGINS_ANNOTATION: ",".join(submission.plugins),
     }
-    namespace = submission.job["metadata"]["namespace"]
-    metadata = {**snapshot["metadata"], "namespace": namespace, "annotations": notes}
+    place = {"namespace": submission.key.namespace, "annotations": notes}
+    metadata = {**snapshot["metadata"], **place}
     return {**snapshot, "metadata": metadata, "data": data}
 
 
