@@ -3,16 +3,8 @@
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    concurrent_requests,
-    live_objects,
-    ownership,
-    refusal_explanation,
-    repair,
-    run_labels,
-)
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunStore
+from trainer_infra.cluster import live_objects, refusal_explanation, repair, run_labels
+from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.runs.run import Contents, Owner, RunKey
@@ -38,7 +30,7 @@ async def give_owner(
     marks = run_labels.labels_of(owner, record.name)
     if marks != run_labels.labels_of(record.owner, record.name):
         # The objects first: until the record itself has its new owner, this is done again.
-        await concurrent_requests.all_results(
+        await live_objects.all_results(
             _relabelled(client, record, run_labels.with_labels(each, marks), known)
             for each in record.owned
         )
@@ -53,5 +45,5 @@ async def _relabelled(
 ) -> None:
     """Give one object its new labels; what is gone, or another owner's, is not made again."""
     live = await live_objects.live_object(client, value, record.namespace)
-    if live is not None and ownership.is_of(live, record.holder):
+    if live is not None and live_objects.is_of(live, record.holder):
         await repair.rewrite_object(client, record, value, known)

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster.run_store import Record
 from trainer_infra.errors import InvalidInput, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle.status import Delegation, TrainJobCase, decide_status

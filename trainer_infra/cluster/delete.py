@@ -13,15 +13,9 @@ from contextlib import aclosing, suppress
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    concurrent_requests,
-    live_objects,
-    ownership,
-    rights,
-)
+from trainer_infra.cluster import live_objects, rights
 from trainer_infra.cluster.rights import Rights
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunStore
+from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection, Propagation
@@ -80,7 +74,7 @@ async def _damaged_removed(
 ) -> str:
     """Remove a run by its UID alone; the garbage collector takes what only its record could name."""
     if key.owner is not None and not store.may_be_of(value, key.owner):
-        return sentences.left_alone(key, ownership.owner_shown(value))
+        return sentences.left_alone(key, live_objects.owner_shown(value))
     left = await pods_removed(client, store, key, value, within)
     if store.holder_first:
         await delete_object(client, value)
@@ -90,7 +84,7 @@ async def _damaged_removed(
 async def remove_objects(client: KubeClient, store: RunStore, record: Record, within: float) -> str:
     """Remove everything of a run; a warning sentence, or empty."""
     left = await pods_removed(client, store, record.key, record.value, within)
-    await concurrent_requests.all_results(
+    await live_objects.all_results(
         _owned_removed(client, record, each)
         for each in record.owned
         if each["kind"] != names.JOBSET
@@ -129,7 +123,7 @@ async def _jobset_removed(client: KubeClient, key: RunKey, within: float) -> str
     left = None
     with suppress(NotFound, NotServed):
         jobset = await client.get(JOBSET, key.name, key.namespace)
-        if ownership.is_of(jobset, key.uid):
+        if live_objects.is_of(jobset, key.uid):
             left = await object_removed(client, JOBSET, jobset, within, "Foreground")
     if left is None:
         return ""
@@ -137,7 +131,7 @@ async def _jobset_removed(client: KubeClient, key: RunKey, within: float) -> str
 
 
 def _still_there(value: JSONObject) -> str:
-    return f"{ownership.object_shown(value)} is still being deleted"
+    return f"{live_objects.object_shown(value)} is still being deleted"
 
 
 def finalizers(value: JSONObject) -> str:
@@ -194,7 +188,7 @@ async def _is_seen_to_go(
 async def _owned_removed(client: KubeClient, record: Record, value: JSONObject) -> None:
     """Delete one object, if it is the run's: a cluster without a garbage collector keeps it."""
     found = await live_objects.live_object(client, value, record.namespace)
-    if found is not None and ownership.is_of(found, record.holder):
+    if found is not None and live_objects.is_of(found, record.holder):
         await delete_object(client, found)
 
 

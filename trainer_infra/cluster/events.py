@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import concurrent_requests, kueue_objects
+from trainer_infra.cluster import kueue_objects, live_objects
 from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
@@ -54,7 +54,7 @@ async def of_run(
     ]
     if any(map(schedule.is_unschedulable, pods)):
         wanted.append(PREEMPTED)
-    found = await concurrent_requests.all_results(
+    found = await live_objects.all_results(
         events_of(client, namespace, fields) for fields in wanted
     )
     jobs = await _jobs(client, jobset) if steps.is_empty(jobset, pods) else None
@@ -119,7 +119,7 @@ def _of(jobset: JSONObject, found: Iterable[JSONObject]) -> list[JSONObject]:
 
 
 async def _troubles(client: KubeClient, namespace: str) -> Mapping[About, list[JSONObject]]:
-    pages = await concurrent_requests.all_results(
+    pages = await live_objects.all_results(
         events_of(client, namespace, fields) for fields in TROUBLES
     )
     found: dict[About, list[JSONObject]] = {}

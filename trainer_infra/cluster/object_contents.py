@@ -3,8 +3,8 @@
 import base64
 
 from trainer_infra import names
-from trainer_infra.cluster import run_record
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster import run_store
+from trainer_infra.cluster.run_store import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import generated_secrets
 from trainer_infra.runs.run import Contents, is_fixed
@@ -36,7 +36,7 @@ def owned_object(value: JSONObject, record: Record) -> JSONObject:
     metadata = {
         **value["metadata"],
         "namespace": value["metadata"].get("namespace") or record.namespace,
-        "ownerReferences": [run_record.owner_reference(record)],
+        "ownerReferences": [run_store.owner_reference(record)],
     }
     return {**value, "metadata": metadata}
 

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from trainer_infra import names
 from trainer_infra.cluster import container_logs, events
-from trainer_infra.cluster.last_seen import FailedPod
-from trainer_infra.cluster.session import Session
+from trainer_infra.cluster.session import FailedPod, Session
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership
+from trainer_infra.cluster import live_objects
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import (
@@ -41,7 +41,7 @@ def explained(value: JSONObject) -> Iterator[None]:
 
 def explain_refusal(error: Answer | NotServed, value: JSONObject) -> TrainerInfraError:
     """The error to raise in place of a refusal of an object."""
-    where = ownership.object_shown(value)
+    where = live_objects.object_shown(value)
     if isinstance(error, NotServed):
         if error.api_version.partition("/")[0] == names.JOBSET_API_VERSION.partition("/")[0]:
             return NotAvailable(f"the cluster does not serve JobSet; {INSTALL_JOBSET}")

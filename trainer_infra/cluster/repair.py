@@ -7,15 +7,8 @@ record does not: what another writer put there instead never stays.
 from collections.abc import Mapping
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    drift,
-    live_objects,
-    object_contents,
-    ownership,
-    refusal_explanation,
-)
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunStore
+from trainer_infra.cluster import drift, live_objects, object_contents, refusal_explanation
+from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -66,9 +59,9 @@ async def rewrite_object(
         Refused: It is another owner's by now, or the cluster says no.
     """
     now = await live_objects.live_object(client, value, record.namespace)
-    if now is not None and not ownership.is_of(now, record.holder):
+    if now is not None and not live_objects.is_of(now, record.holder):
         raise Refused(
-            f"{ownership.object_shown(now)} belongs to {ownership.owner_shown(now)} now; delete it, then run "
+            f"{live_objects.object_shown(now)} belongs to {live_objects.owner_shown(now)} now; delete it, then run "
             "`pulumi up` again to have ours back"
         )
     changed = now is None or any(map(object_contents.is_content, drift.drifted_fields(value, now)))
@@ -76,7 +69,7 @@ async def rewrite_object(
         whole = object_contents.to_create(value, record, known)
         if object_contents.is_empty(whole):
             raise NotAvailable(
-                f"{ownership.object_shown(whole)} was deleted or changed, and what was in it is kept "
+                f"{live_objects.object_shown(whole)} was deleted or changed, and what was in it is kept "
                 "nowhere else; raise attempt to run the job again"
             )
     else:

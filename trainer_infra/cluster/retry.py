@@ -11,13 +11,12 @@ from trainer_infra import names
 from trainer_infra.cluster import (
     delete,
     live_objects,
-    ownership,
     refusal_explanation,
     repair,
     rights,
     unowned_objects,
 )
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster.run_store import Record
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
@@ -64,7 +63,7 @@ async def _kept(client: KubeClient, record: Record, value: JSONObject) -> JSONOb
     if live is None:
         metadata = {**value["metadata"], "namespace": record.namespace}
         raise NotAvailable(
-            f"{ownership.object_shown({**value, 'metadata': metadata})} was deleted, and what was in "
+            f"{live_objects.object_shown({**value, 'metadata': metadata})} was deleted, and what was in "
             "it is kept nowhere else; raise attempt to run the job again"
         )
     metadata = {

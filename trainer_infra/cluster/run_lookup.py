@@ -12,19 +12,16 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import (
-    concurrent_requests,
+    container_logs,
     drift,
     events,
     live_objects,
     logs,
     observe,
-    report_history,
     secret_values,
 )
-from trainer_infra.cluster.last_seen import FailedPod
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunStore
-from trainer_infra.cluster.session import Session
+from trainer_infra.cluster.run_store import Record, RunStore
+from trainer_infra.cluster.session import FailedPod, Session
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -133,7 +130,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
             return str(error)
 
     # At once: values of a run's secrets are asked for with each.
-    results = await concurrent_requests.all_results(map(looked, records.values()))
+    results = await live_objects.all_results(map(looked, records.values()))
     runs = [each for each in results if isinstance(each, Run)]
     runs.sort(key=lambda each: (each.namespace, each.name))
     return Listing(tuple(runs), tuple(each for each in results if isinstance(each, str)))
@@ -163,7 +160,7 @@ async def past_reports(session: Session, key: RunKey) -> tuple[PastReport, ...]:
     record, hidden = await _to_read(session, key)
     known = replace(record.final or record.declared(session.host), uid=record.holder)
     now, found = await asyncio.gather(
-        at_one(session, key), report_history.reports_in_logs(session.client, known, hidden)
+        at_one(session, key), container_logs.reports_in_logs(session.client, known, hidden)
     )
     return run_history.with_last_reports(now or known, found, pod_facts.SUFFIX)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.cluster import drift, ownership, refusal_explanation, run_labels
+from trainer_infra.cluster import drift, live_objects, refusal_explanation, run_labels
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -212,7 +212,7 @@ def _marks(value: JSONObject) -> Mapping[str, str]:
 def _shown(there: JSONObject) -> str:
     found = _marks(there)
     if names.STACK_LABEL not in found:
-        return ownership.owner_shown(there)
+        return live_objects.owner_shown(there)
     backend = found.get(names.BACKEND_ANNOTATION)
     kept = f" in backend {backend}" if backend else ""
     project = found.get(names.PROJECT_LABEL)

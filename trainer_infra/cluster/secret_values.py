@@ -12,7 +12,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.cluster import object_contents
 from trainer_infra.cluster.request_cache import RequestCache
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster.run_store import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer

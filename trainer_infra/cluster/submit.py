@@ -27,17 +27,13 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.cluster import (
     adopt,
-    concurrent_requests,
     delete,
     live_objects,
-    name_collision,
     object_contents,
-    ownership,
     refusal_explanation,
     unowned_objects,
 )
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunParts, RunStore
+from trainer_infra.cluster.run_store import Record, RunParts, RunStore
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -148,14 +144,14 @@ async def _judge_names(wanted: _WantedRun) -> None:
     """
     live = await live_objects.live_object(wanted.client, wanted.parts.holder)
     uid = live["metadata"]["uid"] if live and wanted.store.read_record(live) else ""
-    await name_collision.require_free(wanted.client, wanted.parts.owned, uid)
+    await live_objects.require_free_names(wanted.client, wanted.parts.owned, uid)
 
 
 async def _service(wanted: _WantedRun) -> Refused | None:
     """Why JobSet cannot make its Service, asked while the holder is made; `_begun` asks before a driven one."""
     if not wanted.store.holder_first:
         return None
-    return await name_collision.with_service(wanted.client, wanted.parts.jobset)
+    return await live_objects.service_taken(wanted.client, wanted.parts.jobset)
 
 
 async def _record(wanted: _WantedRun) -> tuple[Record, bool]:
@@ -179,13 +175,13 @@ async def _found(wanted: _WantedRun) -> Record | None:
         live = await live_objects.live_object(client, wanted.parts.holder)
         if live is None:
             return None
-        if not ownership.is_going(live):
+        if not live_objects.is_going(live):
             break
         await _pause(wanted, live)
     record = store.read_record(live)
     if record is None:
         raise Refused(
-            f"{ownership.object_shown(live)} belongs to {ownership.owner_shown(live)}, which is not a "
+            f"{live_objects.object_shown(live)} belongs to {live_objects.owner_shown(live)}, which is not a "
             "run of this engine; choose another name, or delete that first"
         )
     match identity.claim(record, submission, adopt=wanted.adopt):
@@ -206,7 +202,7 @@ async def _begun(wanted: _WantedRun) -> Record | None:
     before: Sequence[JSONObject] = ()
     if not wanted.store.holder_first:
         # A JobSet of that name the controller would take for its own.
-        await name_collision.require_free(client, [parts.jobset], "")
+        await live_objects.require_free_names(client, [parts.jobset], "")
         # A Secret without code beside it comes later: nothing finds what a killed submit leaves of it.
         before = parts.owned if any(map(is_fixed, parts.owned)) else ()
     try:
@@ -236,14 +232,14 @@ async def _completed(
         return SubmittedRun(record, None)
     if record.jobset_uid:
         own = (each for each in owned if object_contents.is_own_secret(each, record))
-        await concurrent_requests.all_results(_written(wanted, record, each) for each in own)
+        await live_objects.all_results(_written(wanted, record, each) for each in own)
         return SubmittedRun(record, None)
     if refused := await service:
         raise refused
     if patch := store.agreeing_patch(record, wanted.parts.holder):
         applied = await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
         record = store.known_record(applied)
-    await concurrent_requests.all_results(_written(wanted, record, each) for each in owned[:-1])
+    await live_objects.all_results(_written(wanted, record, each) for each in owned[:-1])
     jobset = await _written(wanted, record, owned[-1])
     return SubmittedRun(await _marked(wanted, record, jobset), jobset)
 
@@ -261,7 +257,7 @@ async def _written(wanted: _WantedRun, record: Record, value: JSONObject) -> JSO
                 return await wanted.client.create(new, manager=names.FIELD_MANAGER)
             except Exists:
                 live = await live_objects.live_object(wanted.client, new)
-            if live is not None and not ownership.is_going(live):
+            if live is not None and not live_objects.is_going(live):
                 return await _kept(wanted, record, new, live)
             await _pause(wanted, live)
 
@@ -274,8 +270,8 @@ async def _kept(
     This run's own stays as an earlier submit made it, keys that are made only once among it; but
     values of the job's own Secret may have changed since.
     """
-    if not ownership.is_of(live, record.uid):
-        raise name_collision.refusal_of(live)
+    if not live_objects.is_of(live, record.uid):
+        raise live_objects.name_taken(live)
     if not object_contents.is_own_secret(live, record):
         return live
     return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
@@ -290,7 +286,7 @@ async def _pause(wanted: _WantedRun, live: JSONObject | None) -> None:
     if live is not None and time.monotonic() > wanted.until:
         raise NotAvailable(
             f"{wanted.submission.key.shown()} is not submitted: an earlier run of that name "
-            f"is still being deleted, {ownership.object_shown(live)} waits for its finalizers "
+            f"is still being deleted, {live_objects.object_shown(live)} waits for its finalizers "
             f"({delete.finalizers(live)}); try again"
         )
     await asyncio.sleep(PAUSE)

@@ -6,14 +6,8 @@ own, so that writing the other fields again leaves it alone.
 """
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    kueue_objects,
-    live_objects,
-    ownership,
-    refusal_explanation,
-)
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunStore
+from trainer_infra.cluster import kueue_objects, live_objects, refusal_explanation
+from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -59,6 +53,6 @@ async def _own_jobset(client: KubeClient, record: Record) -> JSONObject:
     metadata = {"name": record.name, "namespace": record.namespace}
     wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET, "metadata": metadata}
     jobset = await live_objects.live_object(client, wanted)
-    if jobset is None or not ownership.is_of(jobset, record.holder):
+    if jobset is None or not live_objects.is_of(jobset, record.holder):
         raise NotAvailable(f"{record.key.shown()} has no JobSet any more; run `pulumi refresh`")
     return jobset

@@ -11,16 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    concurrent_requests,
-    delete,
-    live_objects,
-    name_collision,
-    object_contents,
-    ownership,
-    refusal_explanation,
-)
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster import delete, live_objects, object_contents, refusal_explanation
+from trainer_infra.cluster.run_store import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Exists, Forbidden, NotFound
@@ -46,10 +38,10 @@ async def create_unowned(client: KubeClient, value: JSONObject) -> bool:
         await client.create(value, manager=names.FIELD_MANAGER)
         return True
     live = await live_objects.live_object(client, value)
-    if live is None or ownership.is_going(live):
+    if live is None or live_objects.is_going(live):
         return await create_unowned(client, value)
     if not _is_left_of(live, value):
-        raise name_collision.refusal_of(live)
+        raise live_objects.name_taken(live)
     if value["kind"] == SECRET.kind:
         await client.apply(value, manager=names.FIELD_MANAGER, force=True)
     return False
@@ -61,7 +53,7 @@ async def write_owned(client: KubeClient, record: Record, known: Contents) -> No
     Raises:
         Refused: An object of that name is not the run's, or the cluster says no.
     """
-    await concurrent_requests.all_results(
+    await live_objects.all_results(
         _write_owned(client, record, each, known) for each in record.owned
     )
 
@@ -71,8 +63,10 @@ async def _write_owned(
 ) -> None:
     whole = object_contents.to_create(value, record, known)
     live = await live_objects.live_object(client, whole)
-    if live is not None and not (ownership.is_of(live, record.holder) or _is_left_of(live, whole)):
-        raise name_collision.refusal_of(live)
+    if live is not None and not (
+        live_objects.is_of(live, record.holder) or _is_left_of(live, whole)
+    ):
+        raise live_objects.name_taken(live)
     if object_contents.is_empty(whole):
         if live is None:
             return
@@ -120,7 +114,7 @@ async def collect_unowned(client: KubeClient, namespace: str, now: datetime) -> 
                     and value["metadata"]["labels"].get(names.RUN_LABEL) == run
                 ):
                     await delete.delete_object(client, value)
-                    gone.append(ownership.object_shown(value))
+                    gone.append(live_objects.object_shown(value))
     return tuple(gone)
 
 

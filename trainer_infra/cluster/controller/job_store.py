@@ -14,7 +14,7 @@ from typing_extensions import override
 from trainer_infra import names
 from trainer_infra.cluster import (
     drift,
-    ownership,
+    live_objects,
     record_fields,
     rights,
     run_labels,
@@ -22,8 +22,7 @@ from trainer_infra.cluster import (
     unsupported_fields,
 )
 from trainer_infra.cluster.controller import observed_run
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunParts, RunStore
+from trainer_infra.cluster.run_store import Record, RunParts, RunStore
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -112,7 +111,7 @@ class JobStore(RunStore):
     def observation(
         self, record: Record, jobset: JSONObject | None, pods: Sequence[JSONObject]
     ) -> Observation:
-        if jobset is None or not ownership.is_of(jobset, record.holder):
+        if jobset is None or not live_objects.is_of(jobset, record.holder):
             return Observation(None, pods=tuple(pods) if jobset is None else ())
         return Observation(observed_run.queued_jobset(record.value, jobset), pods=tuple(pods))
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import decided_status
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster.run_store import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, deadline
 from trainer_infra.lifecycle.status import Delegation

@@ -17,15 +17,14 @@ from typing_extensions import override
 from trainer_infra import names
 from trainer_infra.cluster import (
     decided_status,
-    ownership,
+    live_objects,
     record_fields,
     rights,
     run_labels,
     run_store,
     unsupported_fields,
 )
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunParts, RunStore
+from trainer_infra.cluster.run_store import Record, RunParts, RunStore
 from trainer_infra.errors import Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.resource import CONFIG_MAP
@@ -83,7 +82,7 @@ class RecordStore(RunStore):
     def observation(
         self, record: Record, jobset: JSONObject | None, pods: Sequence[JSONObject]
     ) -> Observation:
-        is_its = jobset is not None and ownership.is_of(jobset, record.uid)
+        is_its = jobset is not None and live_objects.is_of(jobset, record.uid)
         return Observation(jobset if is_its else None, pods=tuple(pods))
 
     @override
