@@ -130,7 +130,7 @@ async def reports_in_logs(
     """
     jobset, pods = await jobset_and_pods(client, run)
     training = resolve.trainer_jobs((jobset or {}).get("spec") or {})
-    first = [each for each in pods if pod_facts.step_of(each) in training][: PODS]
+    first = [each for each in pods if pod_facts.step_of(each) in training][:PODS]
     ran = started_containers(jobset, tuple(first))
     found = await asyncio.gather(*(_of_container(client, run, each, hidden) for each in ran))
     return tuple(each for history in found for each in history)

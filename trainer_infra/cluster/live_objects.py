@@ -155,9 +155,7 @@ async def require_free_names(client: KubeClient, wanted: Sequence[JSONObject], u
         Refused: An object is there that is neither that run's nor going.
     """
     namespace = wanted[-1]["metadata"]["namespace"]
-    found = await all_results(
-        live_object(client, each, namespace) for each in wanted
-    )
+    found = await all_results(live_object(client, each, namespace) for each in wanted)
     for live in found:
         if live and not is_going(live) and not is_of(live, uid):
             raise name_taken(live)

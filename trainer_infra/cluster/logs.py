@@ -6,12 +6,10 @@ log is gone with it is said.
 """
 
 import asyncio
-import re
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
@@ -20,6 +18,7 @@ from trainer_infra.cluster.container_logs import ContainerLog
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.log_lines import SeenLines
 from trainer_infra.kube.refusals import (
     Forbidden,
     NotFound,
@@ -45,7 +44,6 @@ PATIENCE: Final = 120.0
 BROKEN: Final = "(the log cannot be read any more: {})"
 TRIES: Final = 20
 """Tries in a row to take up a log again, each of which waits for the server itself too."""
-_TIME: Final = re.compile(r"([-0-9]{10}T[:0-9]{8})(?:\.([0-9]+))?(Z|[-+][:0-9]{5})")
 _WAITING: Final = 1000
 """Lines that are read ahead of who follows."""
 
@@ -195,17 +193,15 @@ class _Reader:
 
     async def _read(self, source: ContainerLog) -> None:
         """Every line of a container, over lost connections and its own restarts."""
-        position = _Position(source.pod["metadata"]["creationTimestamp"])
+        seen = SeenLines(source.pod["metadata"]["creationTimestamp"])
         tail, broken, why = self._wanted.tail, 0, ""
         while broken < TRIES:
-            position.begin()
+            wanted = source.log(follow=True, tail=tail, since=seen.resume())
             try:
-                async for line in self._client.logs(
-                    source.log(follow=True, tail=tail, since=position.since)
-                ):
+                async for line in self._client.logs(wanted):
                     at, _, text = line.partition(" ")
                     tail, broken = None, 0
-                    shown = lines_of(text) if position.is_new(at) else ()
+                    shown = lines_of(text) if seen.is_new(at) else ()
                     for each in reports.without_reports(shown):
                         await self._lines.put((source.name, each))
             except NotFound:
@@ -240,33 +236,6 @@ class _Reader:
         return ended is not None and ended.get("exitCode") == 0
 
 
-class _Position:
-    """How far a container's log was read: a log is asked for from a second on."""
-
-    def __init__(self, since: str) -> None:
-        self.since = since
-        """Time of the last line."""
-        self._same = self._known = 0
-        self._is_behind = False
-
-    def begin(self) -> None:
-        """The log is opened, perhaps again: lines that were read come first."""
-        self._is_behind, self._known = self._same > 0, self._same
-
-    def is_new(self, at: str) -> bool:
-        """Whether a line of that time was not read before."""
-        if self._is_behind:
-            if _sortable(at) < _sortable(self.since):
-                return False
-            if at == self.since and self._known:
-                self._known -= 1
-                return False
-            self._is_behind = False
-        self._same = self._same + 1 if at == self.since else 1
-        self.since = at
-        return True
-
-
 def _is_wanted(pod: JSONObject, wanted: LogSelection) -> bool:
     return wanted.pod in (None, pod["metadata"]["name"], pod_facts.host_name(pod))
 
@@ -285,12 +254,3 @@ def _has_ended(jobset: JSONObject) -> bool:
         status_conditions.is_true(conditions, each)
         for each in (names.JOBSET_COMPLETED, names.JOBSET_FAILED)
     )
-
-
-def _sortable(text: str) -> tuple[datetime, str]:
-    """A time of a log as it sorts: nodes write it in their own zone, with up to nine digits."""
-    found = _TIME.fullmatch(text)
-    if found is None:
-        return datetime.max.replace(tzinfo=UTC), ""
-    whole, fraction, zone = found.groups(default="")
-    return datetime.fromisoformat(whole + zone), f"{fraction:0<9}"

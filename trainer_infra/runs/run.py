@@ -28,7 +28,6 @@ LOST: Final = "Lost"
 """Its JobSet is gone though it had not finished; nothing runs it again by itself."""
 FINISHED: Final = frozenset({COMPLETE, FAILED})
 
-
 _OLDER_TYPE: Final = re.compile(rf"{re.escape(names.OLDER_RESOURCE_TYPE)}(\w+)")
 
 
@@ -284,7 +283,7 @@ def run_from_json(value: Any) -> Run:
     Raises:
         ValueError: The value says no run.
     """
-    return _from_json(_runs(), value)
+    return _from_json(Run, value)
 
 
 def owner_from_json(value: Any) -> Owner:
@@ -293,7 +292,7 @@ def owner_from_json(value: Any) -> Owner:
     Raises:
         ValueError: The value says no owner.
     """
-    return _from_json(_owners(), value)
+    return _from_json(Owner, value)
 
 
 def owner_to_json(owner: Owner) -> dict[str, str]:
@@ -301,21 +300,17 @@ def owner_to_json(owner: Owner) -> dict[str, str]:
     return {key: each for key, each in asdict(owner).items() if each or key != "backend"}
 
 
-def _from_json(adapter: TypeAdapter[T], value: Any) -> T:
+def _from_json(kind: type[T], value: Any) -> T:
     try:
-        return adapter.validate_python(value)
+        found: T = _adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         parts = (".".join(map(str, first["loc"])), first["msg"].lower())
         raise ValueError(": ".join(filter(None, parts))) from None
+    return found
 
 
 # Made only where such JSON is read: making one takes longer than reading.
 @lru_cache
-def _runs() -> TypeAdapter[Run]:
-    return TypeAdapter(Run)
-
-
-@lru_cache
-def _owners() -> TypeAdapter[Owner]:
-    return TypeAdapter(Owner)
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
