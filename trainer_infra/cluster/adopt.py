@@ -1,16 +1,11 @@
 """Giving a run another owner: `adopt=True`, and an update after the owner's own name changed."""
 
-from typing import Final
-
 from trainer_infra import names
 from trainer_infra.cluster import live_objects, refusal_explanation, repair, run_labels
 from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.runs.run import Contents, Owner, RunKey
-
-NOTHING: Final = Contents()
-"""Where no content of an object has to be known."""
 
 
 async def give_run(client: KubeClient, store: RunStore, key: RunKey, to: Owner) -> None:
@@ -20,11 +15,11 @@ async def give_run(client: KubeClient, store: RunStore, key: RunKey, to: Owner) 
         NotAvailable: There is no such run.
         Refused: It is another owner's by now, or the cluster says no.
     """
-    await give_owner(client, store, await store.present_record(client, key), to)
+    await give_owner(client, store, await store.present_record(client, key), to, Contents())
 
 
 async def give_owner(
-    client: KubeClient, store: RunStore, record: Record, owner: Owner, known: Contents = NOTHING
+    client: KubeClient, store: RunStore, record: Record, owner: Owner, known: Contents
 ) -> Record:
     """The record with that owner, once everything of the run has its labels."""
     marks = run_labels.labels_of(owner, record.name)

@@ -1,6 +1,7 @@
-"""The containers of a run whose logs there are, and the last lines of these: for progress, and why a pod failed.
+"""The containers of a run whose logs there are, and what stands in these: their last lines, and reports.
 
-A line that cannot be read (no right to, not started, gone) is nothing.
+The last lines are for progress, and why a pod failed; one that cannot be read (no right to, not started,
+gone) is nothing. A report is a line of a log, whether a server takes reports or not.
 """
 
 import asyncio
@@ -9,11 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from trainer_infra import names
 from trainer_infra.cluster import live_objects
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient, LogOf, ObjectSelection
+from trainer_infra.kube.client import KubeClient, LogOf
 from trainer_infra.kube.refusals import Forbidden, NotFound, Unauthorized
 from trainer_infra.kube.resource import JOBSET, POD
 from trainer_infra.render import resolve
@@ -24,18 +24,15 @@ from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import Run
 from trainer_infra.runs.terminal_lines import lines_of
 
-MOST_REPORTS: Final = 5000
-"""Reports of a container that are kept; a log may hold a hundred thousand."""
-
-REPORTS_WITHIN: Final = 60.0
-"""Seconds for reading a log; a node may not answer."""
-
 TAIL: Final = 100
-"""Lines that are read: reports stand among others."""
+"""Last lines that are read: reports stand among others."""
 PODS: Final = 16
 """Pods whose logs are read at most."""
 WITHIN: Final = 3.0
-"""Seconds for reading them; a node may not answer."""
+REPORTS_WITHIN: Final = 60.0
+"""Seconds for reading the last lines of a log, and all of it: a node may not answer."""
+MOST_REPORTS: Final = 5000
+"""Reports of a container that are kept; a log may hold a hundred thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +61,12 @@ async def jobset_and_pods(
     client: KubeClient, run: Run
 ) -> tuple[JSONObject | None, tuple[JSONObject, ...]]:
     """The run's JobSet, and its pods in order."""
-    labels = f"{names.JOBSET_NAME_LABEL}={run.name}"
-    page = await client.list(ObjectSelection(POD, run.namespace, labels))
+    pods = await live_objects.objects_of_jobset(client, POD, run.key)
     jobset: JSONObject | None = None
     with suppress(NotFound):
         found = await client.get(JOBSET, run.name, run.namespace)
         jobset = found if live_objects.is_of(found, run.uid) else None
-    return jobset, pod_facts.in_order(jobset, page.items)
+    return jobset, pod_facts.in_order(jobset, pods)
 
 
 def started_containers(
@@ -101,9 +97,8 @@ async def last_lines_by_pod(
 
 async def last_lines(client: KubeClient, pod: JSONObject, container: str = "") -> tuple[str, ...]:
     """The last lines of a container; of the first, which is the one that trains, unless named."""
-    metadata = pod["metadata"]
-    container = container or pod["spec"]["containers"][0]["name"]
-    wanted = LogOf(metadata["namespace"], metadata["name"], container, tail=TAIL)
+    first = pod["spec"]["containers"][0]["name"]
+    wanted = ContainerLog(pod, container or first).log(tail=TAIL)
     with suppress(TrainerInfraError, TimeoutError):
         async with asyncio.timeout(WITHIN):
             return tuple([each async for line in client.logs(wanted) for each in lines_of(line)])
@@ -120,10 +115,7 @@ async def reports_in_logs(
 ) -> tuple[PastReport, ...]:
     """The reports in the logs of the first pods that train, of each pod in order of time.
 
-    Args:
-        client: the cluster.
-        run: whose; its UID is that of what owns its JobSet.
-        hidden: values of the run's secrets, which no metric shows.
+    The run's UID is that of what owns its JobSet.
 
     Raises:
         Refused: This account may not read logs.

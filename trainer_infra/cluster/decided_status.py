@@ -19,13 +19,7 @@ from trainer_infra.runs.view import Observation
 def decided_status(
     record: Record, seen: Observation, delegation: Delegation, now: datetime
 ) -> JSONObject:
-    """The status.
-
-    Args:
-        record: of the run.
-        seen: what there is of it, with its JobSet and what its pods reported.
-        delegation: what others see to.
-        now: the time.
+    """The status, by what there is of the run: its JobSet and what its pods reported.
 
     Raises:
         Unreadable: What the record has is not a TrainJob.

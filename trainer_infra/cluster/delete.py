@@ -19,7 +19,7 @@ from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection, Propagation
-from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed, Unreachable
+from trainer_infra.kube.refusals import Answer, Conflict, NotFound, Unreachable
 from trainer_infra.kube.resource import JOBSET, Resource
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import RunKey
@@ -34,20 +34,16 @@ async def delete_run(
 ) -> str:
     """End a run and remove what is left of it; a warning sentence, or empty.
 
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: which run; another one of that name, and one of another owner, is left alone.
-        within: seconds to wait until its pods are gone.
-        account: whose rights are asked for before anything is deleted.
+    Another run of that name, and one of another owner, is left alone. The account's rights are asked for
+    before anything is deleted; after so many seconds its pods are not waited for any more.
 
     Raises:
         Refused: A right is missing, or the cluster says no.
         Unreadable: What is kept of it is damaged, and no UID says that it is meant.
     """
-    try:
-        value = await client.get(store.kind, store.object_name(key.name), key.namespace)
-    except (NotFound, NotServed):
+    name = store.object_name(key.name)
+    value = await live_objects.named_object(client, store.kind, name, key.namespace)
+    if value is None:
         # An earlier call removed the holder, after the JobSet did not go in time.
         return await _jobset_removed(client, key, within) if key.uid else ""
     if key.uid not in ("", store.uid_of(value)):
@@ -97,15 +93,7 @@ async def remove_objects(client: KubeClient, store: RunStore, record: Record, wi
 async def pods_removed(
     client: KubeClient, store: RunStore, key: RunKey, value: JSONObject, within: float
 ) -> str:
-    """Delete what starts the pods of a run, with them; a sentence about what is left, or empty.
-
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: its name.
-        value: the object that keeps it.
-        within: seconds to wait until its pods are gone.
-    """
+    """Delete what starts the pods of a run, with them; a sentence about what is left, or empty."""
     if not store.holder_first and (left := await object_removed(client, store.kind, value, within)):
         return f"{_still_there(left)}; it waits for its finalizers: {finalizers(left)}"
     owned = RunKey(key.namespace, key.name, value["metadata"]["uid"])
@@ -113,18 +101,11 @@ async def pods_removed(
 
 
 async def _jobset_removed(client: KubeClient, key: RunKey, within: float) -> str:
-    """Delete the JobSet of a run; a sentence about what is left of it, or empty.
-
-    Args:
-        client: the cluster.
-        key: its name, and the UID of the object that must own it: another one's is left alone.
-        within: seconds to wait until its pods are gone.
-    """
-    left = None
-    with suppress(NotFound, NotServed):
-        jobset = await client.get(JOBSET, key.name, key.namespace)
-        if live_objects.is_of(jobset, key.uid):
-            left = await object_removed(client, JOBSET, jobset, within, "Foreground")
+    """Delete the JobSet that is owned by the object of the key's UID; a sentence about what is left, or empty."""
+    jobset = await live_objects.named_object(client, JOBSET, key.name, key.namespace)
+    if jobset is None or not live_objects.is_of(jobset, key.uid):
+        return ""
+    left = await object_removed(client, JOBSET, jobset, within, "Foreground")
     if left is None:
         return ""
     return f"{_still_there(left)}, and so may its pods be; it waits for its finalizers: {finalizers(left)}"

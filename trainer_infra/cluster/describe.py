@@ -43,13 +43,13 @@ async def describe_run(session: Session, key: RunKey) -> RunDescription | None:
     run = await run_lookup.at_one(session, key)
     if run is None:
         return None
-    found = await events.events_of(session.client, key.namespace, "")
+    found = await events.events_of(session, key.namespace, "")
     steps = tuple(f"{key.name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
     mine = [
         each for each in events.in_order(found) if _is_of(key.name, steps, each["involvedObject"])
     ]
     record = await session.store.present_record(session.client, key)
-    hidden = await secret_values.secret_redaction(session.client, session.cache, record)
+    hidden = await secret_values.secret_redaction(session, record)
     happened = (
         _happened(each, secret_values.event_message(each, record, hidden))
         # An earlier run may have had the same name.

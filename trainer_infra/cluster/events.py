@@ -12,17 +12,17 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, live_objects
-from trainer_infra.cluster.request_cache import RequestCache
+from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient, ObjectSelection
+from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import EVENT, JOB, NODE
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.causes import node, objects, schedule, steps
 from trainer_infra.runs.causes.objects import About
 from trainer_infra.runs.causes.surroundings import Surroundings, time_of
+from trainer_infra.runs.run import RunKey
 
 MOST_NODES: Final = 8
 """Kubernetes nodes that are asked for at most, of one run."""
@@ -41,12 +41,23 @@ TROUBLES: Final = (
 PREEMPTED: Final = f"involvedObject.kind=Pod,reason={schedule.PREEMPTED}"
 
 
-async def of_run(
-    client: KubeClient, cache: RequestCache, jobset: JSONObject, pods: Sequence[JSONObject]
+async def surroundings_of(
+    session: Session, jobset: JSONObject, pods: Sequence[JSONObject], *, closely: bool
 ) -> Surroundings:
-    """The events that say why a run does not go on; of a suspended JobSet what Kueue has of it."""
+    """The events that say why a run does not go on; of a suspended JobSet what Kueue has of it.
+
+    Unless closely, from lists that are read once for all runs of the namespace.
+    """
     if jobset["spec"].get("suspend"):
-        return Surroundings(queueing=await kueue_objects.of_jobset(client, cache, jobset))
+        client, cache = session.client, session.cache
+        queueing = await kueue_objects.of_jobset(client, cache, jobset, many=not closely)
+        return Surroundings(queueing=queueing)
+    if closely:
+        return await _of_one(session, jobset, pods)
+    return await _of_one_of_many(session, jobset, pods)
+
+
+async def _of_one(session: Session, jobset: JSONObject, pods: Sequence[JSONObject]) -> Surroundings:
     namespace = jobset["metadata"]["namespace"]
     wanted = [
         f"involvedObject.kind={kind},involvedObject.name={name}"
@@ -55,43 +66,38 @@ async def of_run(
     if any(map(schedule.is_unschedulable, pods)):
         wanted.append(PREEMPTED)
     found = await live_objects.all_results(
-        events_of(client, namespace, fields) for fields in wanted
+        events_of(session, namespace, fields) for fields in wanted
     )
-    jobs = await _jobs(client, jobset) if steps.is_empty(jobset, pods) else None
+    jobs = await _jobs(session, jobset) if steps.is_empty(jobset, pods) else None
     return Surroundings(_of(jobset, (each for page in found for each in page)), jobs=jobs)
 
 
-async def of_one_of_many(
-    client: KubeClient, cache: RequestCache, jobset: JSONObject, pods: Sequence[JSONObject]
+async def _of_one_of_many(
+    session: Session, jobset: JSONObject, pods: Sequence[JSONObject]
 ) -> Surroundings:
-    """The same from lists that are read once for all runs of the namespace."""
-    if jobset["spec"].get("suspend"):
-        queueing = await kueue_objects.of_jobset(client, cache, jobset, many=True)
-        return Surroundings(queueing=queueing)
     silent = objects.silent_objects(jobset, pods)
     if not silent:
         return Surroundings()
     namespace = jobset["metadata"]["namespace"]
-    by_object = await cache.answer(
-        ("troubles", namespace), partial(_troubles, client, namespace), AGE
+    by_object = await session.cache.answer(
+        ("troubles", namespace), partial(_troubles, session, namespace), AGE
     )
     found = _of(jobset, (each for one in silent for each in by_object.get(one, ())))
     jobs = None
     if not found and steps.is_empty(jobset, pods) and _is_old(jobset):
         key = ("jobs", namespace, jobset["metadata"]["name"])
-        jobs = await cache.answer(key, partial(_jobs, client, jobset), OLD)
+        jobs = await session.cache.answer(key, partial(_jobs, session, jobset), OLD)
     return Surroundings(found, jobs=jobs)
 
 
-async def nodes_of(
-    client: KubeClient, cache: RequestCache, pods: Iterable[JSONObject]
-) -> dict[str, JSONObject]:
+async def nodes_of(session: Session, pods: Iterable[JSONObject]) -> dict[str, JSONObject]:
     """The Kubernetes nodes of pods that are not ready, by name, as far as they may be read."""
     wanted = sorted({pod_facts.node_of(each) for each in pods if node.is_suspicious(each)})
     found: dict[str, JSONObject] = {}
     for name in wanted[:MOST_NODES]:
         with suppress(Answer):
-            found[name] = await cache.answer(("node", name), partial(client.get, NODE, name))
+            ask = partial(session.client.get, NODE, name)
+            found[name] = await session.cache.answer(("node", name), ask)
     return found
 
 
@@ -105,10 +111,11 @@ def is_since(event: JSONObject, begin: str) -> bool:
     return time_of(event)[:19] >= begin[:19]
 
 
-async def events_of(client: KubeClient, namespace: str, fields: str) -> Sequence[JSONObject]:
+async def events_of(session: Session, namespace: str, fields: str) -> Sequence[JSONObject]:
     """Events of a namespace by a field selector; none where they may not be read."""
     with suppress(Answer):
-        return (await client.list(ObjectSelection(EVENT, namespace, fields=fields))).items
+        selection = ObjectSelection(EVENT, namespace, fields=fields)
+        return (await session.client.list(selection)).items
     return ()
 
 
@@ -118,9 +125,9 @@ def _of(jobset: JSONObject, found: Iterable[JSONObject]) -> list[JSONObject]:
     return in_order(each for each in found if is_since(each, created))
 
 
-async def _troubles(client: KubeClient, namespace: str) -> Mapping[About, list[JSONObject]]:
+async def _troubles(session: Session, namespace: str) -> Mapping[About, list[JSONObject]]:
     pages = await live_objects.all_results(
-        events_of(client, namespace, fields) for fields in TROUBLES
+        events_of(session, namespace, fields) for fields in TROUBLES
     )
     found: dict[About, list[JSONObject]] = {}
     for each in (event for page in pages for event in page):
@@ -129,12 +136,11 @@ async def _troubles(client: KubeClient, namespace: str) -> Mapping[About, list[J
     return found
 
 
-async def _jobs(client: KubeClient, jobset: JSONObject) -> Sequence[JSONObject] | None:
+async def _jobs(session: Session, jobset: JSONObject) -> Sequence[JSONObject] | None:
     """The Jobs of the JobSet; None where they may not be read."""
-    metadata = jobset["metadata"]
-    labels = f"{names.JOBSET_NAME_LABEL}={metadata['name']}"
+    key = RunKey(jobset["metadata"]["namespace"], jobset["metadata"]["name"])
     with suppress(Answer):
-        return (await client.list(ObjectSelection(JOB, metadata["namespace"], labels))).items
+        return await live_objects.objects_of_jobset(session.client, JOB, key)
     return None
 
 

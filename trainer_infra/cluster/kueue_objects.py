@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from trainer_infra import names
+from trainer_infra.cluster import live_objects
 from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
@@ -41,11 +42,7 @@ async def of_jobset(
 ) -> Queueing | None:
     """What there is of a suspended JobSet in a queue; None of another one.
 
-    Args:
-        client: the cluster.
-        cache: what was just read of it.
-        jobset: as it is stored.
-        many: whether others of its namespace are asked for too, so that one list serves all.
+    With `many` others of its namespace are asked for too, so that one list serves all.
     """
     if not kueue_workload.is_held(jobset):
         return None
@@ -173,6 +170,6 @@ async def _is_there(client: KubeClient, kind: Resource, name: str, namespace: st
 async def _kind(client: KubeClient, kind: str) -> Resource | None:
     """A kind of Kueue's in the best version that is served."""
     for version in VERSIONS:
-        with suppress(NotServed):
-            return await client.resource(version, kind)
+        if found := await live_objects.served_kind(client, version, kind):
+            return found
     return None

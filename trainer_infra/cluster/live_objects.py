@@ -6,14 +6,16 @@ rule 2), whatever `adopt` says, for adopting is about runs, and what a run would
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, TypeVar
 
 from trainer_infra import names
 from trainer_infra.errors import Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import NotFound, NotServed
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, SECRET, SERVICE, Resource
+from trainer_infra.runs.run import RunKey
 
 T = TypeVar("T")
 
@@ -31,19 +33,39 @@ async def resource_of(client: KubeClient, value: JSONObject) -> Resource:
     return known or await client.resource(value["apiVersion"], value["kind"])
 
 
+async def served_kind(client: KubeClient, api_version: str, kind: str) -> Resource | None:
+    """A kind as the cluster serves it; None where it does not."""
+    with suppress(NotServed):
+        return await client.resource(api_version, kind)
+    return None
+
+
+async def named_object(
+    client: KubeClient, kind: Resource, name: str, namespace: str
+) -> JSONObject | None:
+    """The object as it is now; None when there is none of that name, or no such kind."""
+    with suppress(NotFound, NotServed):
+        return await client.get(kind, name, namespace)
+    return None
+
+
 async def live_object(
     client: KubeClient, value: JSONObject, namespace: str = ""
 ) -> JSONObject | None:
-    """The object of that kind and name as it is now; None when there is none, or no such kind.
-
-    Where the value does not say a namespace, the given one counts.
-    """
-    metadata = value["metadata"]
-    try:
+    """The object of a value's kind and name likewise, in the given namespace where it says none."""
+    name, own = value["metadata"]["name"], value["metadata"].get("namespace")
+    with suppress(NotServed):
         kind = await resource_of(client, value)
-        return await client.get(kind, metadata["name"], metadata.get("namespace") or namespace)
-    except (NotFound, NotServed):
-        return None
+        return await named_object(client, kind, name, own or namespace)
+    return None
+
+
+async def objects_of_jobset(
+    client: KubeClient, kind: Resource, key: RunKey
+) -> tuple[JSONObject, ...]:
+    """The pods, or the Jobs, of the JobSet of the run's name."""
+    labels = f"{names.JOBSET_NAME_LABEL}={key.name}"
+    return (await client.list(ObjectSelection(kind, key.namespace, labels))).items
 
 
 def is_of(value: JSONObject, uid: str) -> bool:
@@ -78,9 +100,9 @@ def owner_shown(value: JSONObject) -> str:
 
 
 def object_shown(value: JSONObject) -> str:
-    """An object as an error names it: `Secret team/digits-secret`."""
-    metadata = value["metadata"]
-    return f"{value['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
+    """An object as an error names it: `Secret team/digits-secret`, `ClusterTrainingRuntime torch`."""
+    namespace = value["metadata"].get("namespace")
+    return f"{value['kind']} {f'{namespace}/' if namespace else ''}{value['metadata']['name']}"
 
 
 async def all_results(requests: Iterable[Awaitable[T]]) -> list[T]:
@@ -144,12 +166,9 @@ async def service_taken(client: KubeClient, jobset: JSONObject) -> Refused | Non
 
 
 async def require_free_names(client: KubeClient, wanted: Sequence[JSONObject], uid: str) -> None:
-    """Raise where a run cannot have all its objects.
+    """Raise where a run cannot have all its objects, of which the JobSet is the last.
 
-    Args:
-        client: the cluster.
-        wanted: its objects, the JobSet last.
-        uid: of the run that has the name now; empty where there is none.
+    The UID is that of the run that has the name now, empty where there is none.
 
     Raises:
         Refused: An object is there that is neither that run's nor going.

@@ -51,13 +51,9 @@ _WAITING: Final = 1000
 async def open_lines(
     client: KubeClient, run: Run, wanted: LogSelection, hidden: Redaction
 ) -> AsyncIterator[Line]:
-    """The lines as (pod, line).
+    """The lines as (pod, line), none of which shows a value of the run's secrets.
 
-    Args:
-        client: the cluster.
-        run: as it was declared or, once that was seen, as it ended.
-        wanted: which lines.
-        hidden: values of the run's secrets, which no line shows.
+    The run is as it was declared or, once that was seen, as it ended.
 
     Raises:
         NotAvailable: The run never had such a pod.

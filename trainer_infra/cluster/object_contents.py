@@ -47,7 +47,7 @@ def to_apply(value: JSONObject, record: Record, live: JSONObject, known: Content
     Keys that were made at create stay as they are; values of the job's own Secret are written as
     they are known. `spec.suspend` is not repaired: it is the user's or Kueue's.
     """
-    if is_own_secret(value, record) and known.secret_data:
+    if is_own_secret(value, record.name) and known.secret_data:
         return to_create(value, record, known)
     whole = owned_object(value, record)
     if value["kind"] == "Secret" or is_fixed(value):
@@ -59,12 +59,8 @@ def to_apply(value: JSONObject, record: Record, live: JSONObject, known: Content
     return whole
 
 
-def is_own_secret(value: JSONObject, record: Record) -> bool:
+def is_own_secret(value: JSONObject, job: str) -> bool:
     """Whether the object is the job's own Secret, whose values the user gave."""
-    return _is_secret_of(value, record.name)
-
-
-def _is_secret_of(value: JSONObject, job: str) -> bool:
     wanted = ("Secret", f"{job}{names.SECRET_SUFFIX}")
     return (value["kind"], value["metadata"]["name"]) == wanted
 
@@ -80,7 +76,7 @@ def with_contents(value: JSONObject, job: str, known: Contents) -> JSONObject:
         found = (each for each in known.config_maps if each["metadata"]["name"] == name)
         original = next(found, {})
         return {**value, **{key: original[key] for key in _CONTENT if key in original}}
-    if not _is_secret_of(value, job):
+    if not is_own_secret(value, job):
         return value
     rest = {key: each for key, each in value.items() if key != "stringData"}
     data = {key: _base64(known.secret_data.get(key)) for key in value.get("stringData") or {}}

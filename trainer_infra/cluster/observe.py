@@ -10,18 +10,17 @@ from contextlib import suppress
 from dataclasses import replace
 
 from trainer_infra import names
-from trainer_infra.cluster import container_logs, events
+from trainer_infra.cluster import container_logs, events, live_objects
 from trainer_infra.cluster.session import FailedPod, Session
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer
-from trainer_infra.kube.resource import JOB, POD
+from trainer_infra.kube.resource import JOB
 from trainer_infra.render import resolve
 from trainer_infra.runs import pods as run_pods
 from trainer_infra.runs import view
 from trainer_infra.runs.causes import node
 from trainer_infra.runs.causes.surroundings import Surroundings
-from trainer_infra.runs.run import Run, RunKey
+from trainer_infra.runs.run import Run
 from trainer_infra.runs.view import Observation
 
 
@@ -29,9 +28,9 @@ async def with_surroundings(session: Session, seen: Observation, *, closely: boo
     """What is seen of a run that goes on, with events, nodes and, closely, the lines of its logs."""
     if seen.jobset is None:
         return seen
-    nodes = await events.nodes_of(session.client, session.cache, seen.pods)
+    nodes = await events.nodes_of(session, seen.pods)
     around, lines = await asyncio.gather(
-        surroundings_of(session, seen.jobset, seen.pods, closely=closely),
+        events.surroundings_of(session, seen.jobset, seen.pods, closely=closely),
         _lines(session, seen.jobset, seen.pods, nodes if closely else None),
     )
     return replace(seen, surroundings=replace(around, nodes=nodes), lines=lines)
@@ -43,32 +42,17 @@ async def without_jobset(session: Session, keeper: JSONObject, seen: Observation
         return seen
     metadata = keeper["metadata"]
     fields = f"involvedObject.kind={names.TRAIN_JOB},involvedObject.name={metadata['name']}"
-    found = await events.events_of(session.client, metadata["namespace"], fields)
+    found = await events.events_of(session, metadata["namespace"], fields)
     since = (each for each in found if events.is_since(each, metadata["creationTimestamp"]))
     return replace(seen, surroundings=Surroundings(events.in_order(since)))
 
 
-async def surroundings_of(
-    session: Session, jobset: JSONObject, pods: Sequence[JSONObject], *, closely: bool
-) -> Surroundings:
-    """What else the cluster says of a run, from lists that others share unless closely."""
-    if closely:
-        return await events.of_run(session.client, session.cache, jobset, pods)
-    return await events.of_one_of_many(session.client, session.cache, jobset, pods)
-
-
 async def with_reason(session: Session, seen: Observation, run: Run) -> Observation:
-    """What is seen of a run that failed: its Jobs, where one may be late, and the log of its pod.
-
-    Args:
-        session: of the cluster.
-        seen: so far.
-        run: as it is by that.
-    """
+    """What is seen of a run that failed: its Jobs, where one may be late, and the log of its pod."""
     if run.failure is None or _has_deadline(seen.jobset):
-        selection = ObjectSelection(JOB, run.namespace, f"{names.JOBSET_NAME_LABEL}={run.name}")
         with suppress(Answer):
-            seen = replace(seen, jobs=tuple((await session.client.list(selection)).items))
+            jobs = await live_objects.objects_of_jobset(session.client, JOB, run.key)
+            seen = replace(seen, jobs=jobs)
     if run.failure is None:
         return seen
     name = run.failure.pod
@@ -89,12 +73,6 @@ def with_failed(
     """The pods, and those that failed and were deleted since."""
     live = {run_pods.name(each) for each in pods}
     return (*pods, *(each.pod for name, each in failed.items() if name not in live))
-
-
-async def pods_of(client: KubeClient, key: RunKey) -> Sequence[JSONObject]:
-    """The pods of the JobSet of the run's name."""
-    selection = ObjectSelection(POD, key.namespace, f"{names.JOBSET_NAME_LABEL}={key.name}")
-    return (await client.list(selection)).items
 
 
 async def _lines(

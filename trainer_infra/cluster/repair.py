@@ -16,20 +16,13 @@ from trainer_infra.runs.run import Contents, RunKey
 
 
 async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Contents) -> None:
-    """Write every object again that has a field of ours changed, or is gone.
+    """Write every object again that has a field of ours changed, or is gone, with the contents that the state has.
 
     A JobSet that is gone is a lost run: it is not made again.
 
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: which run.
-        known: contents of objects, as the state has them.
-
     Raises:
         NotAvailable: There is no such run; or an object is gone whose contents are kept nowhere.
-        Refused: The run, or an object of that name, is another owner's by now, or the cluster says
-            no.
+        Refused: The run, or an object of that name, is another owner's by now, or the cluster says no.
     """
     record = await store.present_record(client, key)
     for each in record.owned:
@@ -47,12 +40,6 @@ async def rewrite_object(
     client: KubeClient, record: Record, value: JSONObject, known: Contents
 ) -> JSONObject:
     """An object of the record written over what is there, or made again when it is gone.
-
-    Args:
-        client: the cluster.
-        record: of the run.
-        value: the object as the record has it.
-        known: contents of objects that the record does not keep.
 
     Raises:
         NotAvailable: It is gone, and its contents are not known.
@@ -84,13 +71,7 @@ async def rewrite_object(
 async def replace_secrets(
     client: KubeClient, store: RunStore, key: RunKey, data: Mapping[str, str]
 ) -> None:
-    """Replace the values of the job's own Secret; a job without one has none.
-
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: which run.
-        data: every key with its value.
+    """Replace the values of the job's own Secret, every key; a job without one has none.
 
     Raises:
         NotAvailable: There is no such run.
@@ -98,7 +79,7 @@ async def replace_secrets(
     """
     record = await store.present_record(client, key)
     for each in record.objects:
-        if not object_contents.is_own_secret(each, record):
+        if not object_contents.is_own_secret(each, record.name):
             continue
         new = object_contents.to_create(each, record, Contents(data))
         with refusal_explanation.explained(new):

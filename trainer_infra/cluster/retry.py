@@ -25,12 +25,9 @@ from trainer_infra.runs.run import Contents, RunKey
 
 
 async def retry_run(session: Session, key: RunKey, within: float) -> None:
-    """Run it again.
+    """Run again what failed, or was lost, once the pods of its last try are gone.
 
-    Args:
-        session: of the cluster; its account's rights are asked for before anything changes.
-        key: which run; of what failed, or was lost.
-        within: seconds to wait until the pods of the last try are gone.
+    Its account's rights are asked for before anything changes.
 
     Raises:
         NotAvailable: There is no such run, its pods do not go, or contents of an object are lost.

@@ -135,12 +135,7 @@ class Rights:
         self._asked: dict[tuple[str, Right], tuple[float, asyncio.Task[bool]]] = {}
 
     async def require(self, namespace: str, rights: Iterable[Right], what: str) -> None:
-        """Refuse what this account may not do to the end.
-
-        Args:
-            namespace: where.
-            rights: all that it takes.
-            what: what is to be done, for the message: `submit run team/digits`.
+        """Refuse what this account may not do to the end, for example `submit run team/digits`.
 
         Raises:
             Refused: A right is missing; names all that are.

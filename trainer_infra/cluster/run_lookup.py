@@ -63,13 +63,7 @@ async def at_one(session: Session, key: RunKey) -> Run | None:
 
 
 async def session_of(session: Session, others: Sequence[RunStore], key: RunKey) -> Session:
-    """The session for the store that has the run; the first one where none has.
-
-    Args:
-        session: of the cluster.
-        others: where else its runs are kept.
-        key: which run.
-    """
+    """The session for the store that has the run, this one's or another; the first one where none has."""
     if others and not await _has_run(session, key):
         for each in map(session.for_store, others):
             with suppress(Answer, NotAvailable):

@@ -11,10 +11,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import object_contents
-from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.cluster.run_store import Record
+from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import SECRET
 from trainer_infra.runs import reports
@@ -28,16 +27,14 @@ QUOTING: Final = frozenset({"Unhealthy", "ProbeWarning"})
 """Reasons of events in which the kubelet quotes what a probe printed."""
 
 
-async def secret_redaction(
-    client: KubeClient, cache: RequestCache, record: Record
-) -> Redaction | None:
+async def secret_redaction(session: Session, record: Record) -> Redaction | None:
     """What is to be hidden; None where it cannot be read."""
-    if not any(object_contents.is_own_secret(each, record) for each in record.objects):
+    if not any(object_contents.is_own_secret(each, record.name) for each in record.objects):
         return NOTHING
     name = f"{record.name}{names.SECRET_SUFFIX}"
-    read = partial(client.get, SECRET, name, record.namespace)
+    read = partial(session.client.get, SECRET, name, record.namespace)
     with suppress(Answer):
-        return _of_secret(await cache.answer(("secret", record.namespace, name), read))
+        return _of_secret(await session.cache.answer(("secret", record.namespace, name), read))
     return None
 
 

@@ -231,7 +231,7 @@ async def _completed(
         await unowned_objects.write_owned(client, record, wanted.submission.contents)
         return SubmittedRun(record, None)
     if record.jobset_uid:
-        own = (each for each in owned if object_contents.is_own_secret(each, record))
+        own = (each for each in owned if object_contents.is_own_secret(each, record.name))
         await live_objects.all_results(_written(wanted, record, each) for each in own)
         return SubmittedRun(record, None)
     if refused := await service:
@@ -272,7 +272,7 @@ async def _kept(
     """
     if not live_objects.is_of(live, record.uid):
         raise live_objects.name_taken(live)
-    if not object_contents.is_own_secret(live, record):
+    if not object_contents.is_own_secret(live, record.name):
         return live
     return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
 

@@ -163,12 +163,7 @@ def written_objects(objects: Iterable[JSONObject], job: str) -> tuple[JSONObject
 
 
 def noted_job(submission: Submission, objects: Sequence[JSONObject]) -> JSONObject:
-    """The TrainJob of a run as it is created.
-
-    Args:
-        submission: what to run.
-        objects: what we store of it, the TrainJob last.
-    """
+    """The TrainJob of a run as it is created, with notes on what we store of it, the TrainJob last."""
     notes = {
         **record_fields.owner_notes(submission.owner),
         **_objects_note(objects),

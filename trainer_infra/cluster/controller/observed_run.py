@@ -25,12 +25,7 @@ OTHERS: Final = Delegation(deadline=True, suspend=True)
 
 
 def queued_jobset(job: JSONObject, jobset: JSONObject) -> JSONObject:
-    """A JobSet as its TrainJob is queued: Kueue reads the TrainJob, so the JobSet says nothing of it.
-
-    Args:
-        job: the TrainJob as stored.
-        jobset: its own, as stored.
-    """
+    """A JobSet as its TrainJob is queued: Kueue reads the TrainJob, so the JobSet says nothing of it."""
     if not kueue_workload.queue_of(job):
         return jobset
     labels = job["metadata"]["labels"]
@@ -51,17 +46,7 @@ def queued_jobset(job: JSONObject, jobset: JSONObject) -> JSONObject:
 
 
 def current_run(record: Record, seen: Observation, host: str, now: datetime) -> Run:
-    """The run as it is now.
-
-    Args:
-        record: the run's, without a final status.
-        seen: what there is of it, without its status.
-        host: the cluster.
-        now: the time.
-
-    Raises:
-        Unreadable: What the record has is not a TrainJob.
-    """
+    """As `RunStore.current_run`."""
     declared = replace(record.declared(host), drift=seen.drift)
     seen = replace(seen, reports=reports.by_pod(seen.pods, seen.lines))
     run = view.current_run(declared, replace(seen, status=_status(record, seen, now)), now)
