@@ -41,8 +41,7 @@ async def delete_run(
         Refused: A right is missing, or the cluster says no.
         Unreadable: What is kept of it is damaged, and no UID says that it is meant.
     """
-    name = store.object_name(key.name)
-    value = await live_objects.named_object(client, store.kind, name, key.namespace)
+    value = await store.live_holder(client, key)
     if value is None:
         # An earlier call removed the holder, after the JobSet did not go in time.
         return await _jobset_removed(client, key, within) if key.uid else ""

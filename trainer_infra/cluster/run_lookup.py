@@ -24,9 +24,8 @@ from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.cluster.session import FailedPod, Session
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
-from trainer_infra.kube.resource import JOBSET, SECRET, Resource
+from trainer_infra.kube.resource import JOBSET, POD, SECRET
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import report_history as run_history
 from trainer_infra.runs.redaction import Redaction
@@ -48,17 +47,16 @@ async def at_one(session: Session, key: RunKey) -> Run | None:
     """
     if session.is_one_of_many(key):
         return await _one_of_many(session, key)
+    client, store = session.client, session.store
     record, jobset, pods = await asyncio.gather(
-        _get(
-            session.client, session.store.kind, key.namespace, session.store.object_name(key.name)
-        ),
-        _get(session.client, JOBSET, key.namespace, key.name),
-        observe.pods_of(session.client, key),
+        store.live_holder(client, key),
+        live_objects.named_object(client, JOBSET, key.name, key.namespace),
+        live_objects.objects_of_jobset(client, POD, key),
     )
     known = _read(session, record, key.uid)
     if known is None:
         return None
-    seen = session.store.observation(known, jobset, pods)
+    seen = store.observation(known, jobset, pods)
     return await _looked(session, known, seen, closely=True)
 
 
@@ -73,8 +71,7 @@ async def session_of(session: Session, others: Sequence[RunStore], key: RunKey) 
 
 
 async def _has_run(session: Session, key: RunKey) -> bool:
-    name = session.store.object_name(key.name)
-    value = await _get(session.client, session.store.kind, key.namespace, name)
+    value = await session.store.live_holder(session.client, key)
     try:
         return _read(session, value, key.uid) is not None
     except Unreadable:
@@ -110,7 +107,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
         session.objects(JOBSET, namespace, session.store.jobsets), session.pods(namespace)
     )
     every = (each for found in pods.values() for each in found)
-    nodes = await events.nodes_of(session.client, session.cache, every)
+    nodes = await events.nodes_of(session, every)
 
     async def looked(value: JSONObject) -> Run | str | None:
         try:
@@ -139,8 +136,7 @@ async def log_lines(
         NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
             cannot be read to hide them.
     """
-    record, hidden = await _to_read(session, key)
-    run = replace(record.final or record.declared(session.host), uid=record.holder)
+    run, hidden = await _to_read(session, key)
     return await logs.open_lines(session.client, run, wanted, hidden)
 
 
@@ -151,25 +147,27 @@ async def past_reports(session: Session, key: RunKey) -> tuple[PastReport, ...]:
         NotAvailable: There is no such run; or values of its secrets cannot be read to hide them.
         Refused: This account may not read logs.
     """
-    record, hidden = await _to_read(session, key)
-    known = replace(record.final or record.declared(session.host), uid=record.holder)
+    known, hidden = await _to_read(session, key)
     now, found = await asyncio.gather(
         at_one(session, key), container_logs.reports_in_logs(session.client, known, hidden)
     )
     return run_history.with_last_reports(now or known, found, pod_facts.SUFFIX)
 
 
-async def _to_read(session: Session, key: RunKey) -> tuple[Record, Redaction]:
-    """The run's record, and what is hidden in what its program printed.
+async def _to_read(session: Session, key: RunKey) -> tuple[Run, Redaction]:
+    """The run as it ended or was declared, and what is hidden in what its program printed.
+
+    Its UID is that of what owns its JobSet.
 
     Raises:
         NotAvailable: There is no such run; or values of its secrets cannot be read to hide them.
     """
     record = await session.store.present_record(session.client, key)
-    hidden = await secret_values.secret_redaction(session.client, session.cache, record)
+    hidden = await secret_values.secret_redaction(session, record)
     if hidden is None:
         raise NotAvailable(secret_values.lines_left_out(key))
-    return record, hidden
+    known = record.final or record.declared(session.host)
+    return replace(known, uid=record.holder), hidden
 
 
 def _read(session: Session, value: JSONObject | None, uid: str) -> Record | None:
@@ -188,28 +186,27 @@ async def _listed(
     if (jobset := seen.jobset) is not None:
         failed = session.last_seen.failed_pods(record.namespace, jobset)
         seen = replace(seen, pods=observe.with_failed(seen.pods, failed))
-        around = await observe.surroundings_of(session, jobset, seen.pods, closely=False)
+        around = await events.surroundings_of(session, jobset, seen.pods, closely=False)
         seen = replace(seen, surroundings=replace(around, nodes=nodes))
     return await _current(session, record, seen)
 
 
 async def _one_of_many(session: Session, key: RunKey) -> Run | None:
     """The run from lists; what is missing there may be newer than they are, and is asked for."""
-    kind, place = session.store.kind, (key.namespace, session.store.object_name(key.name))
-    records = await session.objects(kind, key.namespace, names.RECORD_LABEL)
-    value = records.get(place) or await _get(session.client, kind, *place)
-    record = _read(session, value, key.uid)
+    store, place = session.store, (key.namespace, key.name)
+    records = await session.objects(store.kind, key.namespace, names.RECORD_LABEL)
+    value = records.get((key.namespace, store.object_name(key.name)))
+    record = _read(session, value or await store.live_holder(session.client, key), key.uid)
     if record is None:
         return None
     if record.final:
         return replace(record.final, host=session.host)
-    name = (key.namespace, key.name)
-    jobsets = await session.objects(JOBSET, key.namespace, session.store.jobsets)
-    pods = (await session.pods(key.namespace)).get(name, ())
-    seen = session.store.observation(record, jobsets.get(name), pods)
+    jobsets = await session.objects(JOBSET, key.namespace, store.jobsets)
+    pods = (await session.pods(key.namespace)).get(place, ())
+    seen = store.observation(record, jobsets.get(place), pods)
     if seen.jobset is None:
-        jobset = await _get(session.client, JOBSET, *name)
-        seen = session.store.observation(record, jobset, pods)
+        jobset = await live_objects.named_object(session.client, JOBSET, key.name, key.namespace)
+        seen = store.observation(record, jobset, pods)
     return await _looked(session, record, seen, closely=False)
 
 
@@ -242,7 +239,7 @@ async def _ended(
     Its pods are read again: they may have changed since they were, and go with the JobSet.
     """
     client = session.client
-    pods = await observe.pods_of(client, record.key)
+    pods = await live_objects.objects_of_jobset(client, POD, record.key)
     seen = replace(seen, pods=observe.with_failed(pods, failed))
     run = await _current(session, record, seen)
     if run.phase == FAILED:
@@ -257,7 +254,7 @@ async def _ended(
 
 async def _current(session: Session, record: Record, seen: Observation) -> Run:
     """The run as it is now, without values of its secrets that its program printed."""
-    known = await secret_values.secret_redaction(session.client, session.cache, record)
+    known = await secret_values.secret_redaction(session, record)
     if known is None:
         seen = secret_values.without_quotes(seen)
     run = session.store.current_run(record, seen, session.host, datetime.now(UTC))
@@ -291,9 +288,3 @@ async def _live(
     found = await session.objects(kind, record.namespace, names.RUN_LABEL)
     key = (record.namespace, value["metadata"]["name"])
     return found.get(key) or await live_objects.live_object(session.client, value, record.namespace)
-
-
-async def _get(client: KubeClient, kind: Resource, namespace: str, name: str) -> JSONObject | None:
-    with suppress(NotFound, NotServed):
-        return await client.get(kind, name, namespace)
-    return None

@@ -7,19 +7,17 @@ never which engine it is of. Pure but for what takes a client: other objects are
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
 from trainer_infra import names
-from trainer_infra.cluster import record_fields, run_labels
+from trainer_infra.cluster import live_objects, record_fields, run_labels
 from trainer_infra.cluster.record_fields import TextPlace
 from trainer_infra.cluster.rights import Right
 from trainer_infra.errors import Bug, NotAvailable, Problem, Refused, Unreadable
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import NotFound, NotServed
 from trainer_infra.kube.resource import Resource
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import (
@@ -67,11 +65,7 @@ class Record:
     """The run as it ended; None before an observer has seen that."""
 
     def declared(self, host: str) -> Run:
-        """The run as it was declared, before anything is observed of it.
-
-        Args:
-            host: the cluster.
-        """
+        """The run as it was declared in the cluster, before anything is observed of it."""
         return Run(
             namespace=self.namespace,
             name=self.name,
@@ -95,6 +89,15 @@ class Record:
     def holder(self) -> str:
         """UID of the object that keeps it, which owns all others."""
         return str(self.value["metadata"]["uid"])
+
+    def head(self) -> JSONDict:
+        """A patch of the very object that keeps it, never of another one of its name."""
+        name = self.value["metadata"]["name"]
+        return {
+            "apiVersion": self.value["apiVersion"],
+            "kind": self.value["kind"],
+            "metadata": {"name": name, "namespace": self.namespace, "uid": self.holder},
+        }
 
     @property
     def owned(self) -> tuple[JSONObject, ...]:
@@ -168,13 +171,7 @@ class RunStore(ABC):
 
     @abstractmethod
     def current_run(self, record: Record, seen: Observation, host: str, now: datetime) -> Run:
-        """The run as it is now, by what is seen of it.
-
-        Args:
-            record: the run's, without a final status.
-            seen: what there is of it, without its status.
-            host: the cluster.
-            now: the time.
+        """The run as it is now, by what is seen of it besides its status; it has not ended so far.
 
         Raises:
             Unreadable: What the record has is not a TrainJob.
@@ -191,9 +188,7 @@ class RunStore(ABC):
     def agreeing_patch(self, record: Record, holder: JSONObject) -> JSONObject | None:  # noqa: ARG002  for a holder that can change
         """The patch that makes of a record what is rendered now; None where it is that, or cannot change.
 
-        Args:
-            record: as an earlier release may have begun it.
-            holder: of the `RunParts`.
+        An earlier release may have begun the record; the holder is that of the `RunParts`.
         """
         return None
 
@@ -207,11 +202,7 @@ class RunStore(ABC):
 
     @abstractmethod
     def job_of(self, value: JSONObject, objects: Sequence[JSONObject]) -> JSONObject:
-        """The TrainJob, as `Record.job` has it.
-
-        Args:
-            value: the object that keeps the run.
-            objects: what was applied.
+        """The TrainJob, as `Record.job` has it, of the object that keeps the run, and what was applied.
 
         Raises:
             ValueError: It is damaged; names the place.
@@ -263,6 +254,11 @@ class RunStore(ABC):
             final=record_fields.read_final(status, identity, self.status_at.shown),
         )
 
+    async def live_holder(self, client: KubeClient, key: RunKey) -> JSONObject | None:
+        """The object that keeps a run of that name as it is now; None when there is none."""
+        name = self.object_name(key.name)
+        return await live_objects.named_object(client, self.kind, name, key.namespace)
+
     async def present_record(self, client: KubeClient, key: RunKey) -> Record:
         """The record of a run that must be there, and still be the one and the owner's that is meant.
 
@@ -271,13 +267,12 @@ class RunStore(ABC):
             Refused: It is another owner's by now.
             Unreadable: The record is damaged.
         """
-        with suppress(NotFound, NotServed):
-            value = await client.get(self.kind, self.object_name(key.name), key.namespace)
-            record = self.read_record(value)
-            if record is not None and key.uid in ("", record.uid):
-                if key.owner is not None and not record.owner.is_same(key.owner):
-                    raise Refused(sentences.taken_by(record))
-                return record
+        value = await self.live_holder(client, key)
+        record = self.read_record(value) if value else None
+        if record is not None and key.uid in ("", record.uid):
+            if key.owner is not None and not record.owner.is_same(key.owner):
+                raise Refused(sentences.taken_by(record))
+            return record
         shown = f" with uid {key.uid}" if key.uid else ""
         raise NotAvailable(f"there is no {key.shown()}{shown} in the cluster {client.server}")
 
@@ -318,38 +313,9 @@ class RunStore(ABC):
 
     def status_patch(self, record: Record, known: JSONObject) -> JSONObject:
         """The patch that keeps what is last known of a run."""
-        patch = head_of(record)
+        patch = record.head()
         texts = patch
         for each in self.status_at.path:
             texts = texts.setdefault(each, {})
         texts[self.status_at.key] = record_fields.compact_text(known)
         return patch
-
-
-def head_of(record: Record) -> JSONDict:
-    """A patch of the very object that keeps the run, never of another one of its name."""
-    metadata = {
-        "name": record.value["metadata"]["name"],
-        "namespace": record.namespace,
-        "uid": record.holder,
-    }
-    return {
-        "apiVersion": record.value["apiVersion"],
-        "kind": record.value["kind"],
-        "metadata": metadata,
-    }
-
-
-def owner_reference(record: Record) -> JSONObject:
-    """The owner reference that everything of the run has.
-
-    It does not block the owner's deletion, which nothing waits for: some clusters (OpenShift) give
-    that to those alone who may update configmaps/finalizers.
-    """
-    return {
-        "apiVersion": record.value["apiVersion"],
-        "kind": record.value["kind"],
-        "name": record.value["metadata"]["name"],
-        "uid": record.holder,
-        "controller": True,
-    }

@@ -85,12 +85,9 @@ class ClusterRuns(Target):
         context: str | None = None,
         others: Sequence[RunStore] = (),
     ) -> None:
-        """Connect later.
+        """Connect later to a kubeconfig's context, the usual ones where they are None.
 
-        Args:
-            kubeconfig: path of the kubeconfig; None for the usual one.
-            context: of the kubeconfig; None for its current one.
-            others: where else runs of the cluster are kept, which are known by name too.
+        The other stores have runs of the cluster too, which are known by name.
         """
         self._address = (kubeconfig, context)
         self._others = others
@@ -168,11 +165,7 @@ class ClusterRuns(Target):
         )
 
     def collect_unowned(self, namespace: str) -> tuple[str, ...]:
-        """Delete what killed submits left for good; what was deleted.
-
-        Args:
-            namespace: where; empty for every namespace.
-        """
+        """Delete what killed submits left for good in a namespace, or with an empty one in all; what was deleted."""
         if all(each.holder_first for each in (self.store, *self._others)):
             return ()
         with suppress(NotServed):

@@ -1,4 +1,4 @@
-"""What a cluster has of what engine `provider` and the objects of a run need."""
+"""What a cluster has of what an engine and the objects of a run need."""
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterator, Mapping
@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import identity, kueue_objects
+from trainer_infra.cluster import identity, kueue_objects, live_objects
 from trainer_infra.cluster.identity import ClusterIdentity
 from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import Answer, Forbidden, NotFound, NotKubernetes, NotServed
+from trainer_infra.kube.refusals import Answer, Forbidden, NotFound, NotKubernetes
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
 from trainer_infra.runs.causes import kueue_workload
 
@@ -51,12 +51,9 @@ class ServedKinds:
 def served_warnings(
     found: ServedKinds, objects: Collection[JSONObject] = (), missing: Collection[Queue] = ()
 ) -> tuple[str, ...]:
-    """What is worth knowing of a cluster before anything is submitted to it.
+    """What is worth knowing of a cluster before objects are submitted to it.
 
-    Args:
-        found: what it serves.
-        objects: what is about to be submitted.
-        missing: those of their queues that are known not to be there.
+    Those of their queues that are known not to be there are `missing`.
     """
     if not found.reachable:
         return (found.problem,)
@@ -83,8 +80,13 @@ def of_engine_controller(found: ServedKinds) -> str:
     """A remark where no TrainJobs are served, and engine `controller` is chosen; else empty."""
     if not found.reachable or found.train_jobs:
         return ""
+    return without_train_jobs(found.server)
+
+
+def without_train_jobs(server: str) -> str:
+    """What to do where engine `controller` is chosen and the cluster serves no TrainJobs."""
     return (
-        f"the cluster at {found.server} serves no TrainJobs, which engine controller needs: install "
+        f"the cluster at {server} serves no TrainJobs, which engine controller needs: install "
         "Kubeflow Trainer (docs/platform.md, TrainerControlPlane), or run "
         "`pulumi config set trainer:engine provider`"
     )
@@ -136,16 +138,14 @@ def not_asked(error: Answer | NotAvailable) -> ServedKinds:
 
 async def what_is_served(client: KubeClient, host: str) -> ServedKinds:
     """What a cluster that answers serves."""
-    jobset = await _serves(client, names.JOBSET_API_VERSION, names.JOBSET)
-    train_jobs = await _serves(client, names.API_VERSION, names.TRAIN_JOB)
-    kueue = await kueue_objects.is_served(client)
-    controller = await _controller(client) if train_jobs else ""
+    jobset = await live_objects.served_kind(client, names.JOBSET_API_VERSION, names.JOBSET)
+    train_job = await live_objects.served_kind(client, names.API_VERSION, names.TRAIN_JOB)
     return ServedKinds(
         reachable=True,
-        jobset=jobset,
-        train_jobs=train_jobs,
-        kueue=kueue,
-        controller=controller,
+        jobset=jobset is not None,
+        train_jobs=train_job is not None,
+        kueue=await kueue_objects.is_served(client),
+        controller=await _controller(client) if train_job else "",
         server=client.server,
         host=host,
     )
@@ -166,8 +166,7 @@ async def identify_cluster(client: KubeClient) -> ClusterIdentity:
         NotAvailable: It does not answer.
     """
     namespace, known = await asyncio.gather(
-        _read(client.get(NAMESPACE, CLUSTER_NAMESPACE)),
-        authorities_of(client, CLUSTER_NAMESPACE),
+        _read(client.get(NAMESPACE, CLUSTER_NAMESPACE)), authorities_of(client, CLUSTER_NAMESPACE)
     )
     uid = str(namespace["metadata"]["uid"]) if namespace else ""
     return ClusterIdentity(uid, known, client.server)
@@ -193,22 +192,13 @@ async def _read(asked: Awaitable[JSONObject]) -> JSONObject | None:
         return None
 
 
-async def _serves(client: KubeClient, api_version: str, kind: str) -> bool:
-    try:
-        await client.resource(api_version, kind)
-    except NotServed:
-        return False
-    return True
-
-
 async def complete_identity(session: Session, namespace: str) -> None:
     """Complete what is known of the cluster by what a namespace of the user's shows."""
     known = identity.identity_from_text(session.host)
     if known.authorities or not namespace:
         return
     found = await session.cache.answer(
-        (AUTHORITIES, namespace),
-        lambda: authorities_of(session.client, namespace),
+        (AUTHORITIES, namespace), lambda: authorities_of(session.client, namespace)
     )
     if found:
         session.host = str(replace(known, authorities=found))

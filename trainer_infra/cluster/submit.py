@@ -88,7 +88,7 @@ async def submit_run(
 ) -> SubmittedRun:
     """Make everything of a run that is not there yet.
 
-    When it fails half way, what this call made is removed.
+    When it fails half way, or has not ended after so many seconds, what this call made is removed.
 
     Args:
         client: the cluster.

@@ -11,18 +11,13 @@ from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.resource import JOBSET
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import RunKey
 
 
 async def suspend_run(client: KubeClient, store: RunStore, key: RunKey, *, value: bool) -> None:
     """Suspend or resume a run; one that has ended stays as it is.
-
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: which run.
-        value: whether it is to be suspended.
 
     Raises:
         NotAvailable: There is no such run, or its JobSet is gone.
@@ -50,9 +45,7 @@ async def suspend_run(client: KubeClient, store: RunStore, key: RunKey, *, value
 
 
 async def _own_jobset(client: KubeClient, record: Record) -> JSONObject:
-    metadata = {"name": record.name, "namespace": record.namespace}
-    wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET, "metadata": metadata}
-    jobset = await live_objects.live_object(client, wanted)
+    jobset = await live_objects.named_object(client, JOBSET, record.name, record.namespace)
     if jobset is None or not live_objects.is_of(jobset, record.holder):
         raise NotAvailable(f"{record.key.shown()} has no JobSet any more; run `pulumi refresh`")
     return jobset

@@ -25,11 +25,7 @@ _OF_RUNS: Final = f"{names.RUN_LABEL},!{names.RECORD_LABEL}"
 
 
 async def create_unowned(client: KubeClient, value: JSONObject) -> bool:
-    """Create what a TrainJob will own; whether it was not there before.
-
-    Args:
-        client: the cluster.
-        value: with its contents.
+    """Create what a TrainJob will own, with its contents; whether it was not there before.
 
     Raises:
         Refused: An object of that name is not the run's, or the cluster says no.
@@ -84,15 +80,10 @@ async def remove_unowned(client: KubeClient, values: Sequence[JSONObject]) -> No
 
 
 async def collect_unowned(client: KubeClient, namespace: str, now: datetime) -> tuple[str, ...]:
-    """Delete what killed submits left, an hour later; the names of what is deleted.
+    """Delete what killed submits left in a namespace, or with an empty one in all, an hour later; what is deleted.
 
     What a TrainJob needs that exists is given to it instead, by the next submit of it. Secrets are not
     listed: that of a run is found by the code beside it.
-
-    Args:
-        client: the cluster.
-        namespace: where; empty for every namespace.
-        now: the time.
 
     Raises:
         NotServed: The cluster has no TrainJobs.
@@ -104,10 +95,8 @@ async def collect_unowned(client: KubeClient, namespace: str, now: datetime) -> 
     for each in page.items:
         if is_fixed(each) and _is_forgotten(each, now) and not await _has_job(client, each):
             run, space = each["metadata"]["labels"][names.RUN_LABEL], each["metadata"]["namespace"]
-            secret = {"metadata": {"name": f"{run}{names.SECRET_SUFFIX}", "namespace": space}}
-            beside = await live_objects.live_object(
-                client, {"apiVersion": "v1", "kind": SECRET.kind, **secret}
-            )
+            secret = f"{run}{names.SECRET_SUFFIX}"
+            beside = await live_objects.named_object(client, SECRET, secret, space)
             for value in filter(None, (beside, each)):
                 if (
                     _is_forgotten(value, now)

@@ -18,7 +18,7 @@ from trainer_infra.cluster import (
     record_fields,
     rights,
     run_labels,
-    run_store,
+    served_kinds,
     unsupported_fields,
 )
 from trainer_infra.cluster.controller import observed_run
@@ -68,14 +68,8 @@ class JobStore(RunStore):
     async def require(self, client: KubeClient, submission: Submission) -> None:
         """Raise where the cluster has no TrainJobs, or not the runtime."""
         job = submission.job
-        try:
-            await client.resource(names.API_VERSION, names.TRAIN_JOB)
-        except NotServed:
-            raise NotAvailable(
-                f"the cluster at {client.server} serves no TrainJobs, which engine controller needs: "
-                "install Kubeflow Trainer (docs/platform.md, TrainerControlPlane), or run "
-                "`pulumi config set trainer:engine provider`"
-            ) from None
+        if not await live_objects.served_kind(client, names.API_VERSION, names.TRAIN_JOB):
+            raise NotAvailable(served_kinds.without_train_jobs(client.server))
         ref = job["spec"].get("runtimeRef") or {}
         is_own = ref.get("kind") == names.TRAINING_RUNTIME
         kind = TRAINING_RUNTIME if is_own else CLUSTER_TRAINING_RUNTIME
@@ -129,7 +123,7 @@ class JobStore(RunStore):
 
     @override
     def suspend_patch(self, record: Record, value: bool) -> JSONObject:
-        return {**run_store.head_of(record), "spec": {"suspend": value}}
+        return {**record.head(), "spec": {"suspend": value}}
 
     @override
     def repair_patch(self, record: Record) -> JSONObject | None:

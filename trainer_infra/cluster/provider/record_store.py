@@ -21,7 +21,6 @@ from trainer_infra.cluster import (
     record_fields,
     rights,
     run_labels,
-    run_store,
     unsupported_fields,
 )
 from trainer_infra.cluster.run_store import Record, RunParts, RunStore
@@ -118,7 +117,7 @@ class RecordStore(RunStore):
     @override
     def suspend_patch(self, record: Record, value: bool) -> JSONObject:
         job = {**record.job, "spec": {**record.job["spec"], "suspend": value}}
-        return {**run_store.head_of(record), "data": {JOB.key: record_fields.compact_text(job)}}
+        return {**record.head(), "data": {JOB.key: record_fields.compact_text(job)}}
 
 
 def config_map(submission: Submission) -> JSONObject:
@@ -154,7 +153,7 @@ def _whole(record: Record, notes: JSONObject, data: JSONObject, rest: JSONObject
     old = {
         key: each for key, each in record.value["data"].items() if key != names.RECORD_STATUS_KEY
     }
-    head = run_store.head_of(record)
+    head = record.head()
     metadata = {**rest["metadata"], **head["metadata"], "annotations": both}
     return {**rest, **head, "metadata": metadata, "data": {**old, **data}}
 
