@@ -17,15 +17,10 @@ from trainer_infra.cluster import container_logs
 from trainer_infra.cluster.container_logs import ContainerLog
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
+from trainer_infra.kube import refusals
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.log_lines import SeenLines
-from trainer_infra.kube.refusals import (
-    Forbidden,
-    NotFound,
-    NotKubernetes,
-    Unauthorized,
-    Unreachable,
-)
+from trainer_infra.kube.refusals import NotFound, Unreachable
 from trainer_infra.kube.resource import POD
 from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.runs import pods as pod_facts
@@ -44,6 +39,8 @@ PATIENCE: Final = 120.0
 BROKEN: Final = "(the log cannot be read any more: {})"
 TRIES: Final = 20
 """Tries in a row to take up a log again, each of which waits for the server itself too."""
+HOPELESS: Final = (refusals.NotKubernetes, refusals.Forbidden, refusals.Unauthorized)
+"""After these the server or the node may answer again, but will not know this user sooner."""
 _WAITING: Final = 1000
 """Lines that are read ahead of who follows."""
 
@@ -82,10 +79,7 @@ async def _redacted(
 
 
 async def _written(
-    client: KubeClient,
-    wanted: LogSelection,
-    run: Run,
-    sources: Iterator[ContainerLog],
+    client: KubeClient, wanted: LogSelection, run: Run, sources: Iterator[ContainerLog]
 ) -> AsyncGenerator[Line, None]:
     """The lines that there are, pod after pod."""
     seen = []
@@ -204,9 +198,7 @@ class _Reader:
                 await self._lines.put((source.name, GONE))
                 return
             except TrainerInfraError as error:
-                # The server or the node may answer again, but will not know this user sooner.
-                hopeless = isinstance(error, NotKubernetes | Forbidden | Unauthorized)
-                broken, why = TRIES if hopeless else broken + 1, str(error)
+                broken, why = TRIES if isinstance(error, HOPELESS) else broken + 1, str(error)
             else:
                 if await self._is_over(source):
                     return

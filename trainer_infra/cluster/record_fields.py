@@ -14,14 +14,7 @@ from typing import Any, Final, TypeVar
 from trainer_infra import names
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import (
-    FINISHED,
-    Owner,
-    Run,
-    is_fixed,
-    owner_from_json,
-    run_from_json,
-)
+from trainer_infra.runs.run import FINISHED, Owner, Run, is_fixed, owner_from_json, run_from_json
 
 T = TypeVar("T")
 

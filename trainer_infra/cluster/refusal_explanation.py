@@ -11,16 +11,8 @@ from trainer_infra import names
 from trainer_infra.cluster import live_objects
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.refusals import (
-    Answer,
-    Conflict,
-    Forbidden,
-    Invalid,
-    NotFound,
-    NotServed,
-    TooLarge,
-    Unauthorized,
-)
+from trainer_infra.kube import refusals
+from trainer_infra.kube.refusals import Answer, Invalid, NotFound, NotServed
 
 _INTERNAL: Final = 500
 
@@ -77,16 +69,16 @@ def _invalid(error: Invalid, where: str) -> TrainerInfraError:
 
 def _sentence(error: Answer, where: str) -> str:
     message = error.message
-    if isinstance(error, Unauthorized):
+    if isinstance(error, refusals.Unauthorized):
         return f"{where} cannot be written: the cluster does not know the user; sign in again"
-    if isinstance(error, TooLarge):
+    if isinstance(error, refusals.TooLarge):
         return (
             f"{where} is larger than the cluster takes ({message}); mount large files from a "
             "volume, or build them into the image"
         )
-    if isinstance(error, Conflict):
+    if isinstance(error, refusals.Conflict):
         return f"{where} was changed by another writer meanwhile: {message}; try again"
-    if isinstance(error, Forbidden):
+    if isinstance(error, refusals.Forbidden):
         return _forbidden(message, where)
     if error.status == _INTERNAL and "webhook" in message:
         return (

@@ -16,23 +16,10 @@ from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, live_objects
 from trainer_infra.errors import Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
+from trainer_infra.kube import resource as kinds
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotServed
-from trainer_infra.kube.resource import (
-    ACCESS_REVIEW,
-    CLUSTER_TRAINING_RUNTIME,
-    CONFIG_MAP,
-    EVENT,
-    JOB,
-    JOBSET,
-    NODE,
-    POD,
-    SECRET,
-    SERVICE,
-    TRAIN_JOB,
-    TRAINING_RUNTIME,
-    Resource,
-)
+from trainer_infra.kube.resource import Resource
 
 WITHIN: Final = 5.0
 """Seconds for asking; without an answer it is tried without."""
@@ -71,55 +58,58 @@ WHOLE: Final = ("create", "get", "patch", "delete")
 
 ROLES: Final[Mapping[str, tuple[Right, ...]]] = {
     "submit": (
-        *right_to(CONFIG_MAP, *WHOLE, "list"),
-        *right_to(SECRET, *WHOLE),
-        *right_to(JOBSET, *WHOLE, "list"),
-        *right_to(POD, "list"),
-        *right_to(SERVICE, "get"),
+        *right_to(kinds.CONFIG_MAP, *WHOLE, "list"),
+        *right_to(kinds.SECRET, *WHOLE),
+        *right_to(kinds.JOBSET, *WHOLE, "list"),
+        *right_to(kinds.POD, "list"),
+        *right_to(kinds.SERVICE, "get"),
     ),
     "gate": (
-        *right_to(CONFIG_MAP, "get", "list", "patch"),
-        *right_to(SECRET, "get"),
-        *right_to(JOBSET, "get", "list"),
-        *right_to(POD, "list", "watch"),
-        *right_to(POD, "get", subresource="log"),
-        *right_to(EVENT, "list"),
-        *right_to(JOB, "list"),
+        *right_to(kinds.CONFIG_MAP, "get", "list", "patch"),
+        *right_to(kinds.SECRET, "get"),
+        *right_to(kinds.JOBSET, "get", "list"),
+        *right_to(kinds.POD, "list", "watch"),
+        *right_to(kinds.POD, "get", subresource="log"),
+        *right_to(kinds.EVENT, "list"),
+        *right_to(kinds.JOB, "list"),
         *right_to(WORKLOAD, "list"),
     ),
-    "nodes": right_to(NODE, "get"),
+    "nodes": right_to(kinds.NODE, "get"),
     "cli": (
-        *right_to(CONFIG_MAP, "get", "list", "patch", "delete"),
-        *right_to(SECRET, "get", "delete"),
-        *right_to(JOBSET, "get", "list", "patch", "delete"),
-        *right_to(POD, "get", "list", "watch"),
-        *right_to(POD, "get", subresource="log"),
-        *right_to(EVENT, "list"),
-        *right_to(JOB, "list"),
+        *right_to(kinds.CONFIG_MAP, "get", "list", "patch", "delete"),
+        *right_to(kinds.SECRET, "get", "delete"),
+        *right_to(kinds.JOBSET, "get", "list", "patch", "delete"),
+        *right_to(kinds.POD, "get", "list", "watch"),
+        *right_to(kinds.POD, "get", subresource="log"),
+        *right_to(kinds.EVENT, "list"),
+        *right_to(kinds.JOB, "list"),
         *right_to(WORKLOAD, "list"),
     ),
     "gc": (
-        *right_to(CONFIG_MAP, "get", "list", "delete"),
-        *right_to(SECRET, "get", "delete"),
-        *right_to(JOBSET, "get", "list", "delete"),
-        *right_to(POD, "list"),
+        *right_to(kinds.CONFIG_MAP, "get", "list", "delete"),
+        *right_to(kinds.SECRET, "get", "delete"),
+        *right_to(kinds.JOBSET, "get", "list", "delete"),
+        *right_to(kinds.POD, "list"),
     ),
     "trainjobs": (
-        *right_to(TRAIN_JOB, *WHOLE, "list", "watch"),
-        *right_to(TRAINING_RUNTIME, "get"),
+        *right_to(kinds.TRAIN_JOB, *WHOLE, "list", "watch"),
+        *right_to(kinds.TRAINING_RUNTIME, "get"),
     ),
-    "cluster-runtime-names": right_to(CLUSTER_TRAINING_RUNTIME, "get"),
-    "runtimes": right_to(TRAINING_RUNTIME, *WHOLE),
-    "cluster-runtimes": right_to(CLUSTER_TRAINING_RUNTIME, *WHOLE),
+    "cluster-runtime-names": right_to(kinds.CLUSTER_TRAINING_RUNTIME, "get"),
+    "runtimes": right_to(kinds.TRAINING_RUNTIME, *WHOLE),
+    "cluster-runtimes": right_to(kinds.CLUSTER_TRAINING_RUNTIME, *WHOLE),
 }
 """By the last part of the Role's name, `trainer-infra-<purpose>`."""
 
-CHANGE: Final = (*right_to(CONFIG_MAP, "get", "patch"), *right_to(JOBSET, "get", "patch"))
+CHANGE: Final = (
+    *right_to(kinds.CONFIG_MAP, "get", "patch"),
+    *right_to(kinds.JOBSET, "get", "patch"),
+)
 """What it takes to suspend a run, to repair it, or to give it another owner."""
 
 CHANGE_TRAIN_JOB: Final = (
-    *right_to(CONFIG_MAP, "get", "patch"),
-    *right_to(TRAIN_JOB, "get", "patch"),
+    *right_to(kinds.CONFIG_MAP, "get", "patch"),
+    *right_to(kinds.TRAIN_JOB, "get", "patch"),
 )
 """The same with engine `controller`."""
 
@@ -153,7 +143,9 @@ class Rights:
         try:
             async with asyncio.timeout(WITHIN):
                 # Once for all of them: the server's kinds are asked for with the first review.
-                await self._client.resource(ACCESS_REVIEW.api_version, ACCESS_REVIEW.kind)
+                await self._client.resource(
+                    kinds.ACCESS_REVIEW.api_version, kinds.ACCESS_REVIEW.kind
+                )
                 given = await asyncio.gather(*(self._allowed(namespace, each) for each in wanted))
         except (TrainerInfraError, TimeoutError):
             return ()
@@ -191,8 +183,8 @@ class Rights:
             "subresource": subresource,
         }
         review = {
-            "apiVersion": ACCESS_REVIEW.api_version,
-            "kind": ACCESS_REVIEW.kind,
+            "apiVersion": kinds.ACCESS_REVIEW.api_version,
+            "kind": kinds.ACCESS_REVIEW.kind,
             "metadata": {},
             "spec": {"resourceAttributes": attributes},
         }
@@ -211,7 +203,7 @@ def _is_stale(at: float, asked: "asyncio.Task[bool]", now: float) -> bool:
 
 async def to_submit(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Right, ...]:
     """What it takes to make objects, to complete and to repair them, and to remove them again."""
-    found = [*right_to(POD, "list"), *right_to(SERVICE, "get")]
+    found = [*right_to(kinds.POD, "list"), *right_to(kinds.SERVICE, "get")]
     for kind in await _kinds(client, values):
         known = (each for each in ROLES["submit"] if each in right_to(kind, *WHOLE, "list"))
         found += tuple(known) or right_to(kind, *WHOLE)

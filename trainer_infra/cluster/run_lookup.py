@@ -11,15 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    container_logs,
-    drift,
-    events,
-    live_objects,
-    logs,
-    observe,
-    secret_values,
-)
+from trainer_infra.cluster import container_logs, drift, live_objects, logs, observe, secret_values
 from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.cluster.session import FailedPod, Session
 from trainer_infra.errors import NotAvailable, Unreadable
@@ -86,8 +78,7 @@ async def at_every(session: Session, others: Sequence[RunStore], namespace: str)
             # Who may not read those of another engine has none of its runs.
             listings.append(await at_all(each, namespace))
     runs = sorted(
-        (run for each in listings for run in each.runs),
-        key=lambda run: (run.namespace, run.name),
+        (run for each in listings for run in each.runs), key=lambda run: (run.namespace, run.name)
     )
     return Listing(tuple(runs), tuple(sentence for each in listings for sentence in each.unread))
 
@@ -107,7 +98,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
         session.objects(JOBSET, namespace, session.store.jobsets), session.pods(namespace)
     )
     every = (each for found in pods.values() for each in found)
-    nodes = await events.nodes_of(session, every)
+    nodes = await observe.nodes_of(session, every)
 
     async def looked(value: JSONObject) -> Run | str | None:
         try:
@@ -186,7 +177,7 @@ async def _listed(
     if (jobset := seen.jobset) is not None:
         failed = session.last_seen.failed_pods(record.namespace, jobset)
         seen = replace(seen, pods=observe.with_failed(seen.pods, failed))
-        around = await events.surroundings_of(session, jobset, seen.pods, closely=False)
+        around = await observe.surroundings_of(session, jobset, seen.pods, closely=False)
         seen = replace(seen, surroundings=replace(around, nodes=nodes))
     return await _current(session, record, seen)
 
