@@ -40,5 +40,5 @@ async def _relabelled(
 ) -> None:
     """Give one object its new labels; what is gone, or another owner's, is not made again."""
     live = await live_objects.live_object(client, value, record.namespace)
-    if live is not None and live_objects.is_of(live, record.holder):
+    if live is not None and record.owns(live):
         await repair.rewrite_object(client, record, value, known)

@@ -168,7 +168,7 @@ async def _is_seen_to_go(
 async def _owned_removed(client: KubeClient, record: Record, value: JSONObject) -> None:
     """Delete one object, if it is the run's: a cluster without a garbage collector keeps it."""
     found = await live_objects.live_object(client, value, record.namespace)
-    if found is not None and live_objects.is_of(found, record.holder):
+    if found is not None and record.owns(found):
         await delete_object(client, found)
 
 

@@ -46,7 +46,7 @@ async def rewrite_object(
         Refused: It is another owner's by now, or the cluster says no.
     """
     now = await live_objects.live_object(client, value, record.namespace)
-    if now is not None and not live_objects.is_of(now, record.holder):
+    if now is not None and not record.owns(now):
         raise Refused(
             f"{live_objects.object_shown(now)} belongs to {live_objects.owner_shown(now)} now; delete it, then run "
             "`pulumi up` again to have ours back"

@@ -101,18 +101,6 @@ ROLES: Final[Mapping[str, tuple[Right, ...]]] = {
 }
 """By the last part of the Role's name, `trainer-infra-<purpose>`."""
 
-CHANGE: Final = (
-    *right_to(kinds.CONFIG_MAP, "get", "patch"),
-    *right_to(kinds.JOBSET, "get", "patch"),
-)
-"""What it takes to suspend a run, to repair it, or to give it another owner."""
-
-CHANGE_TRAIN_JOB: Final = (
-    *right_to(kinds.CONFIG_MAP, "get", "patch"),
-    *right_to(kinds.TRAIN_JOB, "get", "patch"),
-)
-"""The same with engine `controller`."""
-
 LOOK: Final = (*ROLES["gate"], *ROLES["nodes"])
 """What tells how a run is and why it waits; without it less is known, and nothing fails."""
 
@@ -212,8 +200,8 @@ async def to_submit(client: KubeClient, values: Iterable[JSONObject]) -> tuple[R
 
 async def to_delete(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Right, ...]:
     """What it takes to find objects and to remove them."""
-    kinds = await _kinds(client, values)
-    return tuple(right for kind in kinds for right in right_to(kind, "get", "delete"))
+    served = await _kinds(client, values)
+    return tuple(right for kind in served for right in right_to(kind, "get", "delete"))
 
 
 async def _kinds(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Resource, ...]:

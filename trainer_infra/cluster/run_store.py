@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 from trainer_infra import names
 from trainer_infra.cluster import live_objects, record_fields, run_labels
 from trainer_infra.cluster.record_fields import TextPlace
-from trainer_infra.cluster.rights import Right
+from trainer_infra.cluster.rights import Right, right_to
 from trainer_infra.errors import Bug, NotAvailable, Problem, Refused, Unreadable
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.resource import Resource
+from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, Resource
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import (
     CREATED,
@@ -99,6 +99,10 @@ class Record:
             "metadata": {"name": name, "namespace": self.namespace, "uid": self.holder},
         }
 
+    def owns(self, value: JSONObject) -> bool:
+        """Whether the object belongs to the run."""
+        return live_objects.is_of(value, self.holder)
+
     @property
     def owned(self) -> tuple[JSONObject, ...]:
         """Those of its objects that the one which keeps it owns: all others."""
@@ -132,8 +136,6 @@ class RunStore(ABC):
     """Of the objects that keep them; those of runs have the label `names.RECORD_LABEL`."""
     jobsets: ClassVar[str]
     """Label selector of the runs' JobSets."""
-    change: ClassVar[tuple[Right, ...]]
-    """What it takes to suspend a run, to repair it, or to give it another owner."""
     objects_at: ClassVar[TextPlace]
     """Where an object that keeps a run has what was applied."""
     status_at: ClassVar[TextPlace]
@@ -141,6 +143,12 @@ class RunStore(ABC):
     holder_first: ClassVar[bool]
     """Whether what keeps a run only records it: it is made first, deleted last, and the JobSet is ours to
     write. Else a controller makes the JobSet of it, so that it begins the run itself; see `submit`."""
+
+    @property
+    def change(self) -> tuple[Right, ...]:
+        """What it takes to suspend a run, to repair it, or to give it another owner."""
+        kinds = (CONFIG_MAP, JOBSET if self.holder_first else self.kind)
+        return tuple(right for each in kinds for right in right_to(each, "get", "patch"))
 
     @abstractmethod
     def object_name(self, job: str) -> str:

@@ -80,11 +80,20 @@ def of_engine_controller(found: ServedKinds) -> str:
     """A remark where no TrainJobs are served, and engine `controller` is chosen; else empty."""
     if not found.reachable or found.train_jobs:
         return ""
-    return without_train_jobs(found.server)
+    return _without_train_jobs(found.server)
 
 
-def without_train_jobs(server: str) -> str:
-    """What to do where engine `controller` is chosen and the cluster serves no TrainJobs."""
+async def require_train_jobs(client: KubeClient) -> None:
+    """Raise where engine `controller` is chosen and the cluster serves no TrainJobs.
+
+    Raises:
+        NotAvailable: It serves none.
+    """
+    if not await live_objects.served_kind(client, names.API_VERSION, names.TRAIN_JOB):
+        raise NotAvailable(_without_train_jobs(client.server))
+
+
+def _without_train_jobs(server: str) -> str:
     return (
         f"the cluster at {server} serves no TrainJobs, which engine controller needs: install "
         "Kubeflow Trainer (docs/platform.md, TrainerControlPlane), or run "

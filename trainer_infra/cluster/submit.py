@@ -270,7 +270,7 @@ async def _kept(
     This run's own stays as an earlier submit made it, keys that are made only once among it; but
     values of the job's own Secret may have changed since.
     """
-    if not live_objects.is_of(live, record.uid):
+    if not record.owns(live):
         raise live_objects.name_taken(live)
     if not object_contents.is_own_secret(live, record.name):
         return live

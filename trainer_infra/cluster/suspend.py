@@ -46,6 +46,6 @@ async def suspend_run(client: KubeClient, store: RunStore, key: RunKey, *, value
 
 async def _own_jobset(client: KubeClient, record: Record) -> JSONObject:
     jobset = await live_objects.named_object(client, JOBSET, record.name, record.namespace)
-    if jobset is None or not live_objects.is_of(jobset, record.holder):
+    if jobset is None or not record.owns(jobset):
         raise NotAvailable(f"{record.key.shown()} has no JobSet any more; run `pulumi refresh`")
     return jobset

@@ -59,9 +59,7 @@ async def _write_owned(
 ) -> None:
     whole = object_contents.to_create(value, record, known)
     live = await live_objects.live_object(client, whole)
-    if live is not None and not (
-        live_objects.is_of(live, record.holder) or _is_left_of(live, whole)
-    ):
+    if live is not None and not (record.owns(live) or _is_left_of(live, whole)):
         raise live_objects.name_taken(live)
     if object_contents.is_empty(whole):
         if live is None:

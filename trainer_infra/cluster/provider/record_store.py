@@ -17,9 +17,7 @@ from typing_extensions import override
 from trainer_infra import names
 from trainer_infra.cluster import (
     decided_status,
-    live_objects,
     record_fields,
-    rights,
     run_labels,
     unsupported_fields,
 )
@@ -45,7 +43,6 @@ class RecordStore(RunStore):
 
     kind = CONFIG_MAP
     jobsets = names.RUN_LABEL
-    change = rights.CHANGE
     objects_at = record_fields.in_data(names.RECORD_OBJECTS_KEY)
     status_at = record_fields.in_data(names.RECORD_STATUS_KEY)
     holder_first = True
@@ -56,10 +53,24 @@ class RecordStore(RunStore):
 
     @override
     def parts(self, submission: Submission) -> RunParts:
-        job = submission.key.name
-        others = [each for each in submission.objects if not run_labels.is_record(each, job)]
+        key = submission.key
+        snapshot = next(each for each in submission.objects if run_labels.is_record(each, key.name))
+        others = [each for each in submission.objects if each is not snapshot]
+        data = {
+            **snapshot["data"],
+            names.RECORD_JOB_KEY: record_fields.compact_text(submission.job),
+            names.RECORD_OBJECTS_KEY: record_fields.objects_text(others),
+        }
+        notes = {
+            **record_fields.owner_notes(submission.owner),
+            names.FORMAT_ANNOTATION: str(record_fields.FORMAT),
+            names.CONTENT_ANNOTATION: submission.content,
+            names.PLUGINS_ANNOTATION: ",".join(submission.plugins),
+        }
+        metadata = {**snapshot["metadata"], "namespace": key.namespace, "annotations": notes}
         others.sort(key=lambda each: each["kind"] == names.JOBSET)
-        return RunParts(config_map(submission), tuple(others), others[-1])
+        holder = {**snapshot, "metadata": metadata, "data": data}
+        return RunParts(holder, tuple(others), others[-1])
 
     @override
     def problems(
@@ -81,8 +92,8 @@ class RecordStore(RunStore):
     def observation(
         self, record: Record, jobset: JSONObject | None, pods: Sequence[JSONObject]
     ) -> Observation:
-        is_its = jobset is not None and live_objects.is_of(jobset, record.uid)
-        return Observation(jobset if is_its else None, pods=tuple(pods))
+        is_own = jobset is not None and record.owns(jobset)
+        return Observation(jobset if is_own else None, pods=tuple(pods))
 
     @override
     def current_run(self, record: Record, seen: Observation, host: str, now: datetime) -> Run:
@@ -118,27 +129,6 @@ class RecordStore(RunStore):
     def suspend_patch(self, record: Record, value: bool) -> JSONObject:
         job = {**record.job, "spec": {**record.job["spec"], "suspend": value}}
         return {**record.head(), "data": {JOB.key: record_fields.compact_text(job)}}
-
-
-def config_map(submission: Submission) -> JSONObject:
-    """The record of a run before anything else is written: the runtime snapshot, with more."""
-    job = submission.key.name
-    snapshot = next(each for each in submission.objects if run_labels.is_record(each, job))
-    others = (each for each in submission.objects if each is not snapshot)
-    data = {
-        **snapshot["data"],
-        names.RECORD_JOB_KEY: record_fields.compact_text(submission.job),
-        names.RECORD_OBJECTS_KEY: record_fields.objects_text(others),
-    }
-    notes = {
-        **record_fields.owner_notes(submission.owner),
-        names.FORMAT_ANNOTATION: str(record_fields.FORMAT),
-        names.CONTENT_ANNOTATION: submission.content,
-        names.PLUGINS_ANNOTATION: ",".join(submission.plugins),
-    }
-    place = {"namespace": submission.key.namespace, "annotations": notes}
-    metadata = {**snapshot["metadata"], **place}
-    return {**snapshot, "metadata": metadata, "data": data}
 
 
 def _whole(record: Record, notes: JSONObject, data: JSONObject, rest: JSONObject) -> JSONObject:
