@@ -1,7 +1,7 @@
 """Giving a run another owner: `adopt=True`, and an update after the owner's own name changed."""
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, refusal_explanation, repair, run_labels
+from trainer_infra.cluster import live_objects, object_writes, repair, run_labels
 from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -30,7 +30,7 @@ async def give_owner(
             for each in record.owned
         )
     patch = store.owner_patch(record, owner)
-    with refusal_explanation.explained(patch):
+    with object_writes.explained(patch):
         stored = await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
     return store.known_record(stored)
 

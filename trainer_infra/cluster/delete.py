@@ -13,7 +13,7 @@ from contextlib import aclosing, suppress
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, rights
+from trainer_infra.cluster import live_objects
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import Unreadable
@@ -59,8 +59,7 @@ async def delete_run(
         return sentences.left_alone(key, record.owner.shown())
     if account is not None:
         jobset = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
-        wanted = await rights.to_delete(client, (record.value, *record.owned, jobset))
-        await account.require(key.namespace, wanted, f"delete {record.key.shown()}")
+        await account.require_delete(record.key, (record.value, *record.owned, jobset))
     return await remove_objects(client, store, record, within)
 
 

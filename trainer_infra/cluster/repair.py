@@ -7,7 +7,7 @@ record does not: what another writer put there instead never stays.
 from collections.abc import Mapping
 
 from trainer_infra import names
-from trainer_infra.cluster import drift, live_objects, object_contents, refusal_explanation
+from trainer_infra.cluster import drift, live_objects, object_writes
 from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
@@ -32,7 +32,7 @@ async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Co
         if drift.drifted_fields(each, live):
             await rewrite_object(client, record, each, known)
     if patch := store.repair_patch(record):
-        with refusal_explanation.explained(patch):
+        with object_writes.explained(patch):
             await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
 
 
@@ -51,17 +51,17 @@ async def rewrite_object(
             f"{live_objects.object_shown(now)} belongs to {live_objects.owner_shown(now)} now; delete it, then run "
             "`pulumi up` again to have ours back"
         )
-    changed = now is None or any(map(object_contents.is_content, drift.drifted_fields(value, now)))
+    changed = now is None or any(map(object_writes.is_content, drift.drifted_fields(value, now)))
     if now is None or changed:
-        whole = object_contents.to_create(value, record, known)
-        if object_contents.is_empty(whole):
+        whole = object_writes.to_create(value, record, known)
+        if object_writes.is_empty(whole):
             raise NotAvailable(
                 f"{live_objects.object_shown(whole)} was deleted or changed, and what was in it is kept "
                 "nowhere else; raise attempt to run the job again"
             )
     else:
-        whole = object_contents.to_apply(value, record, now, known)
-    with refusal_explanation.explained(whole):
+        whole = object_writes.to_apply(value, record, now, known)
+    with object_writes.explained(whole):
         if now is not None and changed and now.get("immutable"):
             kind, metadata = await live_objects.resource_of(client, now), now["metadata"]
             await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
@@ -79,8 +79,8 @@ async def replace_secrets(
     """
     record = await store.present_record(client, key)
     for each in record.objects:
-        if not object_contents.is_own_secret(each, record.name):
+        if not object_writes.is_own_secret(each, record.name):
             continue
-        new = object_contents.to_create(each, record, Contents(data))
-        with refusal_explanation.explained(new):
+        new = object_writes.to_create(each, record, Contents(data))
+        with object_writes.explained(new):
             await client.apply(new, manager=names.FIELD_MANAGER, force=True)

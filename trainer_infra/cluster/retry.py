@@ -11,9 +11,8 @@ from trainer_infra import names
 from trainer_infra.cluster import (
     delete,
     live_objects,
-    refusal_explanation,
+    object_writes,
     repair,
-    rights,
     unowned_objects,
 )
 from trainer_infra.cluster.run_store import Record
@@ -35,21 +34,20 @@ async def retry_run(session: Session, key: RunKey, within: float) -> None:
     """
     client, store = session.client, session.store
     record = await store.present_record(client, key)
-    wanted = await rights.to_submit(client, (record.value, *record.owned))
-    await session.rights.require(record.namespace, wanted, f"retry {record.key.shown()}")
+    await session.rights.require_submit(record.key, (record.value, *record.owned), "retry")
     again = store.repeated_holder(record)
     if again is not None:
         for each in [await _kept(client, record, each) for each in record.owned]:
             # Without an owner it stays when the holder goes.
             free = {**each, "metadata": {**each["metadata"], "ownerReferences": []}}
-            with refusal_explanation.explained(free):
+            with object_writes.explained(free):
                 await client.apply(free, manager=names.FIELD_MANAGER, force=True)
     if left := await delete.pods_removed(client, store, key, record.value, within):
         raise NotAvailable(f"{left}; run it again when that is gone")
     if again is None:
         await _with_new_jobset(session, record)
         return
-    with refusal_explanation.explained(again):
+    with object_writes.explained(again):
         stored = await client.create(again, manager=names.FIELD_MANAGER)
     await unowned_objects.write_owned(client, store.known_record(stored), Contents())
 

@@ -20,6 +20,7 @@ from trainer_infra.kube import resource as kinds
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotServed
 from trainer_infra.kube.resource import Resource
+from trainer_infra.runs.run import RunKey
 
 WITHIN: Final = 5.0
 """Seconds for asking; without an answer it is tried without."""
@@ -125,6 +126,36 @@ class Rights:
                 f"{shown_rights(denied)}; nothing was changed; ask for the Roles of {SEE}"
             )
 
+    async def require_submit(self, key: RunKey, values: Iterable[JSONObject], verb: str) -> None:
+        """Refuse to make objects that this account may not complete, repair and remove again.
+
+        Raises:
+            Refused: A right is missing.
+        """
+        found = [*right_to(kinds.POD, "list"), *right_to(kinds.SERVICE, "get")]
+        for kind in await self._kinds(values):
+            known = (each for each in ROLES["submit"] if each in right_to(kind, *WHOLE, "list"))
+            found += tuple(known) or right_to(kind, *WHOLE)
+        await self.require(key.namespace, found, f"{verb} {key.shown()}")
+
+    async def require_delete(self, key: RunKey, values: Iterable[JSONObject]) -> None:
+        """Refuse to remove objects that this account may not find and remove.
+
+        Raises:
+            Refused: A right is missing.
+        """
+        served = await self._kinds(values)
+        wanted = (right for kind in served for right in right_to(kind, "get", "delete"))
+        await self.require(key.namespace, wanted, f"delete {key.shown()}")
+
+    async def _kinds(self, values: Iterable[JSONObject]) -> tuple[Resource, ...]:
+        """The kinds of objects, each once; those that are not served are for others to complain of."""
+        found: dict[Resource, None] = {}
+        for value in values:
+            with suppress(NotServed):
+                found[await live_objects.resource_of(self._client, value)] = None
+        return tuple(found)
+
     async def denied(self, namespace: str, rights: Iterable[Right]) -> tuple[Right, ...]:
         """Those of the rights that this account does not have; none where it cannot be asked."""
         wanted = tuple(dict.fromkeys(rights))
@@ -187,30 +218,6 @@ def _is_stale(at: float, asked: "asyncio.Task[bool]", now: float) -> bool:
     if asked.cancelled() or asked.exception() is not None:
         return True
     return not asked.result() and now - at > DENIED_FOR
-
-
-async def to_submit(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Right, ...]:
-    """What it takes to make objects, to complete and to repair them, and to remove them again."""
-    found = [*right_to(kinds.POD, "list"), *right_to(kinds.SERVICE, "get")]
-    for kind in await _kinds(client, values):
-        known = (each for each in ROLES["submit"] if each in right_to(kind, *WHOLE, "list"))
-        found += tuple(known) or right_to(kind, *WHOLE)
-    return tuple(found)
-
-
-async def to_delete(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Right, ...]:
-    """What it takes to find objects and to remove them."""
-    served = await _kinds(client, values)
-    return tuple(right for kind in served for right in right_to(kind, "get", "delete"))
-
-
-async def _kinds(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Resource, ...]:
-    """The kinds of objects, each once; those that are not served are for others to complain of."""
-    found: dict[Resource, None] = {}
-    for value in values:
-        with suppress(NotServed):
-            found[await live_objects.resource_of(client, value)] = None
-    return tuple(found)
 
 
 def shown_rights(rights: Iterable[Right]) -> str:

@@ -26,7 +26,6 @@ from trainer_infra.cluster import (
     kueue_objects,
     repair,
     retry,
-    rights,
     run_lookup,
     served_kinds,
     submit,
@@ -319,8 +318,7 @@ async def _submitted(
     client, store, key = session.client, session.store, submission.key
     await served_kinds.complete_identity(session, key.namespace)
     parts = store.parts(submission)
-    wanted = await rights.to_submit(client, (parts.holder, *parts.owned))
-    await session.rights.require(key.namespace, wanted, f"submit {key.shown()}")
+    await session.rights.require_submit(key, (parts.holder, *parts.owned), "submit")
     made = await submit.submit_run(client, store, submission, take_over=take_over, within=within)
     if not store.holder_first:
         with suppress(TrainerInfraError):

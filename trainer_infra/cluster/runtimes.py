@@ -13,7 +13,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.cluster import drift, live_objects, refusal_explanation, run_labels
+from trainer_infra.cluster import drift, live_objects, object_writes, run_labels
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -177,7 +177,7 @@ async def delete_runtime(client: KubeClient, value: JSONObject, uid: str, owner:
 async def _said(client: KubeClient, error: Answer | NotServed, value: JSONObject) -> Exception:
     if sentence := await missing_kind(client, value["kind"]):
         return NotAvailable(sentence)
-    return refusal_explanation.explain_refusal(error, value)
+    return object_writes.explain_refusal(error, value)
 
 
 def _is_of_owner_of(value: JSONObject, there: JSONObject) -> bool:

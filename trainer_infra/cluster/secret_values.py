@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import object_contents
+from trainer_infra.cluster import object_writes
 from trainer_infra.cluster.run_store import Record
 from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
@@ -29,7 +29,7 @@ QUOTING: Final = frozenset({"Unhealthy", "ProbeWarning"})
 
 async def secret_redaction(session: Session, record: Record) -> Redaction | None:
     """What is to be hidden; None where it cannot be read."""
-    if not any(object_contents.is_own_secret(each, record.name) for each in record.objects):
+    if not any(object_writes.is_own_secret(each, record.name) for each in record.objects):
         return NOTHING
     name = f"{record.name}{names.SECRET_SUFFIX}"
     read = partial(session.client.get, SECRET, name, record.namespace)

@@ -25,14 +25,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    adopt,
-    delete,
-    live_objects,
-    object_contents,
-    refusal_explanation,
-    unowned_objects,
-)
+from trainer_infra.cluster import adopt, delete, live_objects, object_writes, unowned_objects
 from trainer_infra.cluster.run_store import Record, RunParts, RunStore
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
@@ -207,12 +200,12 @@ async def _begun(wanted: _WantedRun) -> Record | None:
         before = parts.owned if any(map(is_fixed, parts.owned)) else ()
     try:
         for each in before:
-            whole = object_contents.with_contents(
+            whole = object_writes.with_contents(
                 each, wanted.submission.key.name, wanted.submission.contents
             )
             if await unowned_objects.create_unowned(client, whole):
                 made.append(whole)
-        with refusal_explanation.explained(parts.holder), suppress(Exists):
+        with object_writes.explained(parts.holder), suppress(Exists):
             stored = await client.create(parts.holder, manager=names.FIELD_MANAGER)
             return wanted.store.known_record(stored)
     except BaseException:
@@ -231,7 +224,7 @@ async def _completed(
         await unowned_objects.write_owned(client, record, wanted.submission.contents)
         return SubmittedRun(record, None)
     if record.jobset_uid:
-        own = (each for each in owned if object_contents.is_own_secret(each, record.name))
+        own = (each for each in owned if object_writes.is_own_secret(each, record.name))
         await live_objects.all_results(_written(wanted, record, each) for each in own)
         return SubmittedRun(record, None)
     if refused := await service:
@@ -250,8 +243,8 @@ async def _written(wanted: _WantedRun, record: Record, value: JSONObject) -> JSO
     Raises:
         Refused: It is not this run's, or the cluster says no.
     """
-    new = object_contents.to_create(value, record, wanted.submission.contents)
-    with refusal_explanation.explained(new):
+    new = object_writes.to_create(value, record, wanted.submission.contents)
+    with object_writes.explained(new):
         while True:
             try:
                 return await wanted.client.create(new, manager=names.FIELD_MANAGER)
@@ -272,7 +265,7 @@ async def _kept(
     """
     if not record.owns(live):
         raise live_objects.name_taken(live)
-    if not object_contents.is_own_secret(live, record.name):
+    if not object_writes.is_own_secret(live, record.name):
         return live
     return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
 

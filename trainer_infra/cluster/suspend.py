@@ -6,7 +6,7 @@ own, so that writing the other fields again leaves it alone.
 """
 
 from trainer_infra import names
-from trainer_infra.cluster import kueue_objects, live_objects, refusal_explanation
+from trainer_infra.cluster import kueue_objects, live_objects, object_writes
 from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
@@ -40,7 +40,7 @@ async def suspend_run(client: KubeClient, store: RunStore, key: RunKey, *, value
         head = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
         patches.append({**head, "metadata": metadata, "spec": {"suspend": value}})
     for each in patches:
-        with refusal_explanation.explained(each):
+        with object_writes.explained(each):
             await client.apply(each, manager=names.SUSPEND_MANAGER, force=True)
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import delete, live_objects, object_contents, refusal_explanation
+from trainer_infra.cluster import delete, live_objects, object_writes
 from trainer_infra.cluster.run_store import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
@@ -30,7 +30,7 @@ async def create_unowned(client: KubeClient, value: JSONObject) -> bool:
     Raises:
         Refused: An object of that name is not the run's, or the cluster says no.
     """
-    with refusal_explanation.explained(value), suppress(Exists):
+    with object_writes.explained(value), suppress(Exists):
         await client.create(value, manager=names.FIELD_MANAGER)
         return True
     live = await live_objects.live_object(client, value)
@@ -57,15 +57,15 @@ async def write_owned(client: KubeClient, record: Record, known: Contents) -> No
 async def _write_owned(
     client: KubeClient, record: Record, value: JSONObject, known: Contents
 ) -> None:
-    whole = object_contents.to_create(value, record, known)
+    whole = object_writes.to_create(value, record, known)
     live = await live_objects.live_object(client, whole)
     if live is not None and not (record.owns(live) or _is_left_of(live, whole)):
         raise live_objects.name_taken(live)
-    if object_contents.is_empty(whole):
+    if object_writes.is_empty(whole):
         if live is None:
             return
-        whole = object_contents.to_apply(value, record, live, known)
-    with refusal_explanation.explained(whole):
+        whole = object_writes.to_apply(value, record, live, known)
+    with object_writes.explained(whole):
         await client.apply(whole, manager=names.FIELD_MANAGER, force=True)
 
 
