@@ -20,7 +20,6 @@ from trainer_infra.render import resolve
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import report_history, reports, sentences
 from trainer_infra.runs.redaction import Redaction
-from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import Run
 from trainer_infra.runs.terminal_lines import lines_of
 
@@ -112,7 +111,7 @@ def _has_started(container: JSONObject) -> bool:
 
 async def reports_in_logs(
     client: KubeClient, run: Run, hidden: Redaction
-) -> tuple[PastReport, ...]:
+) -> tuple[report_history.PastReport, ...]:
     """The reports in the logs of the first pods that train, of each pod in order of time.
 
     The run's UID is that of what owns its JobSet.
@@ -130,10 +129,10 @@ async def reports_in_logs(
 
 async def _of_container(
     client: KubeClient, run: Run, container: ContainerLog, hidden: Redaction
-) -> Sequence[PastReport]:
+) -> Sequence[report_history.PastReport]:
     """The reports of a container: of its try before this one first, where it was started again."""
     node = sentences.short_pod_name(run, pod_facts.host_name(container.pod))
-    found: list[PastReport] = []
+    found: list[report_history.PastReport] = []
     tries = (True, False) if pod_facts.restart_count(container.pod) else (False,)
     for previous in tries:
         try:

@@ -13,11 +13,10 @@ from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.runs import reports, view
-from trainer_infra.runs.view import Observation
 
 
 def decided_status(
-    record: Record, seen: Observation, delegation: Delegation, now: datetime
+    record: Record, seen: view.Observation, delegation: Delegation, now: datetime
 ) -> JSONObject:
     """The status, by what there is of the run: its JobSet and what its pods reported.
 

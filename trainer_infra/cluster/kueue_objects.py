@@ -17,7 +17,6 @@ from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import Resource
 from trainer_infra.runs.causes import kueue_workload
-from trainer_infra.runs.causes.kueue_workload import Queueing
 
 Queue: TypeAlias = tuple[str, str]
 """Namespace and name of a LocalQueue."""
@@ -39,7 +38,7 @@ async def is_served(client: KubeClient) -> bool:
 
 async def of_jobset(
     client: KubeClient, cache: RequestCache, jobset: JSONObject, *, many: bool = False
-) -> Queueing | None:
+) -> kueue_workload.Queueing | None:
     """What there is of a suspended JobSet in a queue; None of another one.
 
     With `many` others of its namespace are asked for too, so that one list serves all.
@@ -49,15 +48,17 @@ async def of_jobset(
     try:
         kind = await cache.answer(WORKLOAD, partial(_kind, client, WORKLOAD))
         if kind is None:
-            return Queueing(served=False)
+            return kueue_workload.Queueing(served=False)
         workload = await _workload(client, cache, kind, jobset, many=many)
     except NotServed:  # Kueue was taken away since its kind was found
-        return Queueing(served=False)
+        return kueue_workload.Queueing(served=False)
     except Answer:
-        return Queueing(readable=False)
+        return kueue_workload.Queueing(readable=False)
     if workload is None:
-        return Queueing(missing=await _missing_class(client, cache, jobset))
-    return Queueing(workload=workload, cluster_queue=await _cluster_queue(client, cache, workload))
+        return kueue_workload.Queueing(missing=await _missing_class(client, cache, jobset))
+    return kueue_workload.Queueing(
+        workload=workload, cluster_queue=await _cluster_queue(client, cache, workload)
+    )
 
 
 async def workload_of(client: KubeClient, jobset: JSONObject) -> JSONObject | None:

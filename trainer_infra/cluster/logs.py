@@ -14,13 +14,11 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import container_logs
-from trainer_infra.cluster.container_logs import ContainerLog
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import refusals
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.log_lines import SeenLines
-from trainer_infra.kube.refusals import NotFound, Unreachable
 from trainer_infra.kube.resource import POD
 from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.runs import pods as pod_facts
@@ -79,7 +77,10 @@ async def _redacted(
 
 
 async def _written(
-    client: KubeClient, wanted: LogSelection, run: Run, sources: Iterator[ContainerLog]
+    client: KubeClient,
+    wanted: LogSelection,
+    run: Run,
+    sources: Iterator[container_logs.ContainerLog],
 ) -> AsyncGenerator[Line, None]:
     """The lines that there are, pod after pod."""
     seen = []
@@ -95,7 +96,7 @@ async def _written(
 
 
 async def _read(
-    client: KubeClient, source: ContainerLog, tail: int | None
+    client: KubeClient, source: container_logs.ContainerLog, tail: int | None
 ) -> AsyncGenerator[str, None]:
     """The lines of a container; with `tail` more are read than wanted, for reports are among them."""
     asked = None if tail is None else 4 * tail + 100
@@ -107,7 +108,7 @@ async def _read(
                     kept.append(each)
                 else:
                     yield each
-    except NotFound:
+    except refusals.NotFound:
         yield GONE
     for line in kept:
         yield line
@@ -164,7 +165,7 @@ class _Reader:
             try:
                 goes_on = await self._goes_on()
                 answered = time.monotonic()
-            except Unreachable:
+            except refusals.Unreachable:
                 goes_on = True
                 if time.monotonic() - answered > PATIENCE:
                     raise
@@ -181,7 +182,7 @@ class _Reader:
                 self._tasks[source.key] = asyncio.ensure_future(self._read(source))
         return jobset is not None and not _has_ended(jobset)
 
-    async def _read(self, source: ContainerLog) -> None:
+    async def _read(self, source: container_logs.ContainerLog) -> None:
         """Every line of a container, over lost connections and its own restarts."""
         seen = SeenLines(source.pod["metadata"]["creationTimestamp"])
         tail, broken, why = self._wanted.tail, 0, ""
@@ -194,7 +195,7 @@ class _Reader:
                     shown = lines_of(text) if seen.is_new(at) else ()
                     for each in reports.without_reports(shown):
                         await self._lines.put((source.name, each))
-            except NotFound:
+            except refusals.NotFound:
                 await self._lines.put((source.name, GONE))
                 return
             except TrainerInfraError as error:
@@ -205,11 +206,11 @@ class _Reader:
             await asyncio.sleep(INTERVAL)
         await self._lines.put((source.name, BROKEN.format(why)))
 
-    async def _is_over(self, source: ContainerLog) -> bool:
+    async def _is_over(self, source: container_logs.ContainerLog) -> bool:
         """Whether the container has ended for good."""
         try:
             pod = await self._client.get(POD, source.name, self._run.namespace)
-        except NotFound:
+        except refusals.NotFound:
             return True
         except TrainerInfraError:
             return False

@@ -15,7 +15,6 @@ from trainer_infra.cluster.run_store import Record
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import refusals
-from trainer_infra.kube.refusals import Answer, Invalid, NotFound, NotServed
 from trainer_infra.lifecycle import generated_secrets
 from trainer_infra.runs.run import Contents, is_fixed
 
@@ -115,25 +114,27 @@ def explained(value: JSONObject) -> Iterator[None]:
     """Raise, in place of a refusal of an object that is written, the error that explains it."""
     try:
         yield
-    except (Answer, NotServed) as error:
+    except (refusals.Answer, refusals.NotServed) as error:
         raise explain_refusal(error, value) from error
 
 
-def explain_refusal(error: Answer | NotServed, value: JSONObject) -> TrainerInfraError:
+def explain_refusal(
+    error: refusals.Answer | refusals.NotServed, value: JSONObject
+) -> TrainerInfraError:
     """The error to raise in place of a refusal of an object."""
     where = live_objects.object_shown(value)
-    if isinstance(error, NotServed):
+    if isinstance(error, refusals.NotServed):
         if error.api_version.partition("/")[0] == names.JOBSET_API_VERSION.partition("/")[0]:
             return NotAvailable(_NO_JOBSET)
         return error
-    if isinstance(error, NotFound):
+    if isinstance(error, refusals.NotFound):
         return _not_found(error, where, value["metadata"].get("namespace", ""))
-    if isinstance(error, Invalid):
+    if isinstance(error, refusals.Invalid):
         return _invalid(error, where)
     return Refused(_sentence(error, where))
 
 
-def _not_found(error: NotFound, where: str, namespace: str) -> TrainerInfraError:
+def _not_found(error: refusals.NotFound, where: str, namespace: str) -> TrainerInfraError:
     if "namespaces" in error.message:
         return NotAvailable(
             f"namespace {namespace} does not exist, so {where} cannot be made; create it, for "
@@ -144,7 +145,7 @@ def _not_found(error: NotFound, where: str, namespace: str) -> TrainerInfraError
     return NotAvailable(f"{where} cannot be made: {error.message}")
 
 
-def _invalid(error: Invalid, where: str) -> TrainerInfraError:
+def _invalid(error: refusals.Invalid, where: str) -> TrainerInfraError:
     if not error.problems:
         return Refused(f"{where} is refused by the cluster: {error.message}")
     # Beside the causes the server may say that it looked no further.
@@ -155,7 +156,7 @@ def _invalid(error: Invalid, where: str) -> TrainerInfraError:
     )
 
 
-def _sentence(error: Answer, where: str) -> str:
+def _sentence(error: refusals.Answer, where: str) -> str:
     message = error.message
     if isinstance(error, refusals.Unauthorized):
         return f"{where} cannot be written: the cluster does not know the user; sign in again"

@@ -25,7 +25,6 @@ from trainer_infra.render import resolve
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import view
 from trainer_infra.runs.causes import node, objects, schedule, steps
-from trainer_infra.runs.causes.objects import About
 from trainer_infra.runs.causes.surroundings import Surroundings, time_of
 from trainer_infra.runs.run import Run, RunKey
 from trainer_infra.runs.view import Observation
@@ -196,11 +195,11 @@ def _of(jobset: JSONObject, found: Iterable[JSONObject]) -> list[JSONObject]:
     return events_since(found, jobset["metadata"].get("creationTimestamp") or "")
 
 
-async def _troubles(session: Session, namespace: str) -> Mapping[About, list[JSONObject]]:
+async def _troubles(session: Session, namespace: str) -> Mapping[objects.About, list[JSONObject]]:
     pages = await live_objects.all_results(
         events_of(session, namespace, fields) for fields in TROUBLES
     )
-    found: dict[About, list[JSONObject]] = {}
+    found: dict[objects.About, list[JSONObject]] = {}
     for each in (event for page in pages for event in page):
         about = each["involvedObject"]
         found.setdefault((about.get("kind", ""), about.get("name", "")), []).append(each)

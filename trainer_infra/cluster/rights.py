@@ -19,7 +19,6 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import resource as kinds
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotServed
-from trainer_infra.kube.resource import Resource
 from trainer_infra.runs.run import RunKey
 
 WITHIN: Final = 5.0
@@ -45,14 +44,14 @@ class Right:
         return f"{self.verb} {'.'.join(filter(None, (self.resource, self.group)))}"
 
 
-def right_to(kind: Resource, *verbs: str, subresource: str = "") -> tuple[Right, ...]:
+def right_to(kind: kinds.Resource, *verbs: str, subresource: str = "") -> tuple[Right, ...]:
     """The rights to do that with a kind."""
     resource = "/".join(filter(None, (kind.plural, subresource)))
     group = kind.api_version.rpartition("/")[0]
     return tuple(Right(verb, resource, group, kind.namespaced) for verb in verbs)
 
 
-WORKLOAD: Final = Resource(kueue_objects.VERSIONS[0], kueue_objects.WORKLOAD, "workloads")
+WORKLOAD: Final = kinds.Resource(kueue_objects.VERSIONS[0], kueue_objects.WORKLOAD, "workloads")
 
 WHOLE: Final = ("create", "get", "patch", "delete")
 """What is done with every object of a run: made, found, repaired or adopted, removed."""
@@ -127,11 +126,7 @@ class Rights:
             )
 
     async def require_submit(self, key: RunKey, values: Iterable[JSONObject], verb: str) -> None:
-        """Refuse to make objects that this account may not complete, repair and remove again.
-
-        Raises:
-            Refused: A right is missing.
-        """
+        """Refuse to make objects that this account may not complete, repair and remove again; as `require`."""
         found = [*right_to(kinds.POD, "list"), *right_to(kinds.SERVICE, "get")]
         for kind in await self._kinds(values):
             known = (each for each in ROLES["submit"] if each in right_to(kind, *WHOLE, "list"))
@@ -139,18 +134,14 @@ class Rights:
         await self.require(key.namespace, found, f"{verb} {key.shown()}")
 
     async def require_delete(self, key: RunKey, values: Iterable[JSONObject]) -> None:
-        """Refuse to remove objects that this account may not find and remove.
-
-        Raises:
-            Refused: A right is missing.
-        """
+        """Refuse to remove objects that this account may not find and remove; as `require`."""
         served = await self._kinds(values)
         wanted = (right for kind in served for right in right_to(kind, "get", "delete"))
         await self.require(key.namespace, wanted, f"delete {key.shown()}")
 
-    async def _kinds(self, values: Iterable[JSONObject]) -> tuple[Resource, ...]:
+    async def _kinds(self, values: Iterable[JSONObject]) -> tuple[kinds.Resource, ...]:
         """The kinds of objects, each once; those that are not served are for others to complain of."""
-        found: dict[Resource, None] = {}
+        found: dict[kinds.Resource, None] = {}
         for value in values:
             with suppress(NotServed):
                 found[await live_objects.resource_of(self._client, value)] = None

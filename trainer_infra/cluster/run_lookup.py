@@ -21,7 +21,6 @@ from trainer_infra.kube.resource import JOBSET, POD, SECRET
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import report_history as run_history
 from trainer_infra.runs.redaction import Redaction
-from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import FAILED, FINISHED, Listing, LogSelection, Run, RunKey, is_fixed
 from trainer_infra.runs.view import Observation
 
@@ -131,7 +130,7 @@ async def log_lines(
     return await logs.open_lines(session.client, run, wanted, hidden)
 
 
-async def past_reports(session: Session, key: RunKey) -> tuple[PastReport, ...]:
+async def past_reports(session: Session, key: RunKey) -> tuple[run_history.PastReport, ...]:
     """What the run's training reported, from the logs of its pods, and the last reports where they are gone.
 
     Raises:

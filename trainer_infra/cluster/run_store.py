@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from trainer_infra import names
 from trainer_infra.cluster import live_objects, record_fields, run_labels
-from trainer_infra.cluster.record_fields import TextPlace
 from trainer_infra.cluster.rights import Right, right_to
 from trainer_infra.errors import Bug, NotAvailable, Problem, Refused, Unreadable
 from trainer_infra.json_values import JSONDict, JSONObject
@@ -136,9 +135,9 @@ class RunStore(ABC):
     """Of the objects that keep them; those of runs have the label `names.RECORD_LABEL`."""
     jobsets: ClassVar[str]
     """Label selector of the runs' JobSets."""
-    objects_at: ClassVar[TextPlace]
+    objects_at: ClassVar[record_fields.TextPlace]
     """Where an object that keeps a run has what was applied."""
-    status_at: ClassVar[TextPlace]
+    status_at: ClassVar[record_fields.TextPlace]
     """Where it has what was last known."""
     holder_first: ClassVar[bool]
     """Whether what keeps a run only records it: it is made first, deleted last, and the JobSet is ours to

@@ -22,7 +22,6 @@ from trainer_infra.cluster import (
     adopt,
     delete,
     describe,
-    identity,
     kueue_objects,
     repair,
     retry,
@@ -32,11 +31,8 @@ from trainer_infra.cluster import (
     suspend,
     unowned_objects,
 )
-from trainer_infra.cluster.describe import RunDescription
-from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.cluster.run_store import RunStore
 from trainer_infra.cluster.runtimes import ClusterRuntimes
-from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
@@ -67,7 +63,7 @@ class ClusterRuns(Target):
     """Where the engine keeps its runs."""
 
     @abstractmethod
-    def remark(self, found: ServedKinds) -> str:
+    def remark(self, found: served_kinds.ServedKinds) -> str:
         """What is worth knowing of this engine on such a cluster; or empty."""
 
     def __init__(
@@ -85,7 +81,7 @@ class ClusterRuns(Target):
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._asking = threading.Lock()
-        self._served: tuple[ServedKinds | None, float] = (None, 0.0)
+        self._served: tuple[served_kinds.ServedKinds | None, float] = (None, 0.0)
 
     @override
     def host(self, namespace: str = "") -> str:
@@ -96,9 +92,9 @@ class ClusterRuns(Target):
     @override
     def is_here(self, host: str, namespace: str) -> bool | None:
         now = replace(
-            identity.identity_from_text(self.host(namespace)), server=self._here().client.server
+            served_kinds.identity_from_text(self.host(namespace)), server=self._here().client.server
         )
-        return identity.identity_from_text(host).same(now)
+        return served_kinds.identity_from_text(host).same(now)
 
     @property
     @override
@@ -109,7 +105,7 @@ class ClusterRuns(Target):
     def answers(self) -> bool:
         return self.served().reachable
 
-    def served(self) -> ServedKinds:
+    def served(self) -> served_kinds.ServedKinds:
         """What the cluster has of what this engine needs, also when it cannot be reached.
 
         Asked once for many previews, and given up soon: a preview goes on without a cluster.
@@ -163,7 +159,7 @@ class ClusterRuns(Target):
             return self._change(lambda session: _unowned_collected(session, namespace))
         return ()
 
-    def described(self, key: RunKey) -> RunDescription | None:
+    def described(self, key: RunKey) -> describe.RunDescription | None:
         """The run with its history; None when there is none of that name."""
         return self._ask(lambda session: describe.describe_run(session, key), key)
 
@@ -227,7 +223,7 @@ class ClusterRuns(Target):
                 loop.run_in_loop(self._session.close())
             self._session = None
 
-    def _look_what_is_served(self) -> ServedKinds:
+    def _look_what_is_served(self) -> served_kinds.ServedKinds:
         try:
             session = self._here(Patience(first_contact=SERVED_WITHIN))
             return loop.run_in_loop(
@@ -238,7 +234,9 @@ class ClusterRuns(Target):
         except TimeoutError:
             return served_kinds.not_asked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
 
-    def missing_queues(self, queues: Iterable[Queue]) -> Collection[Queue]:
+    def missing_queues(
+        self, queues: Iterable[kueue_objects.Queue]
+    ) -> Collection[kueue_objects.Queue]:
         """Those queues that are known not to be there; given up soon, as `served`."""
         session = self._here()
         try:

@@ -32,7 +32,6 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Conflict, Exists, NotFound
 from trainer_infra.runs import identity
-from trainer_infra.runs.identity import Claim
 from trainer_infra.runs.run import Submission, is_fixed
 
 REPLACED_WITHIN: Final = 60.0
@@ -178,12 +177,12 @@ async def _found(wanted: _WantedRun) -> Record | None:
             "run of this engine; choose another name, or delete that first"
         )
     match identity.claim(record, submission, adopt=wanted.adopt):
-        case Claim.SAME:
+        case identity.Claim.SAME:
             return record
-        case Claim.ADOPT:
+        case identity.Claim.ADOPT:
             owner, known = submission.owner, submission.contents
             return await adopt.give_owner(client, store, record, owner, known)
-        case Claim.REPLACE:
+        case identity.Claim.REPLACE:
             await delete.remove_objects(client, store, record, REPLACED_WITHIN)
             return None
 

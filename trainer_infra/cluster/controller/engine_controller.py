@@ -15,9 +15,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cluster import run_labels, served_kinds
 from trainer_infra.cluster.controller import job_store
-from trainer_infra.cluster.controller.job_store import JOBS
 from trainer_infra.cluster.runs import ClusterRuns
-from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render import gang, resolve
@@ -30,7 +28,7 @@ from trainer_infra.runs.run import Owner
 class ControlledCluster(ClusterRuns):
     """Runs in the cluster of a kubeconfig's context, where Kubeflow Trainer's controller runs."""
 
-    store = JOBS
+    store = job_store.JOBS
 
     @override
     def controller(self) -> str:
@@ -44,7 +42,7 @@ class ControlledCluster(ClusterRuns):
         return controller_behaviour(plugins, owner, controller)
 
     @override
-    def remark(self, found: ServedKinds) -> str:
+    def remark(self, found: served_kinds.ServedKinds) -> str:
         return served_kinds.of_engine_controller(found)
 
     @override

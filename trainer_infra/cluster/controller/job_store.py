@@ -29,11 +29,10 @@ from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import CLUSTER_TRAINING_RUNTIME, TRAIN_JOB, TRAINING_RUNTIME
 from trainer_infra.lifecycle import conditions, deadline
 from trainer_infra.lifecycle.status import Delegation
-from trainer_infra.runs import reports, view, waiting_cause
+from trainer_infra.runs import reports, view
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import FINISHED, Owner, Run, Submission, is_fixed
-from trainer_infra.runs.view import Observation
-from trainer_infra.runs.waiting_cause import Cause, Waiting
+from trainer_infra.runs.waiting_cause import Cause, Waiting, cause_shown
 
 OTHERS: Final = Delegation(deadline=True, suspend=True)
 """Both are the controller's to decide."""
@@ -123,13 +122,13 @@ class JobStore(RunStore):
     @override
     def observation(
         self, record: Record, jobset: JSONObject | None, pods: Sequence[JSONObject]
-    ) -> Observation:
+    ) -> view.Observation:
         if jobset is None or not record.owns(jobset):
-            return Observation(None, pods=tuple(pods) if jobset is None else ())
-        return Observation(queued_jobset(record.value, jobset), pods=tuple(pods))
+            return view.Observation(None, pods=tuple(pods) if jobset is None else ())
+        return view.Observation(queued_jobset(record.value, jobset), pods=tuple(pods))
 
     @override
-    def current_run(self, record: Record, seen: Observation, host: str, now: datetime) -> Run:
+    def current_run(self, record: Record, seen: view.Observation, host: str, now: datetime) -> Run:
         # The status is the one that the controller wrote; what we say beyond it are the sentences of every
         # engine: which pod ended a run and how, what its last report was, and what it waits for.
         declared = replace(record.declared(host), drift=seen.drift)
@@ -138,7 +137,7 @@ class JobStore(RunStore):
         if seen.jobset is not None or run.phase in FINISHED:
             return run
         waiting = _without_jobset(record, seen)
-        sentence, stuck = waiting_cause.cause_shown(waiting, now)
+        sentence, stuck = cause_shown(waiting, now)
         return replace(run, waiting_for=sentence, cause=str(waiting.cause), stuck=stuck)
 
     @override
@@ -212,7 +211,7 @@ def queued_jobset(job: JSONObject, jobset: JSONObject) -> JSONObject:
     return {**jobset, "metadata": metadata, "spec": {**jobset["spec"], "suspend": suspend}}
 
 
-def _status(record: Record, seen: Observation, now: datetime) -> JSONObject:
+def _status(record: Record, seen: view.Observation, now: datetime) -> JSONObject:
     """The TrainJob's status, its failure with the pod that is its reason, and the last report."""
     stored: JSONObject = record.value.get("status") or {}
     found = tuple(stored.get("conditions") or ())
@@ -231,7 +230,7 @@ def _status(record: Record, seen: Observation, now: datetime) -> JSONObject:
     return {**kept, "trainerStatus": leading} if leading else kept
 
 
-def _message(record: Record, seen: Observation, failed: JSONObject, now: datetime) -> str:
+def _message(record: Record, seen: view.Observation, failed: JSONObject, now: datetime) -> str:
     """What the failure says, in the sentence of every engine."""
     if failed["reason"] == names.DEADLINE_EXCEEDED:
         seconds = record.job["spec"].get("activeDeadlineSeconds")
@@ -244,7 +243,7 @@ def _message(record: Record, seen: Observation, failed: JSONObject, now: datetim
     return str(ours["message"] if ours is not None and is_same else failed["message"])
 
 
-def _without_jobset(record: Record, seen: Observation) -> Waiting:
+def _without_jobset(record: Record, seen: view.Observation) -> Waiting:
     """What a run waits for whose TrainJob has no JobSet."""
     created = record.value["metadata"]["creationTimestamp"]
     events = seen.surroundings.events if seen.surroundings else ()

@@ -29,7 +29,6 @@ from trainer_infra.lifecycle.status import Delegation
 from trainer_infra.runs import reports, view
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import LOST, Owner, Run, Submission
-from trainer_infra.runs.view import Observation
 from trainer_infra.runs.waiting_cause import Cause
 
 JOB: Final = record_fields.in_data(names.RECORD_JOB_KEY)
@@ -91,12 +90,12 @@ class RecordStore(RunStore):
     @override
     def observation(
         self, record: Record, jobset: JSONObject | None, pods: Sequence[JSONObject]
-    ) -> Observation:
+    ) -> view.Observation:
         is_own = jobset is not None and record.owns(jobset)
-        return Observation(jobset if is_own else None, pods=tuple(pods))
+        return view.Observation(jobset if is_own else None, pods=tuple(pods))
 
     @override
-    def current_run(self, record: Record, seen: Observation, host: str, now: datetime) -> Run:
+    def current_run(self, record: Record, seen: view.Observation, host: str, now: datetime) -> Run:
         # No TrainJob is stored: its status is decided here; the deadline is its Jobs' to keep.
         declared = replace(record.declared(host), drift=seen.drift)
         if seen.jobset is None:
