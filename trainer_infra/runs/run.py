@@ -283,7 +283,7 @@ def run_from_json(value: Any) -> Run:
     Raises:
         ValueError: The value says no run.
     """
-    return _from_json(Run, value)
+    return _from_json(_runs(), value)
 
 
 def owner_from_json(value: Any) -> Owner:
@@ -292,7 +292,7 @@ def owner_from_json(value: Any) -> Owner:
     Raises:
         ValueError: The value says no owner.
     """
-    return _from_json(Owner, value)
+    return _from_json(_owners(), value)
 
 
 def owner_to_json(owner: Owner) -> dict[str, str]:
@@ -300,17 +300,21 @@ def owner_to_json(owner: Owner) -> dict[str, str]:
     return {key: each for key, each in asdict(owner).items() if each or key != "backend"}
 
 
-def _from_json(kind: type[T], value: Any) -> T:
+def _from_json(adapter: TypeAdapter[T], value: Any) -> T:
     try:
-        found: T = _adapter(kind).validate_python(value)
+        return adapter.validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         parts = (".".join(map(str, first["loc"])), first["msg"].lower())
         raise ValueError(": ".join(filter(None, parts))) from None
-    return found
 
 
 # Made only where such JSON is read: making one takes longer than reading.
 @lru_cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+def _runs() -> TypeAdapter[Run]:
+    return TypeAdapter(Run)
+
+
+@lru_cache
+def _owners() -> TypeAdapter[Owner]:
+    return TypeAdapter(Owner)
