@@ -19,7 +19,7 @@ from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection, Propagation
-from trainer_infra.kube.refusals import Answer, Conflict, NotFound, Unreachable
+from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed, Unreachable
 from trainer_infra.kube.resource import JOBSET, Resource
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import RunKey
@@ -101,9 +101,10 @@ async def pods_removed(
 async def _jobset_removed(client: KubeClient, key: RunKey, within: float) -> str:
     """Delete the JobSet that is owned by the object of the key's UID; a sentence about what is left, or empty."""
     jobset = await live_objects.named_object(client, JOBSET, key.name, key.namespace)
-    if jobset is None or not live_objects.is_of(jobset, key.uid):
-        return ""
-    left = await object_removed(client, JOBSET, jobset, within, "Foreground")
+    left = None
+    if jobset is not None and live_objects.is_of(jobset, key.uid):
+        with suppress(NotServed):
+            left = await object_removed(client, JOBSET, jobset, within, "Foreground")
     if left is None:
         return ""
     return f"{_still_there(left)}, and so may its pods be; it waits for its finalizers: {finalizers(left)}"

@@ -8,13 +8,7 @@ that a retry that is killed loses nothing that the next submit of the run cannot
 """
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    delete,
-    live_objects,
-    object_writes,
-    repair,
-    unowned_objects,
-)
+from trainer_infra.cluster import delete, live_objects, object_writes, repair, unowned_objects
 from trainer_infra.cluster.run_store import Record
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable

@@ -78,13 +78,7 @@ class KubeconfigSession:
                     f"the credentials of {self.server} cannot be sent as header {name}: they hold "
                     "a line break or another character that headers cannot; correct the kubeconfig"
                 )
-        return SignedServer(
-            self.server,
-            headers,
-            self._tls,
-            held.tls_server_name,
-            self._proxy,
-        )
+        return SignedServer(self.server, headers, self._tls, held.tls_server_name, self._proxy)
 
 
 def read_kubeconfig(kubeconfig: str | None, context: str | None) -> KubeconfigSession:

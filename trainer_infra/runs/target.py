@@ -93,11 +93,7 @@ class Target(Protocol):
         """
 
     def problems(
-        self,
-        job: JSONObject,
-        objects: tuple[JSONObject, ...],
-        controller: str = "",
-        /,
+        self, job: JSONObject, objects: tuple[JSONObject, ...], controller: str = "", /
     ) -> tuple[Problem, ...]:
         """What the place cannot run of a TrainJob and its objects; makes no request."""
 

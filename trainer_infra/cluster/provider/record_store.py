@@ -15,12 +15,7 @@ from typing import Final
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    decided_status,
-    record_fields,
-    run_labels,
-    unsupported_fields,
-)
+from trainer_infra.cluster import decided_status, record_fields, run_labels, unsupported_fields
 from trainer_infra.cluster.run_store import Record, RunParts, RunStore
 from trainer_infra.errors import Problem, Unreadable
 from trainer_infra.json_values import JSONObject
