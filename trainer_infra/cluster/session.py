@@ -1,4 +1,4 @@
-"""A cluster that runs are looked at in: its connection, and the answers that many looks share."""
+"""A cluster that runs are looked at in: its connection, the answers that many looks share, and failed pods."""
 
 import asyncio
 import copy
@@ -22,13 +22,17 @@ from trainer_infra.runs import pods
 from trainer_infra.runs.run import RunKey
 
 IDLE: Final = 15.0
-"""Seconds after the last look at which watching ends."""
-
+"""Seconds after the last look at which watching failed pods ends."""
 MOST: Final = 256
 """Failed pods that are kept of a cluster; the oldest go."""
-
 PAUSE: Final = 1.0
 """Seconds before a watch that failed begins anew."""
+MANY: Final = 5
+"""Runs asked for within `WITHIN` seconds from which on lists are read."""
+WITHIN: Final = 2.0
+
+ByName: TypeAlias = Mapping[tuple[str, str], JSONObject]
+"""Objects by namespace and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,12 @@ class FailedPod:
 
 
 class LastSeenPods:
-    """Failed pods of the namespaces that are looked at; lives in one event loop."""
+    """Pods that failed while a program looked, kept when Kubernetes deletes them; lives in one event loop.
+
+    A Job whose pods have restartPolicy OnFailure (JobSet's default) deletes its last failed pod at once, and with
+    it exit code, reason and log. The pods of a namespace are watched from the first close look at a run of it
+    until no program has looked for a while.
+    """
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
@@ -124,13 +133,6 @@ class LastSeenPods:
             lines = await container_logs.last_lines(self._client, pod, container)
         if lines and uid in self._failed:
             self._failed[uid] = FailedPod(self._failed[uid].pod, lines)
-
-
-MANY: Final = 5
-"""Runs asked for within `WITHIN` seconds from which on lists are read."""
-WITHIN: Final = 2.0
-ByName: TypeAlias = Mapping[tuple[str, str], JSONObject]
-"""Objects by namespace and name."""
 
 
 @dataclass(slots=True)
