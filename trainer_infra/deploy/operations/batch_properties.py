@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from trainer_infra.deploy.operations.properties import ResourceProperties
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import Run, owner_from_json
+from trainer_infra.runs.run import Run, RunKey, owner_from_json
 
 
 class MemberEntry(ResourceProperties):
@@ -47,9 +47,19 @@ class BatchProperties(ResourceProperties):
         return {name: MemberEntry(each) for name, each in (self.json.get("members") or {}).items()}
 
     @property
+    @override
+    def keys(self) -> tuple[RunKey, ...]:
+        return tuple(each.key for each in self.runs.values() if each.has_run)
+
+    @property
+    @override
+    def shown(self) -> str:
+        return f"TrainJobs {self.resource}"
+
+    @property
     def uids(self) -> frozenset[str]:
         """Those of its runs."""
-        return frozenset(each.uid for each in self.runs.values() if each.has_run)
+        return frozenset(each.uid for each in self.keys)
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -102,6 +112,11 @@ class GateProperties(BatchProperties):
     def resource(self) -> str:
         """The name of the batch's resource."""
         return str(self.json["batch"])
+
+    @property
+    @override
+    def shown(self) -> str:
+        return super().shown if self.is_of_batch else f"TrainJob {self.name}"
 
     @property
     def until(self) -> Any:

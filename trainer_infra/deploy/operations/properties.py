@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from typing_extensions import override
+
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import Owner, RunKey, owner_from_json
@@ -82,6 +84,16 @@ class ResourceProperties:
         return RunKey(self.namespace, self.name, str(self.json["uid"]), owner)
 
     @property
+    def keys(self) -> tuple[RunKey, ...]:
+        """Of a state: those of all runs that it has."""
+        return (self.key,)
+
+    @property
+    def shown(self) -> str:
+        """The resource as a sentence names it."""
+        return f"TrainJob {self.name}"
+
+    @property
     def spec(self) -> JSONObject:
         """Of the object."""
         return self.json.get("spec") or {}
@@ -128,8 +140,8 @@ class RuntimeProperties(ResourceProperties):
         return self.wire_object(self.kind)
 
     @property
+    @override
     def shown(self) -> str:
-        """As a sentence names it."""
         return f"{self.kind} {self.name}"
 
 

@@ -19,7 +19,7 @@ from trainer_infra.deploy.operations import (
     targets,
 )
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
-from trainer_infra.deploy.operations.place import ResourcePlace, place_of_runs
+from trainer_infra.deploy.operations.place import place_of_runs
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.remediation_through_replace import (
     remember_remediation,
@@ -202,7 +202,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
     A run that another owner took over is theirs, and gone for this one.
     """
     job = TrainJobProperties(state)
-    place, messages = _place(job, session), session.messages(job.urn)
+    place, messages = place_of_runs(job, session), session.messages(job.urn)
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; it is kept as it was last seen")
         return Present({**state, "lastSeen": f"unknown (on {job.host})"})
@@ -231,21 +231,19 @@ def seen_run(job: TrainJobProperties, target: Target) -> tuple[JSONObject | None
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """Bring the run to what the program says, in place; the outputs."""
-    updated = update_run(TrainJobProperties(olds), TrainJobProperties(news), session)
-    return changes.with_digests(updated)
+    old = TrainJobProperties(olds)
+    place = place_of_runs(old, session)
+    updated = update_run(old, TrainJobProperties(news), place.required())
+    return changes.with_digests({**updated, "host": place.host})
 
 
-def update_run(
-    old: TrainJobProperties, new: TrainJobProperties, session: StackSession
-) -> dict[str, Any]:
+def update_run(old: TrainJobProperties, new: TrainJobProperties, target: Target) -> dict[str, Any]:
     """What is known of a run once it was suspended or resumed, got secret values, or was repaired.
 
     Raises:
         NotAvailable: The run is gone, or cannot be reached.
         Refused: It is another owner's by now.
     """
-    place = _place(old, session)
-    target = place.required()
     gone = NotAvailable(f"TrainJob {old.name} is gone; run `pulumi refresh`")
     run = target.get(*old.key.address)
     if run is None:
@@ -268,7 +266,7 @@ def update_run(
     run = target.get(*old.key.address)
     if run is None:
         raise gone
-    return {**outputs_of(new.with_values(owner=owner_to_json(owner)), run), "host": place.host}
+    return outputs_of(new.with_values(owner=owner_to_json(owner)), run)
 
 
 def delete(state: JSONObject, session: StackSession) -> None:
@@ -278,7 +276,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
     very run, and then deletes the original: the run stays.
     """
     job = TrainJobProperties(state)
-    target, messages = _place(job, session).required(), session.messages(job.urn)
+    target, messages = place_of_runs(job, session).required(), session.messages(job.urn)
     if job.key.uid in session.created:
         messages.info(
             f"{job.name} is kept: the same content is the same run; raise attempt to run it again"
@@ -288,10 +286,6 @@ def delete(state: JSONObject, session: StackSession) -> None:
         messages.warn(warning)
     if job.outputs:
         messages.info(f"the outputs of {job.name} are kept: {sentences.metrics_line(job.outputs)}")
-
-
-def _place(job: TrainJobProperties, session: StackSession) -> ResourcePlace:
-    return place_of_runs(job, f"TrainJob {job.name}", (job.key,), session)
 
 
 def _lost_sentence(job: TrainJobProperties) -> str:

@@ -182,7 +182,7 @@ def _place(
         stored = target.runtimes.get(kept.wire) if target.runtimes else None
         return stored is not None and stored["metadata"]["uid"] == kept.uid
 
-    place = place_of(kept, kept.shown, is_there, session)
+    place = place_of(kept, is_there, session)
     return place, place.target.runtimes
 
 

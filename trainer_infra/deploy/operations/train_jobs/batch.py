@@ -13,7 +13,7 @@ from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import declared_run, gate, targets, train_job
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.batch_properties import BatchProperties, MemberEntry
-from trainer_infra.deploy.operations.place import place_of_batch
+from trainer_infra.deploy.operations.place import place_of_runs
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import StackSession
@@ -152,7 +152,7 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """Bring every member that changed to what the program says, and no other; the outputs."""
-    place = place_of_batch(BatchProperties(olds), session)
+    place = place_of_runs(BatchProperties(olds), session)
     target = place.required()
     if _is_unlimited(olds, news):
         # No gate starts those whose turn did not come.
@@ -179,7 +179,7 @@ def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONO
     target, messages = session.target(declared), session.messages(declared.urn)
     before, after, entries = _jobs_of(olds), _jobs_of(news), members.entries_of(olds)
     namespace = next((each.namespace for each in after.values()), "")
-    host, runs = target.host(namespace), MemberRuns(target, session)
+    host, runs = target.host(namespace), MemberRuns(target)
     changes = members.member_changes(olds, news)
     kept: dict[str, Kept] = {}
     attempts = {}
@@ -209,7 +209,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
     So is a member whose run another owner took over; one that cannot be read stays as last seen.
     """
     known, entries = BatchProperties(state), members.entries_of(state)
-    place, messages = place_of_batch(known, session), session.messages(known.urn)
+    place, messages = place_of_runs(known, session), session.messages(known.urn)
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; they are kept as last seen")
         lost = {"lastSeen": f"unknown (on {known.host})"}
@@ -255,8 +255,8 @@ def delete(state: JSONObject, session: StackSession) -> None:
         NotAvailable: Some could not be deleted; the next delete tries them again.
     """
     known = BatchProperties(state)
-    target, messages = place_of_batch(known, session).required(), session.messages(known.urn)
-    runs, before = MemberRuns(target, session), _jobs_of(state)
+    target, messages = place_of_runs(known, session).required(), session.messages(known.urn)
+    runs, before = MemberRuns(target), _jobs_of(state)
     attempts = {
         name: runs.attempt(MemberRun(before.get(name), each, None), MemberChange.DELETE)
         for name, each in members.entries_of(state).items()

@@ -5,21 +5,19 @@ this deployment nor a later one sees a change of it, as long as its run is there
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from trainer_infra.deploy.operations import declared_run
 from trainer_infra.deploy.operations.batch_properties import BatchProperties
+from trainer_infra.deploy.operations.gate_result import seen_runs
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import members
-from trainer_infra.deploy.operations.train_jobs.batch_result import seen_runs
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import identity
 from trainer_infra.runs.run import COMPLETE, owner_from_json
-
-_SECRETS: Final = frozenset({"secretData"})
 
 
 def kept_inputs(
@@ -56,10 +54,8 @@ def kept_inputs(
     if complete:
         count = f"{len(complete)} of {len(declared)} members are complete and stay as they are"
         messages.info(f"{count}, of other code: {members.names_shown(complete)}")
-    secrets = {
-        name: {k: e for k, e in declared[name].items() if k in _SECRETS} for name in complete
-    }
-    return {name: members.without_keys(alike[name], _SECRETS) | secrets[name] for name in complete}
+    secrets = {name: {"secretData": declared[name].get("secretData")} for name in complete}
+    return {name: {**alike[name], **secrets[name]} for name in complete}
 
 
 def tell_anew(

@@ -23,6 +23,7 @@ from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
 from trainer_infra.errors import Bug, NotAvailable, TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import NotKubernetes, Unauthorized, Unreachable
 from trainer_infra.runs.target import Target
 
@@ -60,8 +61,6 @@ class MemberRuns:
 
     target: Target
     """Where they run."""
-    session: StackSession
-    """Of the batch's stack."""
     warnings: list[str] = field(default_factory=list)
     """Sentences of deletes that worked, but left something."""
 
@@ -70,10 +69,16 @@ class MemberRuns:
         if change is MemberChange.SUBMIT and member.new is not None:
             new = member.new
             return Attempt(
-                lambda: self._submit(member, new), lambda error: _failed(member, new, error)
+                lambda: self._submit(member, new),
+                lambda error: _without_run(new.json, new, error, member.known.replaced),
             )
         if change is MemberChange.DELETE or member.old is None or member.new is None:
-            return Attempt(lambda: self._delete(member), lambda error: _undeleted(member, error))
+            known = member.known
+            # Their runs may still be there.
+            left = (*known.replaced, *((known,) if known.has_run else ()))
+            return Attempt(
+                lambda: self._delete(member), lambda error: _without_run(None, known, error, left)
+            )
         old, new = member.old, member.new
         # The engine keeps old secrets encrypted only where new ones are secret too.
         hidden = frozenset() if new.secret_data else frozenset({"secretData"})
@@ -105,11 +110,11 @@ class MemberRuns:
         try:
             return self._submitted(new)
         except TrainerInfraError as error:
-            return _failed(MemberRun(None, MemberEntry({}), new), new, str(error))
+            return _without_run(new.json, new, str(error), ())
 
     def _update(self, member: MemberRun, old: TrainJobProperties, new: TrainJobProperties) -> Kept:
         self._sweep(member)
-        state = train_job.update_run(old, new, self.session)
+        state = train_job.update_run(old, new, self.target)
         return Kept(state, members.entry_of(state))
 
     def _delete(self, member: MemberRun) -> Kept:
@@ -121,9 +126,7 @@ class MemberRuns:
     def _sweep(self, member: MemberRun, unless: str = "") -> None:
         """Delete what earlier updates could not, and what one submitted without knowing it.
 
-        Args:
-            member: whose runs.
-            unless: name of a run that is to be submitted now, and so is left.
+        A run of the name `unless` is to be submitted now, and so is left.
         """
         known = member.known
         for each in known.replaced:
@@ -146,11 +149,7 @@ def run_all(
 ) -> dict[str, Kept]:
     """What the state keeps of every member, in order, once each was tried.
 
-    Args:
-        attempts: By member.
-        batch: Its inputs or its state.
-        verb: What was done, for a status message while it goes on: `submitted`.
-        session: Of its stack.
+    A status message says while it goes on for how many the `verb` is true: `submitted`.
     """
     stop = _Stop(session.cancelled)
     # An engine that is gone ends this early: it can read nothing of what was not begun.
@@ -171,7 +170,7 @@ class _Stop:
     """Why members that were not begun are not tried; empty as long as they are."""
 
     cancelled: Event
-    because: str = field(default="")
+    because: str = ""
 
     def judge(self) -> None:
         """Raise where nothing more is begun."""
@@ -194,18 +193,15 @@ def _tried(attempt: Attempt, stop: _Stop) -> Kept:
         return attempt.otherwise(str(Bug(f"a member failed with {error!r}")))
 
 
-def _failed(member: MemberRun, new: TrainJobProperties, sentence: str) -> Kept:
-    """A member that has no run."""
-    seen = {key: new.json[key] for key in ("name", "namespace", "owner")} | {"error": sentence}
-    return _with(Kept(new.json, MemberEntry(seen)), member.known.replaced)
-
-
-def _undeleted(member: MemberRun, sentence: str) -> Kept:
-    """A member that the program has no more, and whose run may still be there."""
-    known = member.known
-    seen = {key: known.json[key] for key in ("name", "namespace", "owner")} | {"error": sentence}
-    left = (*known.replaced, *((known,) if known.has_run else ()))
-    return _with(Kept(None, MemberEntry(seen)), left)
+def _without_run(
+    job: JSONObject | None,
+    whose: ResourceProperties,
+    sentence: str,
+    left: Iterable[ResourceProperties],
+) -> Kept:
+    """A member that has no run or, where `job` is None, is not in the program, and runs that are left of it."""
+    seen = {key: whose.json[key] for key in ("name", "namespace", "owner")} | {"error": sentence}
+    return _with(Kept(job, MemberEntry(seen)), left)
 
 
 def _with(kept: Kept, left: Iterable[ResourceProperties]) -> Kept:

@@ -1,7 +1,7 @@
-"""What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read, update.
+"""What the engine asks about the gate of a TrainJob, or of a batch: check, diff, create, read, update.
 
-One gate waits for all members (`gate`) and then fails with every member that failed or cannot go on,
-unless so many are tolerated (design rules 3 and 6).
+`gate` waits. Then the gate of a TrainJob fails if its run failed, that of a batch with every member that
+failed or cannot go on, unless so many are tolerated (design rules 3 and 6).
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from trainer_infra.deploy.operations import changes, gate, train_job_result
+from trainer_infra.deploy.operations import changes, gate
 from trainer_infra.deploy.operations.answers import (
     CheckAnswer,
     CreateAnswer,
@@ -19,29 +19,31 @@ from trainer_infra.deploy.operations.answers import (
     UnfinishedOperation,
 )
 from trainer_infra.deploy.operations.batch_properties import BatchProperties, GateProperties
-from trainer_infra.deploy.operations.place import place_of_batch
+from trainer_infra.deploy.operations.place import place_of_runs
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.deploy.operations.train_jobs.members import member_lines
-from trainer_infra.errors import NotAvailable, Problem
+from trainer_infra.errors import NotAvailable, Problem, RunFailed, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
 from trainer_infra.runs.reports import metric_spans
-from trainer_infra.runs.run import SUSPENDED, Run
+from trainer_infra.runs.run import COMPLETE, SUSPENDED, Run
+from trainer_infra.runs.target import Target
 
-_TURN: Final = "waiting for a turn"
+EVENTS: Final = ("running", "complete")
+"""What a gate can wait for."""
 
 
-def check(olds: JSONObject, given: JSONObject, session: StackSession) -> CheckAnswer:
-    """Only what is waited for can be wrong, and how many failures are tolerated."""
-    checked = train_job_result.check(olds, given, session)
-    batch = GateProperties(given)
-    tolerated = batch.tolerated
-    if isinstance(tolerated, int) and tolerated >= 0:
-        return checked
-    what, where = "must be a whole number from 0", f"TrainJobs {batch.resource}"
-    problem = Problem("tolerate_failures", what, tolerated, where=where)
-    return CheckAnswer(given, (*checked.problems, problem))
+def check(_olds: JSONObject, given: JSONObject, _session: StackSession) -> CheckAnswer:
+    """Only the event to wait for can be wrong, and of a batch how many failures are tolerated."""
+    waits, problems = GateProperties(given), []
+    if waits.until not in EVENTS:
+        events = " or ".join(map(repr, EVENTS))
+        problems.append(Problem("wait_for", f"must be {events}", got=waits.until))
+    if not isinstance(waits.tolerated, int) or waits.tolerated < 0:
+        what = "must be a whole number from 0"
+        problems.append(Problem("tolerate_failures", what, waits.tolerated, where=waits.shown))
+    return CheckAnswer(given, tuple(problems))
 
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
@@ -49,10 +51,10 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 
     So are members that had failed and were run again since: their results are not known yet.
     """
-    found = changes.gate_difference(olds, news, "runs")
-    if found.changes:
-        return found
     before, after = GateProperties(olds), GateProperties(news)
+    found = changes.gate_difference(olds, news, "runs" if after.is_of_batch else "uid")
+    if found.changes or not after.is_of_batch:
+        return found
     failed = {
         name: each for name, each in before.runs.items() if name in (olds.get("failures") or {})
     }
@@ -66,21 +68,29 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
-    """Wait for all; more members that fail than are tolerated then fail the deployment."""
-    return CreateAnswer(GateProperties(given).resource, update({}, given, session))
+    """Wait for all; a run that fails, or more members than are tolerated, then fail the deployment.
+
+    Raises:
+        RunFailed: The run failed, with pod, reason, exit code and last lines; or it is stuck, or gone.
+        UnfinishedOperation: More members failed than are tolerated; the state keeps the results of the others.
+    """
+    waits = GateProperties(given)
+    if waits.is_of_batch:
+        return CreateAnswer(waits.resource, update({}, given, session))
+    watch = _OneRunWatch(waits, session.target(waits))
+    watch.wait(session)
+    if watch.troubles:
+        raise RunFailed("\n".join(filter(None, (*watch.troubles.values(), watch.retry_advice))))
+    (run,) = watch.ended.values()
+    if said := sentences.no_numbers(run):
+        message = f"TrainJob {run.name} reported {said}: {gate.NO_NUMBER}"
+        session.messages(waits.urn).warn(message)
+    return CreateAnswer(f"{waits.namespace}/{waits.name}", {**given, **gate.outputs_of(run)})
 
 
 def update(_olds: JSONObject, given: JSONObject, session: StackSession) -> JSONObject:
-    """Look again, after members had failed or where another number of them is tolerated."""
-    return {**given, **_results(GateProperties(given), session)}
-
-
-def _results(batch: GateProperties, session: StackSession) -> JSONObject:
-    """Results and failures of the members once the event happened to all.
-
-    Raises:
-        UnfinishedOperation: More members failed than are tolerated; the state keeps the results of the others.
-    """
+    """Look at a batch again, after members had failed or where another number of them is tolerated."""
+    batch = GateProperties(given)
     watch, messages = _MembersWatch(batch, session.target(batch)), session.messages(batch.urn)
     watch.wait(session)
     troubles, ended = watch.troubles, dict(sorted(watch.ended.items()))
@@ -98,7 +108,7 @@ def _results(batch: GateProperties, session: StackSession) -> JSONObject:
         said = f"reported no numbers: {gate.NO_NUMBER}, and `best` leaves them out\n{lines}"
         messages.warn(said)
     if not failures:
-        return outputs
+        return {**given, **outputs}
     count = f"{len(failures)} of {len(batch.runs)} TrainJobs failed or cannot go on"
     tolerated = int(batch.tolerated)
     if len(failures) > tolerated:
@@ -114,7 +124,7 @@ def _results(batch: GateProperties, session: StackSession) -> JSONObject:
         raise UnfinishedOperation(message, CreateAnswer(batch.resource, outputs))
     lines = member_lines(failures.items(), batch.runs)
     messages.warn(f"{count}, which is tolerated\n{lines}")
-    return outputs
+    return {**given, **outputs}
 
 
 def _others(results: Mapping[str, JSONObject], failed: int) -> str:
@@ -128,13 +138,28 @@ def _others(results: Mapping[str, JSONObject], failed: int) -> str:
     return f"{len(reported)} ended well, {how}:\n{lines}" if reported else ""
 
 
-def read(state: JSONObject, session: StackSession) -> Present:
-    """The results as they are now; of a run that is gone or another's, or elsewhere, as they were."""
-    batch = GateProperties(state)
-    place = place_of_batch(batch, session)
+def read(state: JSONObject, session: StackSession) -> Present | None:
+    """The results as they are now; elsewhere, or of a run that is unreadable, they stay as they were.
+
+    So do those of a member whose run is gone or another's; with its run the gate of a TrainJob is gone too.
+    """
+    waits = GateProperties(state)
+    place = place_of_runs(waits, session)
     if place.elsewhere:
         return Present(state)
-    runs = gate.runs_by_uid(place.target, batch.runs)
+    if waits.is_of_batch:
+        return _read_batch(waits, gate.runs_by_uid(place.target, waits.runs))
+    try:
+        run = place.target.get(waits.namespace, waits.name)
+    except Unreadable:
+        # The TrainJob's own refresh says it.
+        return Present(state)
+    if run is None or waits.is_of_another("", run):
+        return None
+    return Present({**state, **gate.outputs_of(run)})
+
+
+def _read_batch(batch: GateProperties, runs: Mapping[str, Run]) -> Present:
     known = {
         name: runs[each.uid]
         for name, each in batch.runs.items()
@@ -146,14 +171,29 @@ def read(state: JSONObject, session: StackSession) -> Present:
         if sentences.may_be_retried(run)
     }
     results = {name: gate.outputs_of(run) for name, run in known.items() if name not in failed}
-    before = state.get("failures") or {}
-    return Present(
-        {
-            **state,
-            "results": {**members.without_keys(state["results"], failed), **results},
-            "failures": {**members.without_keys(before, results), **failed},
-        }
-    )
+    state, before = batch.json, batch.json.get("failures") or {}
+    now = {
+        "results": {**members.without_keys(state["results"], failed), **results},
+        "failures": {**members.without_keys(before, results), **failed},
+    }
+    return Present({**state, **now})
+
+
+class _OneRunWatch(gate.RunWatch):
+    """The wait for one run."""
+
+    def __init__(self, waits: GateProperties, target: Target) -> None:
+        super().__init__(waits, target)
+        self._newest = gate.NewestLine(target)
+
+    @override
+    def progress(self) -> str:
+        for run in self.left.values():
+            return gate.status_line(run, self._newest.of(run))
+        for run in self.ended.values():
+            is_complete = run.phase == COMPLETE
+            return sentences.complete_line(run) if is_complete else gate.status_line(run)
+        return ""
 
 
 class _MembersWatch(gate.RunWatch):
@@ -176,7 +216,7 @@ class _MembersWatch(gate.RunWatch):
         if run.phase != SUSPENDED or run.waiting_for:
             return run.phase.lower()
         waits_its_turn = gate.is_held(run) and self.waits.max_parallel is not None
-        return _TURN if waits_its_turn else gate.BY_HAND
+        return "waiting for a turn" if waits_its_turn else gate.BY_HAND
 
     def _example(self) -> str:
         """Why the first member waits, one of those that will not go on by themselves if there is."""
@@ -191,7 +231,7 @@ class _MembersWatch(gate.RunWatch):
 def seen_runs(batch: BatchProperties, session: StackSession) -> dict[str, Run]:
     """Runs of a batch in the state, by uid, for who can do without; none where their place cannot be asked."""
     try:
-        place = place_of_batch(batch, session)
+        place = place_of_runs(batch, session)
         return {} if place.elsewhere else gate.runs_by_uid(place.target, batch.runs)
     except NotAvailable:
         return {}
