@@ -193,7 +193,7 @@ def _ours(kind: str, known: JSONObject, changes: tuple[Change, ...]) -> JSONObje
 
 
 def _rendered(kind: str, whole: JSONObject) -> JSONObject | None:
-    target = targets.open_target(whole["target"], engine=ResourceProperties(whole).engine)
+    target = targets.open_target(whole["target"], ResourceProperties(whole).engine)
     if kind == names.TRAIN_JOB:
         job = TrainJobProperties(whole)
         run = rendering.compose_run(job, job.name, runtime_of(job), target)

@@ -10,7 +10,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from trainer_infra.deploy.operations import changes, gate
+from trainer_infra.deploy.operations import gate
 from trainer_infra.deploy.operations.answers import (
     CheckAnswer,
     CreateAnswer,
@@ -23,6 +23,7 @@ from trainer_infra.deploy.operations.place import place_of_runs
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.deploy.operations.train_jobs.members import member_lines
+from trainer_infra.deploy.operations.values import differing
 from trainer_infra.errors import NotAvailable, Problem, RunFailed, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
@@ -52,9 +53,11 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
     So are members that had failed and were run again since: their results are not known yet.
     """
     before, after = GateProperties(olds), GateProperties(news)
-    found = changes.gate_difference(olds, news, "runs" if after.is_of_batch else "uid")
-    if found.changes or not after.is_of_batch:
-        return found
+    replaces = differing(("runs" if after.is_of_batch else "uid", "until"), olds, news)
+    if replaces or not after.is_of_batch:
+        # The run's own difference says it: `pulumi up` would write changed inputs into the column in
+        # which the gate says how far the run is, before that.
+        return Difference(bool(replaces), replaces, paths={})
     failed = {
         name: each for name, each in before.runs.items() if name in (olds.get("failures") or {})
     }

@@ -14,6 +14,7 @@ from typing import Final
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.properties import ResourceProperties, urn_place
 from trainer_infra.deploy.operations.session import Connection, StackSession
+from trainer_infra.deploy.operations.values import differing
 from trainer_infra.errors import NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
@@ -88,7 +89,7 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:  # noqa: ARG001  as the others
     """Everything can be edited in place."""
-    return Difference(any(olds.get(key) != news.get(key) for key in _IN_PLACE))
+    return Difference(bool(differing(_IN_PLACE, olds, news)))
 
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:  # noqa: ARG001  as the others

@@ -18,6 +18,7 @@ from trainer_infra.deploy.operations import declared_run, targets
 from trainer_infra.deploy.operations.declared_run import output_places, runtime_of, target_address
 from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
 from trainer_infra.deploy.operations.properties import TrainJobProperties
+from trainer_infra.deploy.operations.values import differing
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer, NotServed
@@ -49,6 +50,8 @@ class Preview:
     """The inputs with name, runtime and rendering filled in."""
     warnings: tuple[str, ...]
     """What is worth knowing of a new run although nothing is wrong."""
+    is_kept: bool
+    """Whether it is the run that it was: nothing is new then."""
 
 
 def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Target) -> Preview:
@@ -75,22 +78,19 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         job = job.with_values(outputs=output_places(job, name))
     run = compose_run(job, name, runtime, target)
     shown: Mapping[str, JSONObject] = by_role(run.objects, name)
-    leaks = tuple(leaked_secrets(job, shown))
     wire = run.job.to_wire()
-    missing = kept_outputs.missing_outputs(wire, job.code, job.outputs)
-    unwritten = kept_outputs.unwritten_outputs(wire, job.outputs)
-    # A run that goes on as it is has found its data, or has not.
-    unreadable = () if same else initializer_uris.unreadable_uris(wire, runtime)
-    unfetched = () if same else program_inputs.unfetched_inputs(wire, job.code, run.objects)
-    impossible = (
-        *missing,
-        *unwritten,
-        *unreadable,
-        *unfetched,
-        *target.problems(wire, run.objects, job.controller),
-    )
-    if leaks or impossible:
-        raise InvalidInput((*leaks, *impossible))
+    problems = [
+        *leaked_secrets(job, shown),
+        *kept_outputs.missing_outputs(wire, job.code, job.outputs),
+        *kept_outputs.unwritten_outputs(wire, job.outputs),
+    ]
+    if not same:
+        # A run that goes on as it is has found its data, or has not.
+        problems += initializer_uris.unreadable_uris(wire, runtime)
+        problems += program_inputs.unfetched_inputs(wire, job.code, run.objects)
+    problems += target.problems(wire, run.objects, job.controller)
+    if problems:
+        raise InvalidInput(problems)
     if same and _is_shown_alike(job, born):
         shown = born.rendered
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
@@ -101,7 +101,7 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
     )
     lacks = (f"TrainJob {name}: {each}" for each in remarks)
     said = (*filter(None, [stored.remark]), *run.warnings, *lacks)
-    return Preview(TrainJobProperties(plain), () if same else said)
+    return Preview(TrainJobProperties(plain), () if same else said, same)
 
 
 def compose_run(
@@ -141,7 +141,7 @@ def by_role(objects: Iterable[JSONObject], job: str) -> dict[str, JSONObject]:
 def _is_shown_alike(now: TrainJobProperties, born: TrainJobProperties) -> bool:
     """Whether what may change in place leaves the rendering of an unchanged run as it is."""
     return (
-        all(now.json.get(key) == born.json.get(key) for key in ("labels", "annotations"))
+        not differing(("labels", "annotations"), now.json, born.json)
         and replace(now.owner, backend="") == replace(born.owner, backend="")
         and now.secret_data.keys() == born.secret_data.keys()
         and now.is_suspended == born.is_suspended

@@ -31,7 +31,6 @@ from trainer_infra.deploy.operations.values import is_unknown, plain_json
 from trainer_infra.errors import (
     InvalidInput,
     NotAvailable,
-    Problem,
     Refused,
     TrainerInfraError,
     Unreadable,
@@ -69,7 +68,7 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
     target = session.target(TrainJobProperties(news))
     found = checked_run(olds, news, target)
     if found.preview is None:
-        return CheckAnswer(found.inputs, found.problems)
+        return found
     job = found.preview.inputs
     _tell(found.preview, TrainJobProperties(news), TrainJobProperties(olds), session)
     kept = runs_kept({"": olds} if olds else {}, {"": job}, target)
@@ -78,24 +77,15 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedRun:
-    """What is known of a run before deployment."""
+class CheckedRun(CheckAnswer):
+    """What is known of a run before deployment; its inputs are filled in where that was possible."""
 
-    inputs: JSONObject
-    """As a TrainJob's: filled in where that was possible."""
-    problems: tuple[Problem, ...] = ()
     preview: Preview | None = None
     """None where a value is unknown as yet, or something is wrong."""
 
 
 def checked_run(olds: JSONObject, news: JSONObject, target: Target) -> CheckedRun:
-    """A TrainJob, or a member of a batch, judged and rendered.
-
-    Args:
-        olds: its inputs as they were; empty where it is new.
-        news: as the program declares them.
-        target: where it is to run.
-    """
+    """A TrainJob, or a member of a batch, judged and rendered; `olds` are empty where it is new."""
     problems = tuple(options.option_problems(news))
     if is_unknown(news):
         return CheckedRun(news, problems)
@@ -113,12 +103,7 @@ def runs_kept(
     """Of an update in place the runs, by member: their gate then has nothing to wait for anew.
 
     Of an update the engine previews the inputs alone, and takes all else for unknown. None where one is
-    another run, or cannot be seen.
-
-    Args:
-        olds: inputs as they were, by member.
-        news: inputs, of which all is known.
-        target: where they run.
+    another run, or cannot be seen. All of the inputs is known, before and now.
     """
     if olds.keys() != news.keys():
         return {}
@@ -327,7 +312,7 @@ def _tell(
 ) -> None:
     """Say what is worth knowing at preview though nothing is wrong."""
     messages = session.messages(job.urn)
-    if declared_run.is_same_run(job, born):
+    if preview.is_kept:
         if remark := declared_run.older_runtime(job, born):
             messages.info(remark)
         if not job.has_gate and (failure := failure_of(preview.inputs, session)):

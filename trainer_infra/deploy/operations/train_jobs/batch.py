@@ -20,7 +20,7 @@ from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import complete_members, member_runs, members
 from trainer_infra.deploy.operations.train_jobs.member_runs import MemberRun, MemberRuns
 from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
-from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.deploy.operations.values import differing, is_unknown
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
@@ -100,9 +100,8 @@ def _tell(
     kept, failed, warned = [], [], []
     objects: list[JSONObject] = []
     for name, preview in previews.items():
-        old = TrainJobProperties(before.get(name, {}))
-        if declared_run.is_same_run(preview.inputs, old):
-            now = TrainJobProperties(declared[name])
+        if preview.is_kept:
+            now, old = map(TrainJobProperties, (declared[name], before[name]))
             kept += [(name, declared_run.older_runtime(now, old))]
             if not news.has_gate:
                 failed += [(name, train_job.failure_of(preview.inputs, session))]
@@ -110,12 +109,9 @@ def _tell(
         warned += [(name, each) for each in preview.warnings]
         objects += preview.inputs.rendered.values()
     runs = {name: MemberEntry(each.inputs.json) for name, each in previews.items()}
-    if lines := members.member_lines((each for each in kept if each[1]), runs):
-        messages.info(lines)
-    for told in (warned, (each for each in failed if each[1])):
-        lines = members.member_lines(told, runs)
-        if lines:
-            messages.warn(lines)
+    for say, told in ((messages.info, kept), (messages.warn, warned), (messages.warn, failed)):
+        if lines := members.member_lines((each for each in told if each[1]), runs):
+            say(lines)
     of_target = session.target(news).warnings(tuple(objects)) if objects else ()
     for remark in session.new_remarks(of_target):
         messages.warn(remark)
@@ -131,7 +127,7 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
         # The engine shows what the program changed; of this it would show nothing.
         lines = f"to be repaired, another writer changed them:\n{members.member_lines(drift, BatchProperties(olds).runs)}"
         session.messages(BatchProperties(news).urn).info(lines)
-    replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
+    replaces = differing(REPLACING, olds, news)
     paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
     changes = members.member_changes(olds, news)
     complete_members.tell_anew(olds, news, changes, session)

@@ -6,7 +6,7 @@ long texts in `jobs` are in `texts`; the rest is shared.
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from operator import itemgetter
@@ -30,6 +30,8 @@ APART: Final = frozenset({*SHARED, "resource", "owner", "secretData"} - {"plugin
 """Properties of a TrainJob that a batch does not keep in `jobs`."""
 SHOWN: Final = frozenset({"runtime", "rendered"})
 """Inputs that the state has once, as inputs: no program reads them among the outputs."""
+MOST: Final = 10
+"""Members, or sentences of members, that a message lists."""
 _NO_RUNS: Final[Mapping[str, MemberEntry]] = MappingProxyType({})
 
 
@@ -234,16 +236,11 @@ def same_names(jobs: Mapping[str, JSONObject]) -> Iterator[Problem]:
 
 
 def member_lines(
-    sentences: Iterable[tuple[str, str]],
-    runs: Mapping[str, MemberEntry] = _NO_RUNS,
-    limit: int = 10,
+    sentences: Iterable[tuple[str, str]], runs: Mapping[str, MemberEntry] = _NO_RUNS
 ) -> str:
     """Members with a sentence each, one that several share once; the first ones, and how many more.
 
-    Args:
-        sentences: of members, by name; of one with several lines the first says what it is about.
-        runs: of the members, whose names make no other sentence of it.
-        limit: sentences that are shown.
+    Of a sentence with several lines the first says what it is about; names of `runs` make no other one of it.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     # The engine hands members over in any order.
@@ -252,28 +249,26 @@ def member_lines(
         about = sentence.partition("\n")[0].replace(name, "")
         groups.setdefault(about, []).append((member, sentence))
     alike = list(groups.values())
-    lines = [f"{names_shown([name for name, _ in each])}: {each[0][1]}" for each in alike[:limit]]
-    left = sum(map(len, alike[limit:]))
+    lines = [f"{names_shown(name for name, _ in each)}: {each[0][1]}" for each in alike[:MOST]]
+    left = sum(map(len, alike[MOST:]))
     return "\n".join([*lines, *([f"and {left} more"] if left else [])])
 
 
 def member_problems(found: Iterable[tuple[str, Problem]], resource: str) -> Iterator[Problem]:
     """Problems of members, one that several share once, with the names of all of them.
 
-    Args:
-        found: by member.
-        resource: of the batch, with whose name those of the members' jobs begin.
+    The names of the members' jobs, which make no other problem of it, begin with the batch's `resource`.
     """
     groups: dict[str, list[tuple[str, Problem]]] = {}
     for member, problem in sorted(found, key=itemgetter(0)):
         about = str(problem).replace(f"{resource}-{member}", "")
         groups.setdefault(about, []).append((member, problem))
     for alike in groups.values():
-        where = f"jobs.{names_shown([member for member, _ in alike])}"
+        where = f"jobs.{names_shown(member for member, _ in alike)}"
         first = alike[0][1]
         yield replace(first, where=f"{where}: {first.where}" if first.where else where)
 
 
-def names_shown(members: Sequence[str], limit: int = 10) -> str:
+def names_shown(members: Iterable[str]) -> str:
     """Members by name, of many the first ones and how many more there are; the engine has them in any order."""
-    return listed(sorted(members), most=limit)
+    return listed(sorted(members), most=MOST)
