@@ -43,8 +43,14 @@ class BatchProperties(ResourceProperties):
 
     @property
     def runs(self) -> Mapping[str, MemberEntry]:
-        """Entries of the members, by name."""
-        return {name: MemberEntry(each) for name, each in (self.json.get("members") or {}).items()}
+        """Entries of the members, by name, each with whose its run is.
+
+        A run keeps its owner when the batch has another one, until an update of that member.
+        """
+        return {
+            name: MemberEntry({"owner": member_owner(self.json, name), **each})
+            for name, each in (self.json.get("members") or {}).items()
+        }
 
     @property
     @override

@@ -130,7 +130,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
         async with _cluster(guard, session) as client:
             await owner_check.judge_owner(client, guard)
             await _end(client, guard, session, allowed)
-            await owner_check.forget_owner(client, guard)
+            await owner_check.record_owner(client, guard, gone=True)
 
     loop.run_in_loop(end())
 

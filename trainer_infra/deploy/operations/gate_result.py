@@ -106,8 +106,7 @@ def update(_olds: JSONObject, given: JSONObject, session: StackSession) -> JSONO
     }
     results = {name: gate.outputs_of(run) for name, run in ended.items()}
     outputs = {"results": results, "failures": failures}
-    reported = {name: sentences.no_numbers(run) for name, run in ended.items()}
-    if lines := member_lines((name, each) for name, each in reported.items() if each):
+    if lines := member_lines((name, sentences.no_numbers(run)) for name, run in ended.items()):
         said = f"reported no numbers: {gate.NO_NUMBER}, and `best` leaves them out\n{lines}"
         messages.warn(said)
     if not failures:
@@ -117,11 +116,11 @@ def update(_olds: JSONObject, given: JSONObject, session: StackSession) -> JSONO
     if len(failures) > tolerated:
         allowed = f", {tolerated} may" if tolerated else ""
         # What alike members printed last is shown once.
-        told = {
-            name: "\n".join((failures[name], *said.split("\n")[1:]))
+        told = (
+            (name, "\n".join((failures[name], *said.split("\n")[1:])))
             for name, said in troubles.items()
-        }
-        lines = member_lines(told.items(), batch.runs)
+        )
+        lines = member_lines(told, batch.runs)
         parts = (f"{count}{allowed}", lines, watch.retry_advice, _others(results, len(failures)))
         message = "\n".join(filter(None, parts))
         raise UnfinishedOperation(message, CreateAnswer(batch.resource, outputs))
@@ -137,8 +136,7 @@ def _others(results: Mapping[str, JSONObject], failed: int) -> str:
         for name, each in results.items()
     ]
     how = f"tolerate_failures={failed} goes on with them"
-    lines = member_lines(reported)
-    return f"{len(reported)} ended well, {how}:\n{lines}" if reported else ""
+    return f"{len(reported)} ended well, {how}:\n{member_lines(reported)}" if reported else ""
 
 
 def read(state: JSONObject, session: StackSession) -> Present | None:

@@ -111,10 +111,16 @@ def delete(state: JSONObject, session: StackSession) -> None:
     """Nothing: the guard took its record with it."""
 
 
-async def record_owner(client: KubeClient, installed: InstallationProperties) -> None:
-    """Write the component on its namespaces, over what stood there before."""
+async def record_owner(
+    client: KubeClient, installed: InstallationProperties, *, gone: bool = False
+) -> None:
+    """Write the component on its namespaces, over what stood there before; or take it off where it is gone."""
     for each in installed.namespaces:
-        await _annotate(client, each, {COMPONENT: installed.component})
+        if uid := (await namespace_metadata(client, each)).get("uid"):
+            annotations = {} if gone else {COMPONENT: installed.component}
+            metadata = {"name": each, "uid": uid, "annotations": annotations}
+            value = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+            await client.apply(value, manager=_MANAGER, force=True)
 
 
 async def judge_owner(client: KubeClient, installed: InstallationProperties) -> None:
@@ -131,12 +137,6 @@ async def judge_owner(client: KubeClient, installed: InstallationProperties) -> 
             )
 
 
-async def forget_owner(client: KubeClient, installed: InstallationProperties) -> None:
-    """Take the component off its namespaces."""
-    for each in installed.namespaces:
-        await _annotate(client, each, {})
-
-
 async def namespace_metadata(client: KubeClient, name: str) -> JSONObject:
     """Metadata of a namespace; empty where there is none."""
     try:
@@ -149,13 +149,6 @@ async def namespace_metadata(client: KubeClient, name: str) -> JSONObject:
 async def _owner(client: KubeClient, namespace: str) -> str:
     metadata = await namespace_metadata(client, namespace)
     return str((metadata.get("annotations") or {}).get(COMPONENT, ""))
-
-
-async def _annotate(client: KubeClient, namespace: str, annotations: JSONObject) -> None:
-    if uid := (await namespace_metadata(client, namespace)).get("uid"):
-        metadata = {"name": namespace, "uid": uid, "annotations": annotations}
-        value = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-        await client.apply(value, manager=_MANAGER, force=True)
 
 
 def _problems(component: str, owners: Mapping[str, str]) -> Iterator[Problem]:

@@ -79,7 +79,7 @@ def place_of(
 
 
 def place_of_runs(state: ResourceProperties, session: StackSession) -> ResourcePlace:
-    """The same of a TrainJob, a batch or a gate, whose runs all have one place: that of any of them is theirs."""
+    """The same of a TrainJob, a batch or a gate: the place of any of its runs is that of all."""
     keys = state.keys
 
     def finds(target: Target) -> bool:

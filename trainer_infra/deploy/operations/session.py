@@ -1,8 +1,7 @@
 """What all operations of one stack share: its connection, its messages, and what was done already.
 
-What serves a stack makes one `StackSession` and hands it to every operation: the process of a
-dynamic provider has one (`deploy.boundary`), a process that serves several stacks has one for each.
-Safe to use from several threads.
+The process of a dynamic provider has one `StackSession` and hands it to every operation (`deploy.boundary`), a
+process that serves several stacks has one for each. Safe to use from several threads.
 """
 
 import threading
@@ -84,12 +83,7 @@ class StackSession:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def target(self, properties: ResourceProperties, reached: Connection | None = None) -> "Target":
-        """The target of a resource; nothing is asked of it yet.
-
-        Args:
-            properties: inputs of the resource, or its state.
-            reached: how a cluster is; None for what the engine says.
-        """
+        """The target of a resource, of which nothing is asked yet; `reached` is the engine's connection unless given."""
         if properties.target == targets.LOCAL:
             return targets.open_target(targets.LOCAL)
         known = reached or self.connection

@@ -26,7 +26,7 @@ ENGINES: Final = (PROVIDER, CONTROLLER)
 
 
 def open_target(target: str, engine: str = PROVIDER) -> "Target":
-    """One of `TARGETS`, a cluster as its kubeconfig is found, of which nothing is asked yet; see `open_cluster`."""
+    """A target, of clusters that of the default kubeconfig; nothing is asked of it yet. See `open_cluster`."""
     if target == LOCAL:
         from trainer_infra.local.target import ThisMachine  # noqa: PLC0415  only one is loaded
 

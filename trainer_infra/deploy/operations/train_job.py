@@ -114,11 +114,8 @@ def runs_kept(
         runs = {name: target.get(each.namespace, each.name) for name, each in news.items()}
     except TrainerInfraError:
         return {}
-    kept = {
-        name: run
-        for name, run in runs.items()
-        if run is not None and run.owner.is_same(TrainJobProperties(olds[name]).owner)
-    }
+    owners = {name: TrainJobProperties(each).owner for name, each in olds.items()}
+    kept = {name: run for name, run in runs.items() if run and run.owner.is_same(owners[name])}
     return kept if kept.keys() == news.keys() else {}
 
 
@@ -198,10 +195,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
 
 def seen_run(job: TrainJobProperties, target: Target) -> tuple[JSONObject | None, str]:
-    """The state with the run as it is now, None where it is gone for its owner; and what there is to say.
-
-    A run that cannot be read stays as it was last seen.
-    """
+    """The state with the run as it is now, None where it is gone for its owner; and what there is to say."""
     try:
         run = target.get(*job.key.address)
     except Unreadable as error:
@@ -274,7 +268,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
 
 
 def _lost_sentence(job: TrainJobProperties) -> str:
-    """That a run of a state is lost which is not there any more; empty where it is just gone.
+    """That a run of a state which is not there any more is lost; empty where it is just gone.
 
     With engine `controller` the TrainJob is all that there is of a run: one that was not seen to end is
     never run again because another client deleted it.
@@ -303,8 +297,7 @@ def failure_of(job: TrainJobProperties, session: StackSession) -> str:
     except TrainerInfraError:
         # A preview goes on without its place; what is wrong with it is said of what is new.
         return ""
-    is_its = run is not None and run.owner.is_same(job.owner)
-    return sentences.failed_briefly(run) if run is not None and is_its else ""
+    return sentences.failed_briefly(run) if run and run.owner.is_same(job.owner) else ""
 
 
 def _tell(

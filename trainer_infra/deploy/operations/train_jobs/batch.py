@@ -74,7 +74,7 @@ def _kept_members(news: JSONObject, olds: JSONObject, target: Target) -> JSONObj
 
 def _parallelism(news: BatchProperties, named: Mapping[str, JSONObject]) -> Iterator[Problem]:
     """Problems of `max_parallel`: it is not a number, or Kueue decides how many members run."""
-    limit, where = news.max_parallel, f"TrainJobs {news.resource}"
+    limit, where = news.max_parallel, news.shown
     if limit is None or is_unknown(limit):
         return
     if not isinstance(limit, int) or limit < 1:
@@ -110,7 +110,7 @@ def _tell(
         objects += preview.inputs.rendered.values()
     runs = {name: MemberEntry(each.inputs.json) for name, each in previews.items()}
     for say, told in ((messages.info, kept), (messages.warn, warned), (messages.warn, failed)):
-        if lines := members.member_lines((each for each in told if each[1]), runs):
+        if lines := members.member_lines(told, runs):
             say(lines)
     of_target = session.target(news).warnings(tuple(objects)) if objects else ()
     for remark in session.new_remarks(of_target):
@@ -119,14 +119,15 @@ def _tell(
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Another target is another batch; all else is an update, which may replace members."""
-    drift = [
+    known = BatchProperties(olds)
+    drift = (
         (name, ", ".join(f"{at}: {now}" for at, now in each.items()))
-        for name, each in BatchProperties(olds).drift.items()
-    ]
-    if drift:
+        for name, each in known.drift.items()
+    )
+    if lines := members.member_lines(drift, known.runs):
         # The engine shows what the program changed; of this it would show nothing.
-        lines = f"to be repaired, another writer changed them:\n{members.member_lines(drift, BatchProperties(olds).runs)}"
-        session.messages(BatchProperties(news).urn).info(lines)
+        said = f"to be repaired, another writer changed them:\n{lines}"
+        session.messages(BatchProperties(news).urn).info(said)
     replaces = differing(REPLACING, olds, news)
     paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
     changes = members.member_changes(olds, news)
@@ -148,14 +149,15 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """Bring every member that changed to what the program says, and no other; the outputs."""
-    place = place_of_runs(BatchProperties(olds), session)
+    known = BatchProperties(olds)
+    place = place_of_runs(known, session)
     target = place.required()
     if _is_unlimited(olds, news):
         # No gate starts those whose turn did not come.
-        for each in (entry for entry in members.entries_of(olds).values() if entry.has_run):
-            run = target.get(*each.key.address)
+        for key in known.keys:
+            run = target.get(*key.address)
             if run is not None and gate.is_held(run):
-                target.suspend(each.key, False)
+                target.suspend(key, False)
     return {**_applied(olds, news, session), "host": place.host}
 
 
@@ -166,14 +168,10 @@ def _is_unlimited(olds: JSONObject, news: JSONObject) -> bool:
 
 
 def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
-    """The state once every changed member was tried.
-
-    Raises:
-        NotAvailable: The target does not answer, and nothing was tried.
-    """
+    """The state once every changed member was tried; where the target does not answer, none is."""
     declared = BatchProperties(news)
     target, messages = session.target(declared), session.messages(declared.urn)
-    before, after, entries = _jobs_of(olds), _jobs_of(news), members.entries_of(olds)
+    before, after, entries = _jobs_of(olds), _jobs_of(news), BatchProperties(olds).runs
     namespace = next((each.namespace for each in after.values()), "")
     host, runs = target.host(namespace), MemberRuns(target)
     changes = members.member_changes(olds, news)
@@ -204,28 +202,23 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
     So is a member whose run another owner took over; one that cannot be read stays as last seen.
     """
-    known, entries = BatchProperties(state), members.entries_of(state)
+    known = BatchProperties(state)
     place, messages = place_of_runs(known, session), session.messages(known.urn)
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; they are kept as last seen")
         lost = {"lastSeen": f"unknown (on {known.host})"}
         unseen = {
-            name: {**each.json, **lost} if each.has_run else each.json
-            for name, each in known.runs.items()
+            name: {**each, **lost} if "uid" in each else each
+            for name, each in state["members"].items()
         }
         return Present({**state, "members": unseen})
-    before = _jobs_of(state)
+    before, entries = _jobs_of(state), known.runs
     # A cluster answers so many at once from one list of each kind.
     with ThreadPoolExecutor(member_runs.WORKERS[known.target]) as pool:
-        looks = [
-            pool.submit(_read, place.target, before.get(name), each)
-            for name, each in entries.items()
-        ]
-        now = dict(zip(entries, (each.result() for each in looks), strict=True))
+        looks = pool.map(lambda name: _read(place.target, before.get(name), entries[name]), entries)
+        now = dict(zip(entries, looks, strict=True))
     kept = {name: each for name, (each, _) in now.items() if each is not None}
-    if lines := members.member_lines(
-        ((name, line) for name, (_, line) in now.items() if line), entries
-    ):
+    if lines := members.member_lines(((name, line) for name, (_, line) in now.items()), entries):
         messages.warn(lines)
     return Present(members.batch_outputs(state, place.host, kept)) if kept else None
 
@@ -255,7 +248,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
     runs, before = MemberRuns(target), _jobs_of(state)
     attempts = {
         name: runs.attempt(MemberRun(before.get(name), each, None), MemberChange.DELETE)
-        for name, each in members.entries_of(state).items()
+        for name, each in known.runs.items()
         if each.uid not in session.created
     }
     if len(attempts) < len(known.runs):
