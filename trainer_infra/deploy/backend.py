@@ -53,12 +53,7 @@ def _here(organization: str) -> str:
 
 
 def backend_url(environment: Mapping[str, str], project: JSONObject) -> str:
-    """The URL of the backend that the Pulumi command uses; empty where that is not known.
-
-    Args:
-        environment: variables of the process.
-        project: what `Pulumi.yaml` says.
-    """
+    """The URL of the backend that the Pulumi command uses by these variables and this `Pulumi.yaml`; or empty."""
     if found := environment.get("PULUMI_BACKEND_URL"):
         return found
     backend = project.get("backend")
@@ -81,15 +76,9 @@ def pulumi_home(environment: Mapping[str, str]) -> Path:
 def backend_identity(
     environment: Mapping[str, str], project: JSONObject, organization: str, folders: Iterable[Path]
 ) -> str:
-    """What tells the backend, and in Pulumi's service the organization, from all others.
+    """What tells the backend, and in Pulumi's service the organization, from all others; empty where that is not known.
 
-    Empty where that is not known.
-
-    Args:
-        environment: variables of the process.
-        project: what `Pulumi.yaml` says.
-        organization: of the stack.
-        folders: in which a relative path of a backend may begin, the likeliest first.
+    A relative path of a backend may begin in each of the folders, the likeliest first.
     """
     backend = backend_url(environment, project)
     if backend.startswith(FILE):
@@ -133,11 +122,7 @@ def _places(path: str, folders: tuple[Path, ...]) -> Iterator[Path]:
 
 
 def _id_in(folder: Path) -> str:
-    """The id in a backend's folder, made in one step where there is none as yet.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """The id in a backend's folder, made in one step where there is none as yet; OSError where that is refused."""
     file = folder / ID_FILE
     with suppress(FileNotFoundError):
         return file.read_text(encoding="utf-8", errors="replace").strip()

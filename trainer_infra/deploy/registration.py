@@ -63,8 +63,7 @@ def job_arguments(
 ) -> TrainJobArgs:
     """The arguments of a TrainJob as the user gives them, with our types in place of the kubeflow SDK's.
 
-    What no check could say better ends the program here: a name that is not an argument of a TrainJob and not
-    in `also`, no runtime at all.
+    What no check could say better ends the program here: a name of no argument, nor in `also`; no runtime at all.
     """
     refuse_unknown_arguments(args, TrainJobArgs, where, also)
     try:
@@ -234,12 +233,9 @@ def outputs_root() -> str | None:
 
 def packages_cache(jobs: Iterable[TrainJobArgs]) -> str | None:
     """Where the stack keeps packages that pods install; None where no trainer has any."""
-    trainers = [each.get("trainer") for each in jobs]
-    fields_of = ("packages", "packages_to_install")
-    given = [
-        getattr(each, name, None) for each in trainers if is_trainer(each) for name in fields_of
-    ]
-    has_some = any(each is not None for each in given)
+    trainers = [each for each in (job.get("trainer") for job in jobs) if is_trainer(each)]
+    keys = ("packages", "packages_to_install")
+    has_some = any(getattr(each, key, None) is not None for each in trainers for key in keys)
     return pulumi.Config("trainer").get("packages") if has_some else None
 
 

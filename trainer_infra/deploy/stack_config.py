@@ -113,12 +113,7 @@ def of_stack(project: Project, stack: str, named: Path | None = None) -> Setting
 
 
 def run_pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
-    """What the Pulumi command answers.
-
-    Args:
-        project: the program that it is asked about.
-        arguments: of the command.
-        what: what is read with it, for an error.
+    """What the Pulumi command answers about a program; an error names `what` is read with it.
 
     Raises:
         NotAvailable: There is no such command, or it says no.
