@@ -113,7 +113,7 @@ def of_stack(project: Project, stack: str, named: Path | None = None) -> Setting
 
 
 def run_pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
-    """What the Pulumi command answers about a program; an error names `what` is read with it.
+    """What the Pulumi command answers about a program; `what` is read with it, in the words of an error.
 
     Raises:
         NotAvailable: There is no such command, or it says no.
