@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import yaml
 
+from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 
 PROJECT_FILES: Final = ("Pulumi.yaml", "Pulumi.yml")
@@ -47,7 +48,10 @@ def with_backend(owner: JSONObject) -> dict[str, Any]:
 @lru_cache(maxsize=8)
 def _here(organization: str) -> str:
     file = next(project_files(Path.cwd()), None)
-    content = {} if file is None else _content(file)
+    content: JSONObject = {}
+    if file is not None:
+        with suppress(NotAvailable):
+            content = read_settings(file)
     folders = (Path.cwd(),) if file is None else (file.parent, Path.cwd())
     return backend_identity(os.environ, content, organization, folders)
 
@@ -147,9 +151,16 @@ def project_files(folder: Path) -> Iterator[Path]:
         yield from (each / name for name in PROJECT_FILES if (each / name).is_file())
 
 
-def _content(file: Path) -> JSONObject:
+def read_settings(file: Path) -> JSONObject:
+    """What a file of the Pulumi command says.
+
+    Raises:
+        NotAvailable: It cannot be read.
+    """
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    except (OSError, ValueError, yaml.YAMLError):
-        return {}
-    return content if isinstance(content, Mapping) else {}
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise NotAvailable(f"{file} cannot be read: {error}") from None
+    if not isinstance(content, Mapping):
+        raise NotAvailable(f"{file} holds no mapping of settings")
+    return content

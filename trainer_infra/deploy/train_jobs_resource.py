@@ -121,13 +121,10 @@ class TrainJobs(TrainerResource):
     @property
     def results(self) -> pulumi.Output[run_result.Results]:
         """By member that ended well: how its run ended, and what it reported."""
-        batch = self.pulumi_resource_name
+        batch = f"TrainJobs {self.pulumi_resource_name}"
         return self.result.results.apply(
             lambda results: {
-                name: {
-                    **each,
-                    "metrics": run_result.Metrics(each["metrics"], f"TrainJobs {batch}: {name}"),
-                }
+                name: each | {"metrics": run_result.Metrics(each["metrics"], f"{batch}: {name}")}
                 for name, each in results.items()
             }
         )

@@ -113,6 +113,11 @@ class ResourceProperties:
         """Of a state: fields that another writer changed."""
         return self.json.get("drift") or {}
 
+    def seen(self, drift: JSONObject, **observed: Any) -> dict[str, Any]:
+        """The state once the object was looked at: what was observed of it, and its drift."""
+        kept = {key: each for key, each in self.json.items() if key != "drift"}
+        return kept | observed | ({"drift": dict(drift)} if drift else {})
+
     def wire_object(self, kind: str) -> dict[str, Any]:
         """The object as a manifest would have it."""
         keys = ("name", "namespace", "labels", "annotations")

@@ -47,23 +47,11 @@ class Messages(Protocol):
         """Something that worked, but not as asked."""
 
 
-class NoMessages:
-    """Says nothing: there is no engine."""
-
-    def __init__(self, _urn: str = "") -> None:
-        pass
-
-    def status(self, message: str) -> None:
-        """Nothing."""
-
-    info = warn = status
-
-
 @dataclass(slots=True)
 class StackSession:
     """What the operations of one stack share."""
 
-    messages: Callable[[str], Messages] = NoMessages
+    messages: Callable[[str], Messages]
     """Where messages about a resource go, by its URN."""
     connection: Connection = field(default_factory=Connection)
     """How the stack's cluster is reached, as the engine says."""

@@ -284,10 +284,8 @@ def _lost_sentence(job: TrainJobProperties) -> str:
 
 def outputs_of(job: TrainJobProperties, run: Run) -> dict[str, Any]:
     """What is known of a run: its inputs, and how it was seen."""
-    kept = {key: each for key, each in job.json.items() if key != "drift"}
     seen = {"uid": run.uid, "host": run.host, "lastSeen": gate.phase_of(run)}
-    drift = {"drift": dict(run.drift)} if run.drift else {}
-    return {**kept, **seen, **drift, "outputs": job.outputs}
+    return job.seen(run.drift, **seen, outputs=job.outputs)
 
 
 def failure_of(job: TrainJobProperties, session: StackSession) -> str:

@@ -189,7 +189,5 @@ def _place(
 def _outputs(
     given: RuntimeProperties, host: str, stored: JSONObject, store: RuntimeStore
 ) -> JSONObject:
-    kept = {key: each for key, each in given.json.items() if key != "drift"}
-    drift = dict(store.drift(given.wire, given.owner, stored))
-    seen = {"uid": stored["metadata"]["uid"], "host": host}
-    return kept | seen | ({"drift": drift} if drift else {})
+    drift = store.drift(given.wire, given.owner, stored)
+    return given.seen(drift, uid=stored["metadata"]["uid"], host=host)

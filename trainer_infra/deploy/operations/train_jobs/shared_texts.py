@@ -41,7 +41,7 @@ def share_texts(value: JSON) -> tuple[Any, dict[str, str]]:
 
 
 def restore_texts(value: JSON, texts: Mapping[str, str]) -> Any:
-    """The value that `shared` was given."""
+    """The value that `share_texts` was given."""
     return with_leaves(
         value, lambda leaf: texts.get(_name(leaf), leaf) if _is_reference(leaf) else leaf
     )
