@@ -18,7 +18,7 @@ from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import complete_members, member_runs, members
-from trainer_infra.deploy.operations.train_jobs.member_runs import MemberRun, MemberRuns
+from trainer_infra.deploy.operations.train_jobs.member_runs import MemberRuns
 from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
 from trainer_infra.deploy.operations.values import differing, is_unknown
 from trainer_infra.errors import NotAvailable, Problem
@@ -178,21 +178,21 @@ def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONO
     kept: dict[str, Kept] = {}
     attempts = {}
     for name, change in changes.items():
-        member = MemberRun(before.get(name), entries.get(name, MemberEntry({})), after.get(name))
         if change is MemberChange.NONE:
             kept[name] = Kept(after[name].json, entries[name])
         else:
-            attempts[name] = runs.attempt(member, change)
+            known = entries.get(name, MemberEntry({}))
+            attempts[name] = runs.attempt(change, known, before.get(name), after.get(name))
     kept |= member_runs.run_all(attempts, declared, "done" if olds else "submitted", session)
     state = members.batch_outputs(news, host, {name: kept[name] for name in changes})
-    now, known = BatchProperties(state), BatchProperties(olds).uids
+    now, uids = BatchProperties(state), BatchProperties(olds).uids
     for warning in runs.warnings:
         messages.warn(warning)
     if errors := [(name, each.error) for name, each in now.runs.items() if each.error]:
         count = f"{len(errors)} of {len(now.runs)} TrainJobs failed"
         again = "the next `pulumi up` tries these again, and no other"
         messages.warn(f"{count}; {again}\n{members.member_lines(errors, now.runs)}")
-    if new := [each for each in now.runs.values() if each.has_run and each.uid not in known]:
+    if new := [each for each in now.runs.values() if each.has_run and each.uid not in uids]:
         messages.info(sentences.submitted_line([(each.namespace, each.name) for each in new]))
     return state
 
@@ -247,7 +247,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
     target, messages = place_of_runs(known, session).required(), session.messages(known.urn)
     runs, before = MemberRuns(target), _jobs_of(state)
     attempts = {
-        name: runs.attempt(MemberRun(before.get(name), each, None), MemberChange.DELETE)
+        name: runs.attempt(MemberChange.DELETE, each, before.get(name), None)
         for name, each in known.runs.items()
         if each.uid not in session.created
     }
