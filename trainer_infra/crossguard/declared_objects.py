@@ -152,7 +152,7 @@ def remedied_properties(
     if values.has_secret(raw.get("spec") if ours else raw):
         return None
     if not ours:
-        return raw | values.to_engine(patch.apply_patch(known, changes))
+        return {**raw, **values.to_engine(patch.apply_patch(known, changes))}
     try:
         made = _ours(ours, known, tuple(changes))
     except InvalidInput:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -20,7 +20,7 @@ from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import differing
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, has_all
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.deviation import Deviation
@@ -95,12 +95,11 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         shown = born.rendered
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
+    lacks = program_inputs.missing_inputs(wire, job.code, run.objects)
     remarks = (
-        *program_inputs.missing_inputs(wire, job.code, run.objects),
-        *initializer_uris.seen_folders(wire, runtime),
+        f"TrainJob {name}: {e}" for e in (*lacks, *initializer_uris.seen_folders(wire, runtime))
     )
-    lacks = (f"TrainJob {name}: {each}" for each in remarks)
-    said = (*filter(None, [stored.remark]), *run.warnings, *lacks)
+    said = (*filter(None, [stored.remark]), *run.warnings, *remarks)
     return Preview(TrainJobProperties(plain), () if same else said, same)
 
 
@@ -177,9 +176,8 @@ def _asked(job: TrainJobProperties, target: Target) -> StoredRuntime:
     try:
         if target.runtimes.missing(kind):
             return StoredRuntime()
-        found = target.runtimes.get(
-            {"kind": kind, "metadata": {"name": name, "namespace": namespace}}
-        )
+        metadata = {"name": name, "namespace": namespace}
+        found = target.runtimes.get({"kind": kind, "metadata": metadata})
     except (NotAvailable, Refused, Answer, NotServed):
         return StoredRuntime()
     if found is None:
@@ -193,10 +191,9 @@ def _asked(job: TrainJobProperties, target: Target) -> StoredRuntime:
 
 def _compared(job: TrainJobProperties, found: JSONObject) -> StoredRuntime:
     metadata = {key: found["metadata"][key] for key in _KEPT if found["metadata"].get(key)}
-    if notes := {
-        key: each for key, each in metadata.pop("annotations", {}).items() if key != _APPLIED
-    }:
-        metadata["annotations"] = notes
+    notes = metadata.pop("annotations", {})
+    if own := {key: each for key, each in notes.items() if key != _APPLIED}:
+        metadata["annotations"] = own
     head = {key: found[key] for key in ("apiVersion", "kind", "spec")}
     try:
         runtime = declared_run.read_runtime({**head, "metadata": metadata})
@@ -204,7 +201,7 @@ def _compared(job: TrainJobProperties, found: JSONObject) -> StoredRuntime:
         return StoredRuntime(remark=f"the cluster's runtime cannot be read here: {error}")
     if job.runtime is None:
         return StoredRuntime(runtime)
-    if _holds(found["spec"], job.runtime["spec"]):
+    if has_all(found["spec"], job.runtime["spec"]):
         return StoredRuntime()
     shown = f"{runtime.kind} {runtime.metadata.name}"
     of_program = "" if job.has_runtime_of_program else " as yet"
@@ -212,14 +209,3 @@ def _compared(job: TrainJobProperties, found: JSONObject) -> StoredRuntime:
         remark=f"{shown} in the cluster is another one than the program's{of_program}; Kubeflow Trainer's "
         "controller renders with the cluster's when the job starts"
     )
-
-
-def _holds(whole: Any, part: Any) -> bool:
-    """Whether a value has all that another has: a server only adds defaults."""
-    if isinstance(part, dict):
-        return isinstance(whole, dict) and all(
-            _holds(whole.get(key), each) for key, each in part.items()
-        )
-    if isinstance(part, list):
-        return isinstance(whole, list) and len(whole) == len(part) and all(map(_holds, whole, part))
-    return bool(whole == part)

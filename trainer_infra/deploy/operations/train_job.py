@@ -15,37 +15,20 @@ from trainer_infra.deploy.operations import (
     declared_run,
     gate,
     options,
+    remediation_through_replace,
     rendering,
     targets,
 )
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.place import place_of_runs
 from trainer_infra.deploy.operations.properties import TrainJobProperties
-from trainer_infra.deploy.operations.remediation_through_replace import (
-    remember_remediation,
-    with_remediation,
-)
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.values import is_unknown, plain_json
-from trainer_infra.errors import (
-    InvalidInput,
-    NotAvailable,
-    Refused,
-    TrainerInfraError,
-    Unreadable,
-)
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import (
-    COMPLETE,
-    FAILED,
-    LOST,
-    Contents,
-    Run,
-    Submission,
-    owner_to_json,
-)
+from trainer_infra.runs.run import COMPLETE, FAILED, LOST, Contents, Run, Submission, owner_to_json
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers.code_mount import config_map
 
@@ -58,7 +41,7 @@ KEEP: Final = 'to keep the run, add ignore_changes=["runtime"] to its options'
 
 def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
     """Validate, and fill in name, runtime and rendering."""
-    return with_remediation(_checked(olds, news, session), session)
+    return remediation_through_replace.with_remediation(_checked(olds, news, session), session)
 
 
 def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
@@ -121,7 +104,7 @@ def runs_kept(
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Nothing, an update in place, or a new run."""
-    remember_remediation(news, session)
+    remediation_through_replace.remember_remediation(news, session)
     return changes.train_job_difference(olds, news)
 
 
