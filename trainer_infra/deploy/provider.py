@@ -120,7 +120,7 @@ class OwnerCheckProvider(Provider):
 class _GateProvider(Provider):
     """A gate: it waits in create and update, as long as the engine does, and has nothing to delete."""
 
-    module = "gate_result"
+    module = "train_jobs.result_gate"
 
     @override
     def create(self, props: Properties) -> CreateResult:

@@ -9,10 +9,10 @@ from typing import Any
 
 from trainer_infra.deploy.operations import declared_run
 from trainer_infra.deploy.operations.batch_properties import BatchProperties
-from trainer_infra.deploy.operations.gate_result import seen_runs
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import members
+from trainer_infra.deploy.operations.train_jobs.result_gate import seen_runs
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
