@@ -31,8 +31,6 @@ from trainer_infra.rules.value import UNKNOWN
 Runtimes = Mapping[RuntimeKey, AnyRuntime]
 
 NONE: Final[Runtimes] = MappingProxyType({})
-"""No runtimes."""
-
 _KUBERNETES: Final = "kubernetes:"
 _PATCH: Final = "Patch"
 """How types of resources end that change objects of others."""

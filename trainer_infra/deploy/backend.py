@@ -47,12 +47,12 @@ def with_backend(owner: JSONObject) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _here(organization: str) -> str:
-    file = next(project_files(Path.cwd()), None)
     content: JSONObject = {}
-    if file is not None:
+    folders = [Path.cwd()]
+    if file := next(project_files(Path.cwd()), None):
+        folders.insert(0, file.parent)
         with suppress(NotAvailable):
             content = read_settings(file)
-    folders = (Path.cwd(),) if file is None else (file.parent, Path.cwd())
     return backend_identity(os.environ, content, organization, folders)
 
 
@@ -107,22 +107,16 @@ def backend_identity(
 
 def _of_folder(path: str, folders: tuple[Path, ...]) -> str:
     """The id that the folder keeps; where it can keep none, the machine and its path."""
-    places = list(_places(path, folders))
+    # An absolute path is the same in each.
+    places = [Path(os.path.normpath(each / path)) for each in folders]
+    if path.startswith("~"):
+        places = [Path.home() / path[2:]]
     place = next((each for each in places if (each / ".pulumi").is_dir()), places[0])
     with suppress(OSError):
         found = _id_in(place / ".pulumi")
         if _ID.fullmatch(found):
             return f"file:{found}"
     return f"{FILE}{platform.node()}{place}"
-
-
-def _places(path: str, folders: tuple[Path, ...]) -> Iterator[Path]:
-    if path.startswith("~"):
-        yield Path.home() / path[2:]
-    elif path.startswith("/"):
-        yield Path(os.path.normpath(path))
-    else:
-        yield from (Path(os.path.normpath(each / path)) for each in folders)
 
 
 def _id_in(folder: Path) -> str:

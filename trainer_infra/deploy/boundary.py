@@ -46,10 +46,7 @@ def from_engine(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def failure_details(problems: Iterable[Problem]) -> list[CheckFailure]:
-    """The problems as the engine shows them: one line each.
-
-    No property is named: the engine would print its whole value, and the path is in the sentence.
-    """
+    """The problems as the engine shows them: a line each; of a property that is named it would print all of the value."""
     return [CheckFailure("", str(problem)) for problem in problems]
 
 

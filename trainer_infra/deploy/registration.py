@@ -4,7 +4,7 @@ Secrets split off and code packed, now or once Outputs are known; the runtime as
 declares it, and under which URN. `where` is the resource, as an error names it: `TrainJob digits`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import date
 from pathlib import Path
@@ -33,18 +33,12 @@ from trainer_infra.trainers.trainer import is_trainer
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
 """Inputs that are made of what the user wrote of a job."""
 
-SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
-    "target": pulumi.Config.get,
-    "engine": pulumi.Config.get,
-    "plugins": pulumi.Config.get_object,
-}
-"""Keys of `trainer:` in the stack's configuration that every resource of ours has, and how each is read."""
-_PLAIN: Final = (*SETTINGS, "namespace", "outputs", "packages", "code", "codeSecret", "codeImage")
-"""All of its keys that become plain fields of a run."""
+_PLAIN: Final = (
+    "target", "engine", "plugins", "namespace", "outputs", "packages", "code", "codeSecret", "codeImage",
+)  # fmt: skip
+"""Keys of `trainer:` in the stack's configuration that become plain fields of a run."""
 _DECLARED: Final = ProgramValue(DeclaredObjects)
 """On the stack's target, which all TrainJobs and runtimes of a program have in common."""
-_HIDDEN: Final = "secretData"
-"""Input whose values are shown nowhere."""
 
 
 def refuse_unknown_arguments(
@@ -197,7 +191,8 @@ def stack_settings() -> dict[str, Any]:
         (secret_door.misplaced_secret(f"trainer:{key}") for key in secret), "stack configuration"
     )
     config = pulumi.Config("trainer")
-    found = {key: read(config, key) for key, read in SETTINGS.items()}
+    found: dict[str, Any] = {key: config.get(key) for key in ("target", "engine")}
+    found["plugins"] = config.get_object("plugins")
     if found["target"] == targets.KUBERNETES:
         found["engine"] = found["engine"] or targets.PROVIDER
     return found
@@ -269,10 +264,7 @@ def gate_inputs(gate: Resource, name: str, job: Any, until: str, opts: Any) -> d
 def owner_inputs(
     kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None
 ) -> dict[str, Any]:
-    """Who declares what a resource makes; becomes labels of every object of it.
-
-    Which backend the stack is in, the provider finds out (`backend`).
-    """
+    """Who declares what a resource makes: labels of each object of it; the provider finds out the `backend`."""
     return {
         "organization": pulumi.get_organization(),
         "project": pulumi.get_project(),
@@ -326,7 +318,7 @@ def _uncarried(path: JSONPath, value: Any) -> Iterator[Problem]:
         what = f"must be text, a number, true or false, a list or a mapping, not {kind}"
         fix = f'quote it: "{value}"' if isinstance(value, date) else ""
     visible = path_text(path).encode("utf-8", "backslashreplace").decode()
-    yield Problem(visible, what, None if path[0] == _HIDDEN else value, fix)
+    yield Problem(visible, what, None if path[0] == "secretData" else value, fix)
 
 
 def _reaches_a_program(path: JSONPath) -> bool:

@@ -73,11 +73,7 @@ class Settings:
 
 
 def nearest_program(folder: Path) -> Project | None:
-    """The program that a folder is in; None when it is in none.
-
-    Raises:
-        NotAvailable: Its file cannot be read.
-    """
+    """The program that a folder is in; None when it is in none."""
     file = next(backend.project_files(folder), None)
     if file is None:
         return None

@@ -37,11 +37,6 @@ class BatchProperties(ResourceProperties):
     __slots__ = ()
 
     @property
-    def resource(self) -> str:
-        """The Pulumi resource's name."""
-        return str(self.json["resource"])
-
-    @property
     def runs(self) -> Mapping[str, MemberEntry]:
         """Entries of the members, by name, each with whose its run is.
 
@@ -82,11 +77,6 @@ class BatchProperties(ResourceProperties):
     def max_parallel(self) -> Any:
         """How many members run at the same time, None for all; in inputs whatever the program gave."""
         return self.json.get("maxParallel")
-
-    @property
-    def has_gate(self) -> bool:
-        """Whether another resource waits for its runs."""
-        return bool(self.json.get("waitFor"))
 
 
 class GateProperties(BatchProperties):

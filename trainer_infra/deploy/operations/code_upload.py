@@ -32,7 +32,6 @@ _CREDENTIALS: Final = {
     "AZURE_USE_AZURE_CLI=true",
 }
 """What a person does about credentials that are missing or refused, by scheme."""
-_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 
 
 def upload(address: str) -> None:
@@ -113,7 +112,7 @@ def _store(address: str) -> "ObjectStoreSource":
 
 def _of_amazon(settings: InitializerSettings) -> "ObjectStoreSource":
     """The store with what AWS's own variables and files say: keys, profiles, single sign-on."""
-    endpoint = settings.variable(*_ENDPOINTS)
+    endpoint = settings.variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
     environment = {**settings.environment, "ENDPOINT": endpoint}
     made: Any = open_source(replace(settings, environment=environment))
     import boto3  # type: ignore[import-untyped]  # noqa: PLC0415  of the extra, which is there by now

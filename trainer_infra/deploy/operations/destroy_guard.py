@@ -73,11 +73,7 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
-    """Begin to guard.
-
-    Raises:
-        Refused: The cluster that it looks at is another than the one that is guarded.
-    """
+    """Begin to guard."""
     guard = GuardProperties(given)
 
     async def begin() -> None:

@@ -29,12 +29,10 @@ BY_HAND: Final = "suspended by hand"
 """What is said of a run that is waited for and that neither its program nor Kueue holds back."""
 HEARTBEAT: Final = 5.0
 """Seconds after which a message is repeated, which also tells whether the engine still lives."""
-
 SILENT: Final = 1.0
 """Seconds between two looks for the first line of a run's log."""
 LINE: Final = 120
 """Characters that are shown of a line of a log."""
-
 PAUSE: Final = 5.0
 """Seconds between two looks from which on the cluster is taken to have been away."""
 RECOVERY: Final = 20.0
@@ -110,11 +108,7 @@ class RunWatch(ABC):
         return sentences.retry_advice(failed) if failed else ""
 
     def _look(self) -> None:
-        """Look at every one that is waited for; nothing is known while the cluster is silent.
-
-        Raises:
-            Unreachable: It has been for too long.
-        """
+        """Look at every one that is waited for; nothing is known while the cluster is silent."""
         over = self.ended.keys() | self.bad.keys()
         waiting = {name: each for name, each in self._runs.items() if name not in over}
         try:
@@ -255,10 +249,7 @@ def run_is_gone(name: str, engine: str) -> str:
 
 
 class Progress:
-    """Shows where a run is, when that changed and now and then.
-
-    That also tells whether the engine still lives: without it the wait is for nothing (`EngineGone`).
-    """
+    """Shows where a run is, when that changed, and now and then, to learn whether the engine lives (`EngineGone`)."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages

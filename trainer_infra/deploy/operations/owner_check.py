@@ -56,11 +56,7 @@ class InstallationProperties(ResourceProperties):
 async def installation_cluster(
     installed: InstallationProperties, session: StackSession
 ) -> AsyncIterator[KubeClient]:
-    """The cluster that has it.
-
-    Raises:
-        NotAvailable: It cannot be reached.
-    """
+    """The cluster that has it."""
     reached = installed.connection or session.connection_now(installed)
     client = await http.connect_client(reached.kubeconfig, reached.context)
     try:

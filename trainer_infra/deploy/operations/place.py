@@ -8,7 +8,6 @@ identity of the place decides between "gone" and "elsewhere"; one that says neit
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
 
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.properties import ResourceProperties
@@ -16,10 +15,6 @@ from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.runs.target import Target
-
-INSTEAD: Final = (
-    "run `pulumi up` or `pulumi destroy` there, or forget it with `pulumi state delete`"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +35,10 @@ class ResourcePlace:
             NotAvailable: It is not the resource's place.
         """
         if self.elsewhere:
-            raise NotAvailable(f"{self.elsewhere}; {INSTEAD}")
+            raise NotAvailable(
+                f"{self.elsewhere}; run `pulumi up` or `pulumi destroy` there, or forget it with "
+                "`pulumi state delete`"
+            )
         return self.target
 
 

@@ -63,6 +63,16 @@ class ResourceProperties:
         return str(self.json["urn"] if "urn" in self.json else self.json["owner"]["urn"])
 
     @property
+    def resource(self) -> str:
+        """The Pulumi resource's name."""
+        return str(self.json["resource"])
+
+    @property
+    def has_gate(self) -> bool:
+        """Whether another resource waits for its runs."""
+        return bool(self.json.get("waitFor"))
+
+    @property
     def target(self) -> str:
         """`local` or `kubernetes`."""
         return str(self.json["target"])
@@ -160,11 +170,6 @@ class TrainJobProperties(ResourceProperties):
         return TrainJobProperties({**self.json, **values})
 
     @property
-    def resource(self) -> str:
-        """The Pulumi resource's name."""
-        return str(self.json["resource"])
-
-    @property
     def is_suspended(self) -> bool:
         """Whether the spec suspends it."""
         return bool(self.spec.get("suspend"))
@@ -226,11 +231,6 @@ class TrainJobProperties(ResourceProperties):
     def delete_timeout(self) -> float:
         """Seconds that a delete waits."""
         return float(self.json.get("deleteTimeout", DELETE_TIMEOUT))
-
-    @property
-    def has_gate(self) -> bool:
-        """Whether another resource waits for its run."""
-        return "waitFor" in self.json
 
     @property
     def is_held(self) -> bool:

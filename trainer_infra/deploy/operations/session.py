@@ -83,11 +83,7 @@ class StackSession:
             return self._clusters[address]
 
     def settings_now(self, state: ResourceProperties) -> stack_config.Settings | None:
-        """What the stack of a state says by its file; None where the command runs in no folder of its program.
-
-        Raises:
-            NotAvailable: A file cannot be read.
-        """
+        """What the stack of a state says by its file; None where the command runs in no folder of its program."""
         stack, project = urn_place(state.urn)
         nearest = stack_config.nearest_program(Path.cwd())
         if nearest is None or nearest.name != project:

@@ -36,8 +36,6 @@ TAKE_BACK: Final = (
     "`pulumi refresh` forgets it here, and `pulumi up` with adopt=True after that takes it back"
 )
 
-KEEP: Final = 'to keep the run, add ignore_changes=["runtime"] to its options'
-
 
 def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
     """Validate, and fill in name, runtime and rendering."""
@@ -120,11 +118,7 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
 
 
 def submit(job: TrainJobProperties, target: Target) -> Run:
-    """The run, begun once its code is where pods fetch it.
-
-    Raises:
-        TrainerInfraError: It cannot be.
-    """
+    """The run, begun once its code is where pods fetch it."""
     submission = submission_of(job, target)
     if job.code is not None and job.code.stored is not None:
         code_upload.upload(job.code.stored.address)
@@ -162,10 +156,7 @@ def submission_of(job: TrainJobProperties, target: Target) -> Submission:
 
 
 def read(state: JSONObject, session: StackSession) -> Present | None:
-    """The run as it is now; one that cannot be looked at stays as it was last seen.
-
-    A run that another owner took over is theirs, and gone for this one.
-    """
+    """The run as it is now: as last seen where it cannot be looked at, gone where another owner took it over."""
     job = TrainJobProperties(state)
     place, messages = place_of_runs(job, session), session.messages(job.urn)
     if place.elsewhere:
@@ -294,7 +285,10 @@ def _tell(
         return
     if declared_run.is_of_another_runtime(job, born):
         name = declared_run.runtime_of(preview.inputs).metadata.name
-        messages.info(f"its runtime {name} has changed, so it runs again; {KEEP}")
+        messages.info(
+            f"its runtime {name} has changed, so it runs again; to keep the run, add "
+            'ignore_changes=["runtime"] to its options'
+        )
     objects = tuple(preview.inputs.rendered.values())
     of_target = session.new_remarks(session.target(job).warnings(objects))
     for warning in (*preview.warnings, *of_target):

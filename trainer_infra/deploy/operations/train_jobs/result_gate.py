@@ -58,12 +58,10 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
         # The run's own difference says it: `pulumi up` would write changed inputs into the column in
         # which the gate says how far the run is, before that.
         return Difference(bool(replaces), replaces, paths={})
-    failed = {
-        name: each for name, each in before.runs.items() if name in (olds.get("failures") or {})
-    }
-    runs = seen_runs(before, session) if failed else {}
-    now = {name: runs[each.uid] for name, each in failed.items() if each.uid in runs}
-    again = [name for name, run in now.items() if not sentences.may_be_retried(run)]
+    known, failures = before.runs, olds.get("failures") or {}
+    runs = seen_runs(before, session) if failures else {}
+    now = {name: runs.get(known[name].uid) for name in failures if name in known}
+    again = [name for name, run in now.items() if run and not sentences.may_be_retried(run)]
     if again:
         shown = members.names_shown(again)
         session.messages(after.urn).info(f"run again since they had failed: {shown}")
@@ -131,12 +129,12 @@ def update(_olds: JSONObject, given: JSONObject, session: StackSession) -> JSONO
 
 def _others(results: Mapping[str, JSONObject], failed: int) -> str:
     """What the members that ended well reported: no output of the program has it now."""
-    reported = [
+    lines = member_lines(
         (name, sentences.metrics_line(each["metrics"]) or each["status"])
         for name, each in results.items()
-    ]
+    )
     how = f"tolerate_failures={failed} goes on with them"
-    return f"{len(reported)} ended well, {how}:\n{member_lines(reported)}" if reported else ""
+    return f"{len(results)} ended well, {how}:\n{lines}" if results else ""
 
 
 def read(state: JSONObject, session: StackSession) -> Present | None:
@@ -161,16 +159,10 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
 
 def _read_batch(batch: GateProperties, runs: Mapping[str, Run]) -> Present:
-    known = {
-        name: runs[each.uid]
-        for name, each in batch.runs.items()
-        if each.uid in runs and not batch.is_of_another(name, runs[each.uid])
-    }
-    failed = {
-        name: sentences.failure_line(run)
-        for name, run in known.items()
-        if sentences.may_be_retried(run)
-    }
+    seen = ((name, runs.get(each.uid)) for name, each in batch.runs.items())
+    known = {name: run for name, run in seen if run and not batch.is_of_another(name, run)}
+    retried = ((name, run) for name, run in known.items() if sentences.may_be_retried(run))
+    failed = {name: sentences.failure_line(run) for name, run in retried}
     results = {name: gate.outputs_of(run) for name, run in known.items() if name not in failed}
     state, before = batch.json, batch.json.get("failures") or {}
     now = {
