@@ -107,10 +107,11 @@ def backend_identity(
 
 def _of_folder(path: str, folders: tuple[Path, ...]) -> str:
     """The id that the folder keeps; where it can keep none, the machine and its path."""
-    # An absolute path is the same in each.
-    places = [Path(os.path.normpath(each / path)) for each in folders]
     if path.startswith("~"):
         places = [Path.home() / path[2:]]
+    else:
+        begins = (Path("/"),) if path.startswith("/") else folders
+        places = [Path(os.path.normpath(each / path)) for each in begins]
     place = next((each for each in places if (each / ".pulumi").is_dir()), places[0])
     with suppress(OSError):
         found = _id_in(place / ".pulumi")
