@@ -18,7 +18,7 @@ from typing_extensions import override
 from trainer_infra import names
 from trainer_infra.errors import NotAvailable
 from trainer_infra.in_pod import own_place
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, has_all
 from trainer_infra.kube import answer_body, log_lines, watching
 from trainer_infra.kube import kubeconfig as kubeconfigs
 from trainer_infra.kube.client import (
@@ -338,15 +338,4 @@ def _is_ours(there: KubeResponse, sent: JSONObject, manager: str, took: timedelt
     made = datetime.fromisoformat(metadata["creationTimestamp"])
     since = parsedate_to_datetime(there.headers["Date"]) - took - _SECOND
     managers = {each["manager"] for each in metadata.get("managedFields") or ()}
-    return made >= since and manager in managers and _holds(there.said, sent)
-
-
-def _holds(whole: Any, part: Any) -> bool:
-    """Whether a value has all that another has; the server only adds."""
-    if isinstance(part, Mapping):
-        return isinstance(whole, Mapping) and all(
-            _holds(whole.get(key), value) for key, value in part.items()
-        )
-    if isinstance(part, list | tuple):
-        return isinstance(whole, list) and len(whole) == len(part) and all(map(_holds, whole, part))
-    return bool(whole == part)
+    return made >= since and manager in managers and has_all(there.said, sent)
