@@ -78,8 +78,9 @@ def requirement_problems(given: Iterable[RequirementLine]) -> Iterator[Problem]:
             requirement = Requirement(package)  # type: ignore[arg-type]  # what is not a text is caught
         except (InvalidRequirement, TypeError) as error:
             said = str(error).splitlines()[0] if isinstance(package, str) else "it is not a text"
-            what = f"is not a requirement: {said}"
-            yield Problem(each.path, what, _shown(package), _PIN, each.where)
+            # A text that could not be parsed may have a credential.
+            got = None if isinstance(package, str) and "://" in package else package
+            yield Problem(each.path, f"is not a requirement: {said}", got, _PIN, each.where)
             continue
         text = str(package)
         if found := _unpinned(requirement, each):
@@ -109,11 +110,6 @@ def _unpinned(requirement: "Requirement", given: RequirementLine) -> Problem | N
         return None
     what = f"has a URL whose content can change, {moving}"
     return Problem(path, what, given.text, _PIN_URL, where)
-
-
-def _shown(package: object) -> object:
-    """What an error shows of a text that could not be parsed: not of one that may have a credential."""
-    return None if isinstance(package, str) and "://" in package else package
 
 
 def lines_of(names_of_packages: Iterable[object], lines: Iterable[str]) -> tuple[str, ...]:
