@@ -1,7 +1,7 @@
 """Resources of pods that are accelerators: whether one is a whole device for a process, or only a part of one.
 
-Read by `render` for the processes of a node, and by rules that count accelerators. Names are those of the
-vendors' device plugins, and of schedulers that share devices out (HAMi, Volcano, Koordinator, Alibaba's).
+Names are those of the vendors' device plugins, and of schedulers that share devices out (HAMi, Volcano,
+Koordinator, Alibaba's).
 """
 
 from collections.abc import Mapping

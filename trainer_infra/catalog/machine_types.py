@@ -1,8 +1,8 @@
 """Machine types of the clouds that have accelerators, as typed data.
 
-Read by pools, whose capacity, quota and fabric follow from it. Accelerators, cores and memory are what
-the cloud's own pages say of the type; memory of one accelerator is in `accelerators`. Only what we are
-sure of is here: a pool of another type says its `capacity` itself.
+A pool's capacity, quota and fabric follow from its type. Accelerators, cores and memory are what the cloud's own
+pages say of it; memory of one accelerator is in `accelerators`. Only what we are sure of is here: a pool of another
+type says its `capacity` itself.
 
 Read in 2026-10: Amazon EC2, accelerated computing instances, maximum EFA interfaces and instance topology;
 Azure virtual machines, sizes of the series ND and NC; Compute Engine, GPU machine types; GKE, networking and

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 INDEX: Final = "--index-url="
 EXTRA_INDEX: Final = "--extra-index-url="
-FIND_LINKS: Final = names.FIND_LINKS
 NO_DEPENDENCIES: Final = "--no-deps"
 HASH: Final = " --hash="
 """What is between a requirement of a lock file and each of its hashes."""
@@ -52,7 +51,7 @@ class RequirementLine:
 def origin_lines(index_urls: Sequence[str], wheel_house: str | None) -> tuple[str, ...]:
     """Options of an installer that say where packages come from: the indexes in their order, or a folder."""
     if wheel_house:
-        return ("--no-index", f"{FIND_LINKS}{wheel_house}")
+        return ("--no-index", f"{names.FIND_LINKS}{wheel_house}")
     first, rest = index_urls[:1], index_urls[1:]
     return (*(f"{INDEX}{url}" for url in first), *(f"{EXTRA_INDEX}{url}" for url in rest))
 
