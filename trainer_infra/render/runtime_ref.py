@@ -15,7 +15,7 @@ from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 KINDS: Final = (names.TRAINING_RUNTIME, names.CLUSTER_TRAINING_RUNTIME)
-_CONTAINERS: Final = {
+CONTAINERS: Final = {
     names.TRAINER: names.NODE,
     names.DATASET_INITIALIZER: names.DATASET_INITIALIZER,
     names.MODEL_INITIALIZER: names.MODEL_INITIALIZER,
@@ -88,16 +88,15 @@ def of_runtime(runtime: Runtime, deviations: frozenset[Deviation]) -> Iterable[P
 
     By our deviations there is a job at all, and one gang scheduler (Q10).
     """
-    template = runtime.spec.template
     where = f"{runtime.kind} {runtime.metadata.name}"
-    jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
+    jobs = resolve.jobset_spec(runtime).get("replicatedJobs") or ()
     if Deviation.Q10 in deviations:
         yield from pod_group_policy_problems(runtime)
     if not jobs and Deviation.RUNTIME in deviations:
         yield Problem("spec.template.spec.replicatedJobs", "must have a job", where=where)
     for index, job in enumerate(jobs):
         ancestor = resolve.ancestor_step(job)
-        container = _CONTAINERS.get(ancestor or "")
+        container = CONTAINERS.get(ancestor or "")
         path = f"spec.template.spec.replicatedJobs[{index}]"
         if container is None:
             continue
