@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules import pods, rule
+from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Change
 from trainer_infra.rules.placement import amounts, machines, node_constraints, nodes
 from trainer_infra.rules.pods import WORKLOADS, Pod, PodContainer
@@ -218,11 +218,8 @@ GPU_QUOTA: Final = Rule(
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("capacity", "gpu", "quota"),
-    why=(
-        "Kubernetes rejects some of the pods; the others hold their GPUs and wait for them forever."
-    ),
+    why="Kubernetes rejects some of the pods; the others hold their GPUs and wait for them forever.",
     fix="Use fewer nodes or GPUs, or have the quota raised.",
-    places=rule.whole,
     check=_check_quota,
     looks_around=True,
     parameters=GpuQuota,

@@ -117,7 +117,6 @@ _WHOLE: Final = (
     *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
     *("google.com/tpu", "habana.ai/gaudi"),
 )
-_GPU_PARTS: Final = ("limits", "requests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +141,9 @@ def is_accelerator(resource: str) -> bool:
 
 def gpus_of(container: Value) -> Gpus | None:
     """The GPUs that a container asks for; None where it asks for none."""
-    parts = (container.at("resources", part) for part in _GPU_PARTS)
-    resources = dict.fromkeys(
-        name for part in parts for name, _ in part.fields() if is_accelerator(name)
-    )
+    parts = (container.at("resources", part) for part in reversed(_PARTS))
+    written = (name for part in parts for name, _ in part.fields())
+    resources = dict.fromkeys(filter(is_accelerator, written))
     found = []
     for each in resources:
         place = amount_asked(container, each)

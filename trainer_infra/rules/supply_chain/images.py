@@ -15,9 +15,7 @@ def images(subject: Subject) -> Iterator[Value]:
     """The image of each container and of each image volume."""
     for container in pods.containers(subject):
         yield container.value["image"]
-    for pod in pods.pods_of(subject):
-        for volume in pod.spec["volumes"].items():
-            yield volume.at("image", "reference")
+    yield from (volume.at("image", "reference") for volume in pods.volumes(subject))
 
 
 def has_digest(image: str) -> bool:

@@ -64,12 +64,8 @@ class Recipe:
 
 def recipe_of(container: Value) -> Recipe | None:
     """What a container has torchtune do; None where it runs something else."""
-    words = tuple(
-        each.text()
-        for key in ("command", "args")
-        if container[key].is_there()
-        for each in container[key].items()
-    )
+    lists = (container[key] for key in ("command", "args"))
+    words = tuple(each.text() for one in lists if one.is_there() for each in one.items())
     name = next((each for each in words if _RECIPE.fullmatch(each)), "")
     if words[:2] != names.TUNE_RUN or not name:
         return None
@@ -157,7 +153,6 @@ class FetchedModel:
     uri: Value
     """The variable with its storage URI."""
     trains: PodContainer
-    """The container that trains."""
 
 
 def _check_model(place: FetchedModel, _context: Context[Parameters]) -> Iterator[Finding]:
