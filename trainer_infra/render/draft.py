@@ -36,8 +36,10 @@ class Container:
         self, *, env: Iterable[JSONObject] = (), mounts: Iterable[JSONObject] = ()
     ) -> "Container":
         """A copy with these, too: variables are the same by their names, mounts by their paths."""
-        own = upsert_mounts(self.volume_mounts, mounts)
-        return replace(self, env=upsert_env(self.env, env), volume_mounts=own)
+        every = upsert(
+            self.volume_mounts, mounts, lambda old, new: bool(old["mountPath"] == new["mountPath"])
+        )
+        return replace(self, env=upsert_env(self.env, env), volume_mounts=every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +169,6 @@ def upsert_volumes(
 ) -> tuple[JSONObject, ...]:
     """Volumes are the same when their names are."""
     return upsert(items, new, lambda old, item: bool(old["name"] == item["name"]))
-
-
-def upsert_mounts(items: Iterable[JSONObject], new: Iterable[JSONObject]) -> tuple[JSONObject, ...]:
-    """Volume mounts are the same when their paths are."""
-    return upsert(items, new, lambda old, item: bool(old["mountPath"] == item["mountPath"]))
 
 
 def upsert_ports(

@@ -90,8 +90,16 @@ def of_runtime(runtime: Runtime, deviations: frozenset[Deviation]) -> Iterable[P
     """
     where = f"{runtime.kind} {runtime.metadata.name}"
     jobs = resolve.jobset_spec(runtime).get("replicatedJobs") or ()
-    if Deviation.Q10 in deviations:
-        yield from pod_group_policy_problems(runtime)
+    policy = runtime.spec.pod_group_policy
+    if Deviation.Q10 in deviations and policy and policy.coscheduling and policy.volcano:
+        # The API documents the rule, and nothing else checks it (Q10).
+        yield Problem(
+            "spec.podGroupPolicy",
+            "must have only one of coscheduling and volcano",
+            got=policy.to_wire(),
+            fix="remove one of them: a pod has one scheduler",
+            where=where,
+        )
     if not jobs and Deviation.RUNTIME in deviations:
         yield Problem("spec.template.spec.replicatedJobs", "must have a job", where=where)
     for index, job in enumerate(jobs):
@@ -115,16 +123,3 @@ def _absent(job: TrainJob) -> str:
     """What an API server answers."""
     _, kind, name = job.spec.runtime_ref.named
     return f'{kind.lower()}s.{names.GROUP} "{name}" not found'
-
-
-def pod_group_policy_problems(runtime: Runtime) -> Iterable[Problem]:
-    """Both policies at once: the API documents the rule, and nothing else checks it (Q10)."""
-    policy = runtime.spec.pod_group_policy
-    if policy is not None and policy.coscheduling is not None and policy.volcano is not None:
-        yield Problem(
-            "spec.podGroupPolicy",
-            "must have only one of coscheduling and volcano",
-            got=policy.to_wire(),
-            fix="remove one of them: a pod has one scheduler",
-            where=f"{runtime.kind} {runtime.metadata.name}",
-        )

@@ -15,7 +15,7 @@ from trainer_infra.render import resolve
 from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
+from trainer_infra.render.draft import Container, Draft, upsert_env, upsert_ports
 
 COMPLETION_INDEX: Final = {"fieldRef": {"fieldPath": names.COMPLETION_INDEX_FIELD}}
 
@@ -99,10 +99,9 @@ def with_env(
             ports=upsert_ports(container.ports, ports, unnamed_are_same=unnamed_are_same),
         )
 
-    def in_pod_set(pod_set: PodSet) -> PodSet:
-        return pod_set.with_container(names.NODE, change)
-
-    return draft.with_pod_set(draft.trainer.name, in_pod_set)
+    return draft.with_pod_set(
+        draft.trainer.name, lambda pod_set: pod_set.with_container(names.NODE, change)
+    )
 
 
 def num_nodes_problems(draft: Draft) -> Iterable[Problem]:

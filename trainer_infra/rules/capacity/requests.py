@@ -10,13 +10,17 @@ from trainer_infra.rules.placement import amounts, machines, node_constraints, n
 from trainer_infra.rules.pods import WORKLOADS, Pod, PodContainer
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.value import ABSENT
 
 _RESOURCES: Final = ("cpu", "memory")
 _PARTS: Final = ("requests", "limits")
 
 
 def _check_cpu_memory(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
-    written = nodes.resources(place, context.subject)
+    # Without an mlPolicy the runtime alone says it: `resourcesPerNode` has no effect then.
+    is_own = context.subject.kind == names.TRAIN_JOB and context.subject.ml_policy.raw is not ABSENT
+    own = context.subject.object.at("spec", "trainer", "resourcesPerNode")
+    written = own if is_own else place.value["resources"]
     # The container, or the pod as a whole, has a request or a limit.
     places = [one.at("resources", part) for one in (place.value, place.pod.spec) for part in _PARTS]
     missing = [each for each in _RESOURCES if not any(one[each].is_there() for one in places)]

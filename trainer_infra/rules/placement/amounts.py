@@ -113,25 +113,19 @@ def _written(value: Value) -> dict[str, Any]:
     return found
 
 
-_WHOLE: Final = (
+OF_DEVICE_PLUGINS: Final = (
     *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
     *("google.com/tpu", "habana.ai/gaudi"),
 )
+"""Resources that are whole accelerators as the vendors' device plugins name them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gpus:
-    """The GPUs of a container."""
+    """How many GPUs a container asks for, and where."""
 
     place: Value
-    """Where it asks for them."""
     count: Decimal
-    """How many."""
-
-
-def is_of_device_plugin(resource: str) -> bool:
-    """Whether a resource is whole accelerators as the vendors' device plugins name them."""
-    return resource in _WHOLE
 
 
 def is_accelerator(resource: str) -> bool:

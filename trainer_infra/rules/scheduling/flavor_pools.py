@@ -105,7 +105,7 @@ def _there(resource: str, pools: Sequence[Pool], context: Context[FlavorPools]) 
     """What all machines of the pools have, in billionths; None where that is not judged."""
     every = context.world.pools
     is_declared = any(resource in each.capacity for each in every)
-    is_machines = is_declared or amounts.is_of_device_plugin(resource)
+    is_machines = is_declared or resource in amounts.OF_DEVICE_PLUGINS
     if resource in context.parameters.ignore or not is_machines:
         # Device classes of DRA and virtual resources are called as their owner likes.
         return None

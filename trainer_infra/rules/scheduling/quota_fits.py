@@ -48,19 +48,17 @@ def queue_name(subject: Subject) -> Value | None:
     return None
 
 
-def shortage(subject: Subject, world: World) -> Shortage | None:
-    """What the PodGroup that a TrainJob renders to needs beyond its queue's capability."""
+def _of_volcano(subject: Subject, world: World) -> Shortage | None:
+    """What the PodGroup that a TrainJob renders to needs beyond its queue's capability.
+
+    What a queue does not cap has no limit.
+    """
     name = queue_name(subject)
     queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())
     if queue is None:
         return None
-    found = (_beyond(each, queue) for each in subject.rendered_of(names.POD_GROUP))
-    return next((each for each in found if each is not None), None)
-
-
-def _beyond(pod_group: Value, queue: Subject) -> Shortage | None:
-    """The first resource of which there is too little; what a queue does not cap has no limit."""
-    for resource, each in pod_group.at("spec", "minResources").fields():
+    groups = (each.at("spec", "minResources") for each in subject.rendered_of(names.POD_GROUP))
+    for resource, each in (field for group in groups for field in group.fields()):
         asked = amounts.read_amount(each)
         room = amounts.read_amount(queue.object.at("spec", "capability", resource))
         if asked is not None and room is not None and asked > room:
@@ -95,7 +93,7 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
     if place:
         yield from _of_kueue(place, context)
         return
-    short = shortage(context.subject, context.world)
+    short = _of_volcano(context.subject, context.world)
     members = () if short is None else nodes.pods_together(context.subject)
     if short is not None and members:
         yield _finding(members, short, context.subject)

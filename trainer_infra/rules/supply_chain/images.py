@@ -23,12 +23,6 @@ def has_digest(image: str) -> bool:
     return _DIGEST.search(image) is not None
 
 
-def image_tag(image: str) -> str:
-    """Its tag; empty where it names none."""
-    last = image.partition("@")[0].rpartition("/")[2]
-    return last.partition(":")[2]
-
-
 def image_name(image: str) -> str:
     """The last part of it alone: `train` of `ghcr.io/acme/train:1`."""
     return repository(image).rpartition("/")[2]
@@ -165,7 +159,7 @@ def _check_tag(place: Value, context: Context[ImageLatest]) -> Iterator[Finding]
     text = place.text()
     if not text or has_digest(text):
         return
-    tag = image_tag(text)
+    tag = text.partition("@")[0].rpartition("/")[2].partition(":")[2]
     if (tag or _LATEST) in context.parameters.tags:
         what = f"has the tag {tag}, which is moved" if tag else "names no tag, which means latest"
         yield place.finding(what, text, "name the release that was tested, or its digest")

@@ -56,7 +56,7 @@ def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Findin
 
 def _needed(found: Recipe) -> Decimal | None:
     """GiB that all GPUs together hold at least; None where that is not known."""
-    parameters = torchtune.model_parameters(found.config)
+    parameters = torchtune.PARAMETERS.get(f"{found.config.partition('B_')[0]}B")
     by_default = "true" if found.config in _OFFLOADED else ""
     if parameters is None or (found.setting(_OFFLOAD) or by_default) == "true":
         return None

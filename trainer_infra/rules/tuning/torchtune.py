@@ -109,12 +109,6 @@ def model_shape(text: str) -> Shape | None:
     return found.pop() if len(found) == 1 else None
 
 
-def model_parameters(config: str) -> int | None:
-    """Weights of the model that a config of torchtune trains; None where they are not known."""
-    model, _, _ = config.partition("B_")
-    return PARAMETERS.get(f"{model}B")
-
-
 def _check_nodes(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     found = recipe_of(place.value)
     if found is None or not (found.is_lora or found.is_single_device):
