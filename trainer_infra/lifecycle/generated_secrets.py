@@ -33,11 +33,9 @@ def _made(secret: JSONObject) -> dict[str, bytes]:
         pair = ssh_key_pair.make_key_pair()
         return {names.SSH_PRIVATE_KEY: pair.private, names.SSH_PUBLIC_KEY: pair.public}
     if names.FLUX_CURVE_KEY in secret["data"]:
-        job, owner = (
-            name.removesuffix(names.FLUX_CURVE_SUFFIX),
-            foreign_objects.controller_of(secret),
-        )
+        owner = foreign_objects.controller_of(secret)
         if owner is None:
             raise Bug(f"Secret {name} has no controller, whose UID its key is made of")
+        job = name.removesuffix(names.FLUX_CURVE_SUFFIX)
         return {names.FLUX_CURVE_KEY: curve_certificate.curve_certificate(job, str(owner["uid"]))}
     raise Bug(f"Secret {name} wants contents that nothing makes")

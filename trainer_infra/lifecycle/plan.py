@@ -83,7 +83,7 @@ def plan(
     now: datetime,
     behaviour: Behaviour = OURS,
 ) -> Plan:
-    """What to do next for a TrainJob, which is as stored, with its status.
+    """What to do next for a TrainJob, which is as stored, with its status; `now` has its zone.
 
     A TrainJob that another controller manages, and one that is being deleted, gets an empty plan.
     Objects that cannot be rendered are an event and leave the conditions as they are.
