@@ -41,11 +41,7 @@ INDENT: Final = "  "
 
 
 def show(place: RunPlace, name: str) -> None:
-    """Print a run of the place's namespace.
-
-    Raises:
-        NotAvailable: there is no run of that name.
-    """
+    """Print the run of the place's namespace that is meant by a name."""
     shown = screen.screen_of_stdout()
     if place.cluster is None:
         typer.echo("\n".join(_whole(place, named_runs.known_run(place, name), shown)))
@@ -115,12 +111,8 @@ def _conditions(run: Run, shown: Screen) -> Iterator[str]:
     found = run.status.get("conditions") or ()
     rows = [
         (
-            each["type"],
-            each["status"],
-            each.get("reason", ""),
-            sentences.time_between(each["lastTransitionTime"])
-            if each.get("lastTransitionTime")
-            else "",
+            *(each["type"], each["status"], each.get("reason", "")),
+            _age(each.get("lastTransitionTime")),
             each.get("message", ""),
         )
         for each in found
@@ -142,14 +134,11 @@ def _failure(run: Run) -> Iterator[str]:
 def _events(found: "Sequence[RunEvent]", shown: Screen) -> Iterator[str]:
     """The newest last, next to where a person goes on reading."""
     rows = [
-        (
-            sentences.time_between(each.time) if each.time else "",
-            each.type,
-            each.reason,
-            each.about,
-            str(each.count),
-            each.message,
-        )
+        (_age(each.time), each.type, each.reason, each.about, str(each.count), each.message)
         for each in found
     ]
     return table.table_lines(EVENTS, rows, shown.indented(len(INDENT))) if rows else iter(())
+
+
+def _age(time: str | None) -> str:
+    return sentences.time_between(time) if time else ""
