@@ -238,13 +238,12 @@ _VOLUME_TYPES: Final = frozenset((
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
     "projected", "secret",
 ))  # fmt: skip
-_HOST_PATH_FIELD: Final = "hostPath"
-"""That of host-path."""
 
 
 def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     for kind, source in place.fields():
-        if kind not in {"name", _HOST_PATH_FIELD, *_VOLUME_TYPES} and source.is_there():
+        # A hostPath is for the rule host-path.
+        if kind not in {"name", "hostPath", *_VOLUME_TYPES} and source.is_there():
             fix = "mount it through a PersistentVolumeClaim"
             yield where_to_fix(source.finding(f"is a volume of kind {kind}", None, fix))
 
