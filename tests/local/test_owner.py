@@ -10,7 +10,7 @@ import pytest
 
 from tests.local.jobs import OWNER, Job, eventually, left, now, shell
 from trainer_infra.errors import Refused, Unreadable
-from trainer_infra.local import run_folder, runs
+from trainer_infra.local import processes, run_folder, runs
 from trainer_infra.runs.run import Contents, Owner, Run, RunKey
 
 OTHER = Owner("proj", "prod", "urn:other", "s3://states")
@@ -100,3 +100,7 @@ def test_a_folder_that_was_copied_is_no_other_run() -> None:
     listing = runs.list_runs()
     assert [each.name for each in listing.runs] == ["tj"]
     assert "run.json is of default/tj" in listing.unread[0]
+
+
+def test_a_run_without_a_uid_has_no_process() -> None:
+    assert processes.find_everywhere("") == []

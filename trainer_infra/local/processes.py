@@ -92,7 +92,8 @@ def marked_processes(processes: Iterable[psutil.Process], mark: str) -> list[psu
     return [
         each
         for each in processes
-        if f"{_environment(each).get(names.PROCESS_MARK, '')}/".startswith(f"{mark}/")
+        # An empty mark would fit every process that has none.
+        if mark and f"{_environment(each).get(names.PROCESS_MARK, '')}/".startswith(f"{mark}/")
     ]
 
 

@@ -83,6 +83,7 @@ def end_supervisor(target: RunFolder, timeout: float) -> bool:
     while run_folder.is_supervised(target):
         if time.monotonic() > until:
             # Guard and supervisor carry the mark as well.
-            return processes.kill_everywhere(_uid(target))
+            killed = processes.kill_everywhere(_uid(target))
+            return killed and not run_folder.is_supervised(target)
         time.sleep(PAUSE)
     return True
