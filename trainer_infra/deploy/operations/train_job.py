@@ -112,7 +112,7 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     target = session.target(job)
     run = submit(job, target)
     session.created.add(run.uid)
-    said = sentences.submitted_line([(run.namespace, run.name)])
+    said = sentences.submitted_line([run.key])
     session.messages(job.urn).info(said)
     return CreateAnswer(f"{run.namespace}/{run.name}", changes.with_digests(outputs_of(job, run)))
 

@@ -193,7 +193,7 @@ def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONO
         again = "the next `pulumi up` tries these again, and no other"
         messages.warn(f"{count}; {again}\n{members.member_lines(errors, now.runs)}")
     if new := [each for each in now.runs.values() if each.has_run and each.uid not in uids]:
-        messages.info(sentences.submitted_line([(each.namespace, each.name) for each in new]))
+        messages.info(sentences.submitted_line([each.key for each in new]))
     return state
 
 
