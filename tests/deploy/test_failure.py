@@ -17,7 +17,7 @@ TrainJob("job", runtime="jax-distributed", wait_for="complete",
 """
 SUBMITTED = """
 TrainJob("job", runtime="jax-distributed",
-         trainer=CustomTrainer(train, func_args={"seconds": 30.0}, num_nodes=2))
+         trainer=CustomTrainer(train, func_args={"seconds": 900.0}, num_nodes=2))
 """
 
 
