@@ -61,7 +61,7 @@ def manifest_objects(source: str) -> tuple[JSONObject, ...]:
     if path.is_file():
         return objects_of_text(path.read_text("utf-8"), source)
     if (path / "kustomization.yaml").is_file():
-        return objects_of_text(_run(path), source)
+        return objects_of_text(_run(path), str(path))
     files = sorted(each for each in path.rglob("*") if each.suffix in _SUFFIXES)
     if not files:
         what = "is not a file, and no folder with manifests"
