@@ -131,6 +131,9 @@ class ClusterQueueArgs(QueueArgs, total=False):
     """`None`, `Hold` (admit no more) or `HoldAndDrain` (evict those that run as well)."""
     fair_sharing_weight: pulumi.Input[float | str]
     """Its part when queues of the cohort compete, where Kueue shares fairly; 1 unless given."""
+    admission_mode: pulumi.Input[str]
+    """`UsageBasedAdmissionFairSharing`: its LocalQueues take turns by their past use and weights, where
+    Kueue's configuration has `admissionFairSharing`; `NoAdmissionFairSharing` unless given."""
 
 
 class ClusterQueue(QueueComponent):
@@ -167,6 +170,7 @@ class ClusterQueue(QueueComponent):
             on_flavors=at("onFlavors", names_of),
         ),
         "fair_sharing_weight": WEIGHT,
+        "admission_mode": at("spec.admissionScope.admissionMode"),
     }
 
     def __init__(
@@ -217,7 +221,8 @@ class LocalQueueArgs(QueueArgs, total=False):
     stop_policy: pulumi.Input[str]
     """`None`, `Hold` (admit no more) or `HoldAndDrain` (evict those that run as well)."""
     fair_sharing_weight: pulumi.Input[float | str]
-    """Its part when queues of the same ClusterQueue compete, where Kueue counts past use; 1 unless given."""
+    """Its part when queues of the same ClusterQueue compete, if that has the `admission_mode`
+    `UsageBasedAdmissionFairSharing`; 1 unless given."""
 
 
 class LocalQueue(QueueComponent):
