@@ -48,23 +48,14 @@ Fields: TypeAlias = Mapping[str, Field]
 
 
 def at(path: str, form: Callable[[Any], Any] = lambda value: value, **fields: Field) -> Field:
-    """A field by its path as text, for example `spec.fairSharing.weight`.
-
-    Args:
-        path: without keys that have a dot.
-        form: as of a `Field`.
-        fields: as of a `Field`.
-    """
+    """A field by its path as text, for example `spec.fairSharing.weight`; no key in it has a dot."""
     return Field(tuple(path.split(".")), form, fields or None)
 
 
 def put_fields(made: JSONDict, args: Mapping[str, Any], fields: Fields) -> JSONDict:
     """Put arguments into an object; one that is None is not given.
 
-    Args:
-        made: the object, which has every list that a path leads through.
-        args: by name.
-        fields: of the arguments.
+    The object has every list that a path leads through.
     """
     for argument, field in fields.items():
         given = args.get(argument)

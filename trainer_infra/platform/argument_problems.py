@@ -59,13 +59,7 @@ def quantity_texts(amounts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shape_problems(path: Path, value: object, shape: Schema) -> Iterator[Problem]:
-    """What a schema says is wrong with an argument.
-
-    Args:
-        path: the argument's.
-        value: what the program gives; of what is an Output nothing is said.
-        shape: `NAME`, for example.
-    """
+    """What a schema, `NAME` for example, says is wrong with an argument; nothing of what is an Output."""
     known = without_outputs(value)
     hidden = tuple(unknown_paths(known))
     for each in in_order(Walk({}), with_stand_ins(known), shape):
@@ -101,6 +95,15 @@ def unknown_problems(path: Path, value: object) -> Iterator[Problem]:
             yield Problem(path_text(place), UNKNOWN, fix=WRITE_IT)
         elif not isinstance(leaf, _JSON):
             yield Problem(path_text(place), "must be a value that JSON has", leaf)
+
+
+def beside_manifests(args: Mapping[str, Any], *others: str) -> Iterator[Problem]:
+    """Arguments that `manifests` stands in place of, where the program gives both."""
+    for each in others:
+        if "manifests" in args and each in args:
+            got = args[each] if isinstance(args[each], str) else None
+            what, fix = "and manifests= exclude one another", "leave one of the two out"
+            yield Problem(each, what, got, fix)
 
 
 def inside(argument: str, problems: Iterable[Problem]) -> Iterator[Problem]:

@@ -106,11 +106,8 @@ def _field_problems(value: Mapping[str, Any], known: Any, path: Path) -> Iterato
     hints = argument_hints(known)
     for name, each in value.items():
         if name not in hints:
-            what, fix = (
-                f"is not {'a known field here' if path else 'an argument'}",
-                did_you_mean(name, hints),
-            )
-            yield Problem(path_text((*path, str(name))), what, fix=fix)
+            what = f"is not {'a known field here' if path else 'an argument'}"
+            yield Problem(path_text((*path, str(name))), what, fix=did_you_mean(name, hints))
         elif each is not None:
             yield from type_problems(each, hints[name], (*path, name))
     for name in hints:

@@ -54,6 +54,8 @@ _TORCHTUNE: Final = "torchtune"
 class CatalogContent:
     """What a catalog declares."""
 
+    identity: str
+    """The label value of what this catalog keeps."""
     objects: Sequence[JSONObject]
     """Runtimes under their own names, then their frozen copies."""
     versions: Mapping[str, str]
@@ -73,7 +75,7 @@ def catalog_problems(args: RuntimeCatalogArgs) -> Iterator[Problem]:
         yield from error.problems
         return
     used = frozenset(image for each in chosen for image in spec_images(each["spec"]))
-    yield from mirror_problems(args.get("images", {}), used)
+    yield from _mirror_problems(args.get("images", {}), used)
     yield from _frozen_problems(_frozen_names(args.get("versioned", False), chosen), chosen)
     if "service_account" in args:
         yield from shape_problems(("service_account",), args["service_account"], NAME)
@@ -82,25 +84,19 @@ def catalog_problems(args: RuntimeCatalogArgs) -> Iterator[Problem]:
 def catalog_content(args: RuntimeCatalogArgs, identity: str) -> CatalogContent:
     """The objects of a catalog.
 
-    Args:
-        args: the program's, in which there is no problem.
-        identity: the label value of what this catalog keeps.
-
     Raises:
         InvalidInput: The transform makes no runtime.
     """
     chosen, images = _chosen(args), args.get("images", {})
     frozen = _frozen_names(args.get("versioned", False), chosen)
     account = args.get("service_account")
-    prepared = (_mirrored(_with_account(each, account), images) for each in chosen)
-    made = [_own(_transformed(each, args), identity) for each in prepared]
-    copies = {
-        each["metadata"]["name"]: _frozen_copy(each)
-        for each in made
-        if each["metadata"]["name"] in frozen
-    }
+    prepared = (_with_account(each, account) for each in chosen)
+    mirrored = ({**each, "spec": _mirrored_spec(each["spec"], images)} for each in prepared)
+    made = [_own(_transformed(each, args), identity) for each in mirrored]
+    named = {each["metadata"]["name"]: each for each in made}
+    copies = {name: _frozen_copy(each) for name, each in named.items() if name in frozen}
     versions = {name: copy["metadata"]["name"] for name, copy in copies.items()}
-    return CatalogContent((*made, *copies.values()), versions)
+    return CatalogContent(identity, (*made, *copies.values()), versions)
 
 
 def _chosen(args: RuntimeCatalogArgs) -> Sequence[JSONDict]:
@@ -161,10 +157,6 @@ def _with_account(runtime: JSONDict, account: str | None) -> JSONDict:
     return made
 
 
-def _mirrored(runtime: JSONDict, images: Mapping[str, str]) -> JSONDict:
-    return {**runtime, "spec": mirrored_spec(runtime["spec"], images)}
-
-
 def _transformed(runtime: JSONDict, args: RuntimeCatalogArgs) -> JSONDict:
     """A runtime as the program's transform makes it; judged as one that a user wrote."""
     transform = args.get("transform")
@@ -204,23 +196,16 @@ def _frozen_copy(runtime: JSONDict) -> JSONDict:
     return {**runtime, "metadata": {**runtime["metadata"], "name": copy_name, "labels": labels}}
 
 
-def mirrored_spec(spec: Any, images: Mapping[str, str]) -> JSONDict:
-    """A runtime's spec whose images come from the mirrors.
-
-    Args:
-        spec: in wire form.
-        images: the beginning of an image's name, whole parts of its path, to what stands there instead;
-            of several that fit the longest.
-    """
+def _mirrored_spec(spec: Any, images: Mapping[str, str]) -> Any:
     known = {each: mirrored_image(each, images) for each in spec_images(spec)}
-    made: JSONDict = with_leaves(
-        spec, lambda leaf: known.get(leaf, leaf) if _is_text(leaf) else leaf
-    )
-    return made
+    return with_leaves(spec, lambda leaf: known.get(leaf, leaf) if isinstance(leaf, str) else leaf)
 
 
 def mirrored_image(image: str, images: Mapping[str, str]) -> str:
-    """An image's name at its mirror; as it is where none fits."""
+    """An image's name at its mirror; as it is where none fits.
+
+    A mirror is for the beginning of a name, in whole parts of its path; of several the longest is taken.
+    """
     for prefix in sorted(images, key=len, reverse=True):
         for name in (image, _full_name(image)):
             rest = name.removeprefix(prefix)
@@ -234,26 +219,17 @@ def spec_images(spec: Any) -> frozenset[str]:
     found = (
         leaf
         for path, leaf in json_leaves(spec)
-        if _is_text(leaf) and (path[-1] == "image" or leaf == CACHE_IMAGE)
+        if isinstance(leaf, str) and (path[-1] == "image" or leaf == CACHE_IMAGE)
     )
     return frozenset(found)
 
 
-def mirror_problems(images: Mapping[str, str], used: frozenset[str]) -> Iterator[Problem]:
-    """What is wrong with mirrors; one that no image needs is a mistake in its name.
-
-    Args:
-        images: as the program gives them.
-        used: images of the chosen runtimes.
-    """
+def _mirror_problems(images: Mapping[str, str], used: frozenset[str]) -> Iterator[Problem]:
+    """What is wrong with mirrors; one that no image in use needs is a mistake in its name."""
     for prefix, mirror in images.items():
         if not (prefix and mirror):
-            yield Problem(
-                "images",
-                "must not be empty",
-                got={prefix: mirror},
-                fix=f"write {EXAMPLES['images']}",
-            )
+            fix = f"write {EXAMPLES['images']}"
+            yield Problem("images", "must not be empty", {prefix: mirror}, fix)
         elif all(mirrored_image(each, {prefix: mirror}) == each for each in used):
             some = ", ".join(sorted(used)[:3])
             what = "is the beginning of no image of the chosen runtimes"
@@ -265,7 +241,3 @@ def _full_name(image: str) -> str:
     if slash and _REGISTRY.fullmatch(first):
         return image
     return f"{_HUB}/{image}" if slash else f"{_HUB}/library/{image}"
-
-
-def _is_text(leaf: object) -> bool:
-    return isinstance(leaf, str)

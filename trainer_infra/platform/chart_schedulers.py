@@ -12,13 +12,17 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.errors import Problem
-from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems, unknown_problems
+from trainer_infra.platform.argument_problems import (
+    SHORT_NAME,
+    beside_manifests,
+    shape_problems,
+    unknown_problems,
+)
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.component import Options, PlatformComponent, without_none
 from trainer_infra.platform.controller_component import Objects, merged_configuration
 from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
-from trainer_infra.platform.manifests.object_resources import Resources
 
 
 class ChartArgs(TypedDict, total=False):
@@ -43,14 +47,16 @@ class ChartComponent(PlatformComponent):
     """Where it runs."""
     version: pulumi.Output[str]
     """The chart's version; `custom` of manifests or of another chart without a version."""
-    resources: Resources
-    """Its objects, by `Kind/name` or `Kind/namespace/name`."""
+    scheduler_name: ClassVar[str]
+    """What pods say in `schedulerName`; the annotation `trainer-infra.dev/scheduler`, `kai` or
+    `yunikorn`, sets it."""
 
+    _arguments = ChartArgs
     _chart: ClassVar[HelmChart]
     """The published one."""
 
     def __init__(
-        self, resource_name: str, args: ChartArgs, opts: pulumi.ResourceOptions | None
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[ChartArgs]
     ) -> None:
         super().__init__(resource_name, args, opts)
         args = without_none(args)
@@ -68,7 +74,10 @@ class ChartComponent(PlatformComponent):
         yield from unknown_problems(("values",), args.get("values", {}))
         if "namespace" in args:
             yield from shape_problems(("namespace",), args["namespace"], SHORT_NAME)
-        yield from _source_problems(args)
+        yield from beside_manifests(args, "version", "chart", "values", "namespace")
+        if not any(each in args for each in ("manifests", "version", "chart")):
+            what = "is missing: this release of trainer-infra pins no version of the chart"
+            yield Problem("version", what, fix="write the version of the chart to install")
 
 
 def chart_or_manifests(published: HelmChart, args: ChartArgs) -> Objects:
@@ -91,17 +100,6 @@ def chart_or_manifests(published: HelmChart, args: ChartArgs) -> Objects:
     return installed_objects(chart)
 
 
-def _source_problems(args: ChartArgs) -> list[Problem]:
-    if "manifests" in args:
-        what, fix = "and manifests= exclude one another", "leave one of the two out"
-        both = [each for each in ("version", "chart", "values", "namespace") if each in args]
-        return [Problem(each, what, fix=fix) for each in both]
-    if "version" not in args and "chart" not in args:
-        what = "is missing: this release of trainer-infra pins no version of the chart"
-        return [Problem("version", what, fix="write the version of the chart to install")]
-    return []
-
-
 class Kai(ChartComponent):
     """KAI Scheduler from its published chart.
 
@@ -110,10 +108,8 @@ class Kai(ChartComponent):
     uninstall, because `pulumi destroy` deletes KAI's Config itself.
     """
 
-    scheduler_name: ClassVar[str] = "kai-scheduler"
-    """What pods say in `schedulerName`; the annotation `trainer-infra.dev/scheduler: kai` sets it."""
+    scheduler_name = "kai-scheduler"
 
-    _arguments = ChartArgs
     _chart = HelmChart(
         "oci://ghcr.io/nvidia/kai-scheduler/kai-scheduler",
         "kai-scheduler",
@@ -121,18 +117,6 @@ class Kai(ChartComponent):
         values={"postCleanup": {"enabled": False}, "topologyMigration": {"enabled": False}},
         keeps_hooks=True,
     )
-
-    def __init__(
-        self, resource_name: str, *, opts: Options = None, **args: Unpack[ChartArgs]
-    ) -> None:
-        """Install it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `ChartArgs`; `version` is required.
-        """
-        super().__init__(resource_name, args, opts)
 
 
 class Yunikorn(ChartComponent):
@@ -143,10 +127,8 @@ class Yunikorn(ChartComponent):
     pods that name the scheduler are scheduled by it. `values` switches it on again.
     """
 
-    scheduler_name: ClassVar[str] = "yunikorn"
-    """What pods say in `schedulerName`; the annotation `trainer-infra.dev/scheduler: yunikorn` sets it."""
+    scheduler_name = "yunikorn"
 
-    _arguments = ChartArgs
     _chart = HelmChart(
         "yunikorn",
         "yunikorn",
@@ -155,15 +137,3 @@ class Yunikorn(ChartComponent):
         keeps_hooks=True,
         repository="https://apache.github.io/yunikorn-release",
     )
-
-    def __init__(
-        self, resource_name: str, *, opts: Options = None, **args: Unpack[ChartArgs]
-    ) -> None:
-        """Install it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `ChartArgs`; `version` is required.
-        """
-        super().__init__(resource_name, args, opts)

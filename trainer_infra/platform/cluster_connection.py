@@ -25,10 +25,7 @@ def read_cluster(
 ) -> T:
     """What a cluster answers.
 
-    Args:
-        ask: what is asked.
-        kubeconfig: a path or the text of one; the stack's unless given.
-        context: of it; its current one unless given.
+    It is that of the kubeconfig, a path or a text, and its context; the stack's unless they are given.
 
     Raises:
         NotAvailable: There is no kubeconfig, or the cluster cannot be reached.

@@ -67,31 +67,21 @@ PAIRS: Final = (
          "tests/soak/test_full_platform.py installs the two; only the data cache of Trainer uses it"),
     VersionPair(("SDK", "0.5"), ("Trainer", "2.3"), works=True, evidence="requirements",
                 reason="kubeflow 0.5 requires kubeflow-trainer-api 2.3"),
-    VersionPair(("Kueue", "0.17"), ("Trainer", "2.1"), works=False, evidence="issue",
-                reason="a TrainJob never starts (kubernetes-sigs/kueue#11931)"),
-    VersionPair(("Kueue", "0.18"), ("Trainer", "2.1"), works=False, evidence="issue",
-                reason="a TrainJob never starts (kubernetes-sigs/kueue#11931)"),
-    VersionPair(("Kueue", "0.19"), ("Trainer", "2.1"), works=False, evidence="issue",
-                reason="a TrainJob never starts (kubernetes-sigs/kueue#11931)"),
+    *(VersionPair(("Kueue", each), ("Trainer", "2.1"), works=False, evidence="issue",
+                  reason="a TrainJob never starts (kubernetes-sigs/kueue#11931)")
+      for each in ("0.17", "0.18", "0.19")),
     VersionPair(("Kueue", "0.17"), ("Trainer", "2.3"), works=False, evidence="issue",
                 reason="Trainer 2.3 changed its API (kubernetes-sigs/kueue#14504)"),
 )  # fmt: skip
 """Every pair of which we know something."""
 
 KUBERNETES: Final[Mapping[tuple[str, str], tuple[int, int]]] = {
-    ("JobSet", "0.10"): (31, 34),
-    ("JobSet", "0.11"): (32, 35),
-    ("JobSet", "0.12"): (33, 36),
-    ("Kueue", "0.16"): (29, 36),
-    ("Kueue", "0.17"): (29, 36),
-    ("Kueue", "0.18"): (29, 36),
+    ("JobSet", "0.10"): (31, 34), ("JobSet", "0.11"): (32, 35), ("JobSet", "0.12"): (33, 36),
+    ("Kueue", "0.16"): (29, 36), ("Kueue", "0.17"): (29, 36), ("Kueue", "0.18"): (29, 36),
     ("Kueue", "0.19"): (29, 36),
-    ("LeaderWorkerSet", "0.8"): (29, 36),
-    ("LeaderWorkerSet", "0.9"): (29, 36),
-    ("Trainer", "2.1"): (31, 34),
-    ("Trainer", "2.2"): (32, 35),
-    ("Trainer", "2.3"): (32, 35),
-}
+    ("LeaderWorkerSet", "0.8"): (29, 36), ("LeaderWorkerSet", "0.9"): (29, 36),
+    ("Trainer", "2.1"): (31, 34), ("Trainer", "2.2"): (32, 35), ("Trainer", "2.3"): (32, 35),
+}  # fmt: skip
 """Lowest and highest minor version of Kubernetes 1 that the projects try."""
 
 _UNRELATED: Final = frozenset({
@@ -120,8 +110,7 @@ _COST: Final = {1: 1, 2: 100}
 def version_problems(versions: Versions) -> Sequence[Problem]:
     """Why versions do not work together, a problem for each pair; none where all are known to.
 
-    Args:
-        versions: what is or would be installed; what it does not name is not judged, nor is `custom`.
+    What they do not name is not judged, nor is `custom`.
     """
     minors = _minors(versions)
     return (*_unknown_versions(minors), *_kubernetes_problems(minors), *_pair_problems(minors))
@@ -132,10 +121,6 @@ def upgrade_path(before: Versions, after: Versions) -> Sequence[UpgradeStep]:
 
     Parts change one by one where that is known to work. Where two know each other only as a pair, they
     change in one `up`.
-
-    Args:
-        before: what is installed, a good set.
-        after: what is to be, of the same projects.
 
     Raises:
         InvalidInput: One of the two sets is bad, they are of different projects, or no way is known.

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
 
 import pulumi
@@ -18,9 +19,6 @@ from trainer_infra.platform.manifests.object_resources import Resources, object_
 Args = TypeVar("Args", bound=Mapping[str, Any])
 Options: TypeAlias = pulumi.ResourceOptions | None
 """Options of a component, if the program has some."""
-
-PACKAGE: Final = "trainer"
-"""Of the types of components: `trainer:index:Kueue`."""
 
 
 def declared_keys(*resources: pulumi.Resource) -> frozenset[str]:
@@ -37,20 +35,15 @@ class PlatformComponent(pulumi.ComponentResource):
     component, and the arguments of a TypedDict of its own.
     """
 
+    resources: Resources = MappingProxyType({})
+    """The objects that it declares itself, by `Kind/name` or `Kind/namespace/name`."""
+
     _arguments: type
     _examples: ClassVar[Mapping[str, str]] = {}
     """What to write of arguments whose types are easily mistaken."""
 
-    def __init__(
-        self, resource_name: str, args: Mapping[str, Any], opts: pulumi.ResourceOptions | None
-    ) -> None:
-        """Judge the arguments, and register the component.
-
-        Args:
-            resource_name: Name of the component.
-            args: the component's; one that is None is not given.
-            opts: Options of the component.
-        """
+    def __init__(self, resource_name: str, args: Mapping[str, Any], opts: Options) -> None:
+        """Judge the arguments, of which one that is None is not given, and register the component."""
         kind = type(self).__name__
         self._where: Final = f"{kind} {resource_name}"
         require_program(self._where)
@@ -66,7 +59,7 @@ class PlatformComponent(pulumi.ComponentResource):
         before = [each for each in self._references(given) if isinstance(each, pulumi.Resource)]
         after = pulumi.ResourceOptions(depends_on=before)
         merged = pulumi.ResourceOptions.merge(opts, after)
-        super().__init__(f"{PACKAGE}:index:{kind}", resource_name, None, merged)
+        super().__init__(f"trainer:index:{kind}", resource_name, None, merged)
 
     @classmethod
     def judge_arguments(cls, args: Any) -> Iterable[Problem]:  # noqa: ARG003  for a subclass
@@ -93,7 +86,10 @@ class PlatformComponent(pulumi.ComponentResource):
         try:
             yield
         except InvalidInput as error:
-            problems = (replace(each, where=self._place(each.where)) for each in error.problems)
+            problems = (
+                replace(each, where=f"{self._where}: {each.where}".removesuffix(": "))
+                for each in error.problems
+            )
             raise pulumi.RunError("\n".join(map(str, problems))) from None
         except NotAvailable as error:
             raise pulumi.RunError(f"{self._where}: {error}") from None
@@ -101,16 +97,13 @@ class PlatformComponent(pulumi.ComponentResource):
     def _declare_objects(
         self,
         objects: Iterable[JSONObject],
-        options: pulumi.ResourceOptions | None = None,
+        options: Options = None,
         imported: Collection[str] = (),
         after: Sequence[pulumi.Resource] = (),
     ) -> Resources:
         """Declare objects as its children; see `object_resources`."""
         with self.sentences():
             return object_resources(objects, self, options, imported, after)
-
-    def _place(self, inside: str) -> str:
-        return f"{self._where}: {inside}" if inside else self._where
 
     def _owner_check(self, namespaces: Iterable[str]) -> Sequence[pulumi.Resource]:
         """What comes before everything that the component installs; nothing where nothing guards it."""

@@ -21,6 +21,7 @@ from trainer_infra.platform.argument_fields import (
 )
 from trainer_infra.platform.argument_problems import (
     INTEGER,
+    beside_manifests,
     shape_problems,
     unknown_problems,
     without_repeats,
@@ -91,11 +92,7 @@ POD_FIELDS: Final[Fields] = {
 
 
 def pod_problems(args: Mapping[str, Any]) -> Iterator[Problem]:
-    """What the API server would refuse of the pods that these arguments are of.
-
-    Args:
-        args: of the types that their annotations say.
-    """
+    """What the API server would refuse of the pods that these arguments are of."""
     # A JobSet, because its published schema has Kubernetes' pod template.
     container = {"name": "manager", "image": "manager"}
     spec = put_fields({"containers": [container], "restartPolicy": "Never"}, args, POD_FIELDS)
@@ -126,13 +123,7 @@ def image_problems(path: str, image: object) -> Iterator[Problem]:
 def controller_problems(
     args: Mapping[str, Any], project: str, parts: Collection[str]
 ) -> Iterator[Problem]:
-    """What a release cannot be installed with.
-
-    Args:
-        args: of the types that their annotations say.
-        project: as `releases` has it.
-        parts: what has an image of its own, where there are several.
-    """
+    """What a project's release cannot be installed with; its `parts` have an image of their own each."""
     yield from pod_problems(args)
     for part, image in args.get("images", {}).items():
         path = path_text(("images", part))
@@ -146,6 +137,4 @@ def controller_problems(
             release_of(project, args.get("version"))
         except InvalidInput as error:
             yield from error.problems
-    elif "version" in args:
-        what, fix = "and manifests= exclude one another", "leave one of the two out"
-        yield Problem("version", what, args["version"], fix)
+    yield from beside_manifests(args, "version")

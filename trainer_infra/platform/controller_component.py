@@ -22,7 +22,7 @@ from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.argument_fields import put_fields
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.cluster_connection import objects_there, read_cluster
-from trainer_infra.platform.component import PlatformComponent, without_none
+from trainer_infra.platform.component import Options, PlatformComponent, without_none
 from trainer_infra.platform.controller_arguments import (
     POD_FIELDS,
     WorkloadArgs,
@@ -30,18 +30,15 @@ from trainer_infra.platform.controller_arguments import (
 )
 from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects, release_objects
-from trainer_infra.platform.manifests.object_resources import Resources, object_key
+from trainer_infra.platform.manifests.object_resources import object_key
 from trainer_infra.platform.releases import release_of
 
 CONFIGURATION_HASH: Final = "trainer-infra.dev/configuration"
 """Annotation of its pods: controllers read their configuration when they start."""
 
 _DEPLOYMENT: Final = "Deployment"
-_WORKLOADS: Final = (_DEPLOYMENT, "Job")
-
 _EMPTY: Final = ("", "Cg==")
 """No certificate: nothing, and an end of a line in base64."""
-
 Objects: TypeAlias = tuple[JSONObject, ...]
 
 
@@ -55,7 +52,7 @@ class ControllerNames:
     deployment: str
     """The Deployment that reads the configuration."""
     config_map: str
-    config_key: str
+    config_key: str = "controller_manager_config.yaml"
     """The key of the ConfigMap that is its configuration file."""
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Where it has several images: its Deployments and Jobs by the part whose image they run."""
@@ -70,8 +67,6 @@ class ControllerComponent(PlatformComponent):
     """Where it runs."""
     version: pulumi.Output[str]
     """The release; `custom` of manifests that the program gives."""
-    resources: Resources
-    """Its objects, by `Kind/name` or `Kind/namespace/name`."""
     kinds: Sequence[tuple[str, str]]
     """Version and kind of what it defines."""
     own_objects: Sequence[str]
@@ -79,9 +74,7 @@ class ControllerComponent(PlatformComponent):
 
     _names: ClassVar[ControllerNames]
 
-    def __init__(
-        self, resource_name: str, args: WorkloadArgs, opts: pulumi.ResourceOptions | None
-    ) -> None:
+    def __init__(self, resource_name: str, args: WorkloadArgs, opts: Options) -> None:
         super().__init__(resource_name, args, opts)
         names, args = self._names, without_none(args)
         own, chosen = args.get("configuration", {}), self._configuration(args)
@@ -95,7 +88,15 @@ class ControllerComponent(PlatformComponent):
         first = self._owner_check([namespace])
         self.resources = self._declare_objects(objects, imported=adopted, after=first)
         if self._is_guarded:
-            self._guard(namespace)
+            DestroyGuard(
+                f"{self._name}:guard",
+                self.kinds,
+                namespaces=[namespace],
+                ignored=self.own_objects,
+                landmark=self.landmark,
+                cluster=self._guarded_cluster,
+                opts=pulumi.ResourceOptions(parent=self, depends_on=[*self.resources.values()]),
+            )
         self.namespace = pulumi.Output.from_input(namespace)
         self.version = pulumi.Output.from_input(version)
         self.register_outputs({"namespace": self.namespace, "version": self.version})
@@ -131,18 +132,6 @@ class ControllerComponent(PlatformComponent):
             return "custom", installed_objects(source)
         return "custom", manifest_objects(source)
 
-    def _guard(self, namespace: str) -> None:
-        opts = pulumi.ResourceOptions(parent=self, depends_on=list(self.resources.values()))
-        DestroyGuard(
-            f"{self._name}:guard",
-            self.kinds,
-            namespaces=[namespace],
-            ignored=self.own_objects,
-            landmark=self.landmark,
-            cluster=self._guarded_cluster,
-            opts=opts,
-        )
-
     def _configuration(self, args: Any) -> JSONObject:  # noqa: ARG002  for a subclass
         """Fields of the configuration that other arguments say; those of `configuration` go before."""
         return {}
@@ -160,12 +149,15 @@ def controller_objects(objects: Objects, names: ControllerNames, args: WorkloadA
     """
     made = [_without_placeholders(deepcopy(dict(each))) for each in objects]
     if configuration := args.get("configuration"):
-        content = _configure(_named(made, names.config_map, "ConfigMap"), names, configuration)
+        data = _named(made, names.config_map, "ConfigMap")["data"]
+        published = yaml.load(data[names.config_key], yaml.CSafeLoader)
+        content = json.dumps(merged_configuration(published, configuration), indent=2)
+        data[names.config_key] = content
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         pods = _named(made, names.deployment, _DEPLOYMENT)["spec"]["template"]
         pods["metadata"].setdefault("annotations", {})[CONFIGURATION_HASH] = digest
     for workload, image in _images(names, args).items():
-        chosen = _named(made, workload, *_WORKLOADS)
+        chosen = _named(made, workload, _DEPLOYMENT, "Job")
         put_fields(chosen["spec"]["template"]["spec"], {**args, **image}, POD_FIELDS)
         if chosen["kind"] == _DEPLOYMENT and "replicas" in args:
             chosen["spec"]["replicas"] = args["replicas"]
@@ -222,16 +214,6 @@ def _named(objects: list[JSONDict], name: str, *kinds: str) -> JSONDict:
             return each
     what = f"have no {kinds[0]} {name}, which this component configures"
     raise InvalidInput([Problem("manifests", what)])
-
-
-def _configure(
-    config_map: JSONDict, names: ControllerNames, configuration: Mapping[str, Any]
-) -> str:
-    """Write the changed configuration into its ConfigMap; its text."""
-    published = yaml.load(config_map["data"][names.config_key], yaml.CSafeLoader)
-    content = json.dumps(merged_configuration(published, configuration), indent=2)
-    config_map["data"][names.config_key] = content
-    return content
 
 
 def merged_configuration(below: Any, above: Any) -> Any:

@@ -26,6 +26,7 @@ from trainer_infra.platform.controller_component import (
     ControllerNames,
     Objects,
 )
+from trainer_infra.platform.manifests.manifest_text import with_containers
 
 SCHEDULER: Final = "scheduler-plugins-scheduler"
 _LACKING: Final = {
@@ -44,16 +45,37 @@ _LEASE: Final = {
 """By which its controllers choose a leader, outside of their namespace: undeclared, `destroy` would leave it."""
 
 
-class Coscheduling(ControllerComponent):
-    """The scheduler of scheduler-plugins with its plugin Coscheduling, from the published chart.
+class GangScheduler(ControllerComponent):
+    """A scheduler that schedules pods that name it, and leaves the cluster's own scheduler as it is."""
 
-    It schedules pods that name it, and leaves the cluster's own scheduler as it is.
-    """
-
-    scheduler_name: ClassVar[str] = SCHEDULER
+    scheduler_name: ClassVar[str]
     """What pods say in `schedulerName`; a runtime has to, podGroupPolicy does not."""
 
     _arguments = SchedulerArgs
+    _policy: ClassVar[str]
+    """The field of podGroupPolicy."""
+
+    def __init__(
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[SchedulerArgs]
+    ) -> None:
+        super().__init__(resource_name, args, opts)
+
+    @classmethod
+    def gang_runtime(cls, runtime: JSONObject) -> JSONObject:
+        """A runtime in wire form whose runs it starts together: `RuntimeCatalog(transform=)` takes it."""
+        return gang_runtime(runtime, cls._policy, cls.scheduler_name)
+
+
+class Coscheduling(GangScheduler):
+    """The scheduler of scheduler-plugins with its plugin Coscheduling, from the published chart.
+
+    Of its arguments, `images` has `scheduler` and `controller`, and `configuration` is a
+    KubeSchedulerConfiguration.
+    """
+
+    scheduler_name = SCHEDULER
+
+    _policy = "coscheduling"
     _names = ControllerNames(
         "Coscheduling",
         "scheduler-plugins",
@@ -63,47 +85,26 @@ class Coscheduling(ControllerComponent):
         {"scheduler": (SCHEDULER,), "controller": ("scheduler-plugins-controller",)},
     )
 
-    def __init__(
-        self, resource_name: str, *, opts: Options = None, **args: Unpack[SchedulerArgs]
-    ) -> None:
-        """Install it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `SchedulerArgs`; `images` has `scheduler` and `controller`, and `configuration`
-                is a KubeSchedulerConfiguration.
-        """
-        super().__init__(resource_name, args, opts)
-
-    @staticmethod
-    def gang_runtime(runtime: JSONObject) -> JSONObject:
-        """A runtime in wire form whose runs it starts together: `RuntimeCatalog(transform=)` takes it."""
-        return gang_runtime(runtime, "coscheduling", SCHEDULER)
-
     @override
     def _prepared(self, objects: Objects, args: Any) -> Objects:
         return (*map(_that_works, objects), _LEASE)
 
 
-_OWN_POD: Final = {
-    "name": "names-volcano",
-    "expression": "object.spec.schedulerName == 'volcano'",
-}
+_OWN_POD: Final = {"name": "names-volcano", "expression": "object.spec.schedulerName == 'volcano'"}
 _ELECTS: Final = {"--leader-elect=false": "--leader-elect=true"}
 """Without it a change has two schedulers for a while, which bind the same pods."""
 
 
-class Volcano(ControllerComponent):
+class Volcano(GangScheduler):
     """Volcano's scheduler, controllers and webhooks, from its published manifests.
 
-    It schedules pods that name it, and leaves the cluster's own scheduler as it is.
+    Of its arguments, `images` has `scheduler`, `controllers` and `admission`, and `configuration` is the
+    scheduler's: `actions` and `tiers`.
     """
 
-    scheduler_name: ClassVar[str] = "volcano"
-    """What pods say in `schedulerName`; a runtime has to, podGroupPolicy does not."""
+    scheduler_name = "volcano"
 
-    _arguments = SchedulerArgs
+    _policy = "volcano"
     _names = ControllerNames(
         "Volcano",
         "volcano-system",
@@ -118,27 +119,10 @@ class Volcano(ControllerComponent):
         ("Queue/default", "Queue/root"),
     )
 
-    def __init__(
-        self, resource_name: str, *, opts: Options = None, **args: Unpack[SchedulerArgs]
-    ) -> None:
-        """Install it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            opts: Options of the component.
-            args: See `SchedulerArgs`; `images` has `scheduler`, `controllers` and `admission`, and
-                `configuration` is the scheduler's: `actions` and `tiers`.
-        """
-        super().__init__(resource_name, args, opts)
-
-    @staticmethod
-    def gang_runtime(runtime: JSONObject) -> JSONObject:
-        """A runtime in wire form whose runs it starts together: `RuntimeCatalog(transform=)` takes it."""
-        return gang_runtime(runtime, "volcano", Volcano.scheduler_name)
-
     @override
     def _prepared(self, objects: Objects, args: Any) -> Objects:
-        return tuple(_of_own_pods(_with_leader(each), objects) for each in objects)
+        elected = (with_containers(each, _with_leader) for each in objects)
+        return tuple(_of_own_pods(each, objects) for each in elected)
 
 
 def _of_own_pods(value: JSONObject, objects: Objects) -> JSONObject:
@@ -166,17 +150,9 @@ def _has_resource_groups(objects: Objects) -> bool:
     return any(yaml.load(text, yaml.CSafeLoader) for text in texts)
 
 
-def _with_leader(value: JSONObject) -> JSONObject:
-    """A Deployment whose pods elect the one that works."""
-    if value["kind"] != "Deployment":
-        return value
-    pods = value["spec"]["template"]
-    containers = [
-        {**each, "args": [_ELECTS.get(arg, arg) for arg in each.get("args", ())]}
-        for each in pods["spec"]["containers"]
-    ]
-    template = {**pods, "spec": {**pods["spec"], "containers": containers}}
-    return {**value, "spec": {**value["spec"], "template": template}}
+def _with_leader(container: JSONObject) -> JSONObject:
+    """A container whose pods elect the one that works."""
+    return {**container, "args": [_ELECTS.get(arg, arg) for arg in container.get("args", ())]}
 
 
 def _that_works(value: JSONObject) -> JSONObject:
@@ -184,23 +160,13 @@ def _that_works(value: JSONObject) -> JSONObject:
         return value
     if value["kind"] == "ClusterRole":
         return {**value, "rules": [*value["rules"], _LACKING]}
-    if value["kind"] != "Deployment":
-        return value
-    pods = value["spec"]["template"]
-    containers = [
-        {**each, "args": [*each["args"], _PATIENCE]} for each in pods["spec"]["containers"]
-    ]
-    template = {**pods, "spec": {**pods["spec"], "containers": containers}}
-    return {**value, "spec": {**value["spec"], "template": template}}
+    return with_containers(value, lambda each: {**each, "args": [*each["args"], _PATIENCE]})
 
 
 def gang_runtime(runtime: JSONObject, policy: str, scheduler: str) -> JSONObject:
-    """A runtime in wire form, whose pods are a gang of a scheduler; what it says itself stays.
+    """A runtime of either kind, in wire form, whose pods are a gang of a scheduler.
 
-    Args:
-        runtime: a runtime of either kind; one with another policy is left as it is.
-        policy: the field of podGroupPolicy.
-        scheduler: what its pods say in `schedulerName`.
+    What it says itself stays; one without this field of podGroupPolicy is left as it is.
     """
     made: dict[str, Any] = deepcopy(dict(runtime))
     if policy not in made["spec"].setdefault("podGroupPolicy", {policy: {}}):

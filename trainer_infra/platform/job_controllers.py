@@ -4,10 +4,7 @@ from typing import Unpack
 
 from trainer_infra.platform.component import Options
 from trainer_infra.platform.controller_arguments import ControllerArgs
-from trainer_infra.platform.controller_component import (
-    ControllerComponent,
-    ControllerNames,
-)
+from trainer_infra.platform.controller_component import ControllerComponent, ControllerNames
 
 
 class LeaderWorkerSetController(ControllerComponent):
@@ -15,17 +12,12 @@ class LeaderWorkerSetController(ControllerComponent):
 
     _arguments = ControllerArgs
     _names = ControllerNames(
-        "LeaderWorkerSet",
-        "lws-system",
-        "lws-controller-manager",
-        "lws-manager-config",
-        "controller_manager_config.yaml",
+        "LeaderWorkerSet", "lws-system", "lws-controller-manager", "lws-manager-config"
     )
 
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[ControllerArgs]
     ) -> None:
-        """Install it; what to give is in `ControllerArgs`."""
         super().__init__(resource_name, args, opts)
 
 
@@ -34,15 +26,10 @@ class JobSetController(ControllerComponent):
 
     _arguments = ControllerArgs
     _names = ControllerNames(
-        "JobSet",
-        "jobset-system",
-        "jobset-controller-manager",
-        "jobset-manager-config",
-        "controller_manager_config.yaml",
+        "JobSet", "jobset-system", "jobset-controller-manager", "jobset-manager-config"
     )
 
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[ControllerArgs]
     ) -> None:
-        """Install it; what to give is in `ControllerArgs`."""
         super().__init__(resource_name, args, opts)

@@ -31,7 +31,6 @@ _CONFIGURATION: Final = _FREE | {"properties": {"integrations": _INTEGRATIONS}}
 """What the component reads of Kueue's configuration."""
 _SHORT: Final = ("", "apps")
 """API groups whose kinds its configuration names without their group."""
-_AGGREGATED: Final = "APIService"
 _WEBHOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
@@ -50,17 +49,12 @@ class Kueue(ControllerComponent):
 
     _arguments = KueueArgs
     _names = ControllerNames(
-        "Kueue",
-        "kueue-system",
-        "kueue-controller-manager",
-        "kueue-manager-config",
-        "controller_manager_config.yaml",
+        "Kueue", "kueue-system", "kueue-controller-manager", "kueue-manager-config"
     )
 
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[KueueArgs]
     ) -> None:
-        """Install it; what to give is in `KueueArgs`."""
         super().__init__(resource_name, args, opts)
 
     @classmethod
@@ -80,9 +74,8 @@ class Kueue(ControllerComponent):
 
     @override
     def _prepared(self, objects: Objects, args: KueueArgs) -> Objects:
-        served = tuple(
-            each for each in objects if args.get("visibility", True) or each["kind"] != _AGGREGATED
-        )
+        visible = args.get("visibility", True)
+        served = tuple(each for each in objects if visible or each["kind"] != "APIService")
         if not _frameworks(args):
             return served
         frameworks = args["configuration"]["integrations"]["frameworks"]
@@ -110,13 +103,9 @@ def _without_other_kinds(value: JSONObject, frameworks: Sequence[str]) -> JSONOb
     """A webhook configuration without the webhooks of frameworks that are off."""
     if value["kind"] not in _WEBHOOKS:
         return value
-    webhooks = [each for each in value["webhooks"] if _is_on(each, frameworks)]
-    return {**value, "webhooks": webhooks}
-
-
-def _is_on(webhook: JSONObject, frameworks: Sequence[str]) -> bool:
-    seen = _frameworks_of(webhook)
-    return not seen or not seen.isdisjoint(frameworks)
+    seen = ((each, _frameworks_of(each)) for each in value["webhooks"])
+    on = [each for each, kinds in seen if not kinds or not kinds.isdisjoint(frameworks)]
+    return {**value, "webhooks": on}
 
 
 def _frameworks_of(webhook: JSONObject) -> frozenset[str]:

@@ -72,10 +72,7 @@ def _trainer(version: str, digest: str) -> Release:
                 *(f"base/{part}" for part in ("crds", "manager", "rbac", "webhook")),
             ],
             "images": [
-                {
-                    "name": "ghcr.io/kubeflow/trainer/trainer-controller-manager",
-                    "newTag": version,
-                }
+                {"name": "ghcr.io/kubeflow/trainer/trainer-controller-manager", "newTag": version}
             ],
             "secretGenerator": [{"name": "kubeflow-trainer-webhook-cert", "options": stable}],
             "configMapGenerator": [

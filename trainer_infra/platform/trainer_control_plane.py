@@ -19,17 +19,24 @@ from trainer_infra.platform.controller_component import (
     Objects,
 )
 from trainer_infra.platform.releases import RELEASES
-from trainer_infra.platform.trainer_dashboard import (
-    BUILTIN_PANELS,
-    PANELS,
-    dashboard_config_map,
-)
+from trainer_infra.platform.trainer_dashboard import BUILTIN_PANELS, PANELS, dashboard_config_map
 
 _LABELS: Final = {
     "app.kubernetes.io/name": "trainer",
     "app.kubernetes.io/component": "manager",
     "app.kubernetes.io/part-of": "kubeflow",
 }
+_PULLED: Final = ("image", "image_pull_policy", "manifests")
+"""Arguments of a program that knows where nodes have the controller's image from."""
+_MONITOR: Final = {
+    "selector": {"matchLabels": _LABELS},
+    "endpoints": [{
+        "port": "monitoring-port",
+        "scheme": "https",
+        "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+        "tlsConfig": {"insecureSkipVerify": True},
+    }],
+}  # fmt: skip
 
 
 class TrainerControlPlaneArgs(ControllerArgs, total=False):
@@ -48,10 +55,6 @@ class TrainerControlPlaneArgs(ControllerArgs, total=False):
     as the release has it unless given."""
 
 
-_PULLED: Final = ("image", "image_pull_policy", "manifests")
-"""Arguments of a program that knows where nodes have the controller's image from."""
-
-
 class TrainerControlPlane(ControllerComponent):
     """Trainer's CRDs, controller, rights, webhooks, configuration and version."""
 
@@ -61,13 +64,11 @@ class TrainerControlPlane(ControllerComponent):
         names.SYSTEM_NAMESPACE,
         "kubeflow-trainer-controller-manager",
         "kubeflow-trainer-config",
-        "controller_manager_config.yaml",
     )
 
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[TrainerControlPlaneArgs]
     ) -> None:
-        """Install it; what to give is in `TrainerControlPlaneArgs`."""
         super().__init__(resource_name, args, opts)
         if is_builtin(args) and not any(args.get(each) is not None for each in _PULLED):
             pulumi.log.warn(
@@ -106,7 +107,9 @@ class TrainerControlPlane(ControllerComponent):
 
     @override
     def _prepared(self, objects: Objects, args: TrainerControlPlaneArgs) -> Objects:
-        made = (*objects, self._disruption_budget())
+        # A drain of nodes takes its pods one by one.
+        budget = {"maxUnavailable": 1, "selector": {"matchLabels": _LABELS}}
+        made = (*objects, self._object("policy/v1", "PodDisruptionBudget", budget))
         name, namespace = self._names.deployment, self._names.namespace
         if args.get("dashboard"):
             panels = BUILTIN_PANELS if is_builtin(args) else PANELS
@@ -116,25 +119,9 @@ class TrainerControlPlane(ControllerComponent):
             spec = {"groups": builtin_control_plane.alert_groups(labels)}
             made = (*made, self._object("monitoring.coreos.com/v1", "PrometheusRule", spec))
         if args.get("service_monitor"):
-            made = (*map(_labelled_service, made), self._service_monitor())
+            monitor = self._object("monitoring.coreos.com/v1", "ServiceMonitor", _MONITOR)
+            made = (*map(_labelled_service, made), monitor)
         return made
-
-    def _disruption_budget(self) -> JSONObject:
-        """A drain of nodes takes its pods one by one."""
-        spec = {"maxUnavailable": 1, "selector": {"matchLabels": _LABELS}}
-        return self._object("policy/v1", "PodDisruptionBudget", spec)
-
-    def _service_monitor(self) -> JSONObject:
-        spec = {
-            "selector": {"matchLabels": _LABELS},
-            "endpoints": [{
-                "port": "monitoring-port",
-                "scheme": "https",
-                "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
-                "tlsConfig": {"insecureSkipVerify": True},
-            }],
-        }  # fmt: skip
-        return self._object("monitoring.coreos.com/v1", "ServiceMonitor", spec)
 
     def _object(self, api_version: str, kind: str, spec: dict[str, Any]) -> JSONObject:
         metadata = {"name": self._names.deployment, "namespace": self._names.namespace}

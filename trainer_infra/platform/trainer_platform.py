@@ -29,7 +29,7 @@ from trainer_infra.platform.gang_schedulers import Coscheduling, Volcano
 from trainer_infra.platform.job_controllers import JobSetController, LeaderWorkerSetController
 from trainer_infra.platform.kueue import Kueue, KueueArgs
 from trainer_infra.platform.queues.flavors import ResourceFlavor
-from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
+from trainer_infra.platform.queues.kueue_queues import WorkloadPriorityClass
 from trainer_infra.platform.releases import release_of
 from trainer_infra.platform.runtime_catalog import RuntimeCatalog
 from trainer_infra.platform.trainer_control_plane import (
@@ -47,15 +47,12 @@ PARTS: Final[Mapping[str, tuple[str, type[ControllerComponent]]]] = {
     "kueue": ("Kueue", Kueue),
 }
 """Arguments and the projects that they install, in the order in which one needs another."""
-_PRIORITIES: Final = {
-    "type": "object",
-    "propertyNames": NAME,
-    "additionalProperties": INTEGER,
-}
+_PRIORITIES: Final = {"type": "object", "propertyNames": NAME, "additionalProperties": INTEGER}
 _GANG_RUNTIME: Final[Mapping[str, Callable[[JSONObject], JSONObject]]] = {
     "coscheduling": Coscheduling.gang_runtime,
     "volcano": Volcano.gang_runtime,
 }
+"""What makes every runtime one of the gang scheduler, after what the program makes of it."""
 
 
 class TrainerPlatformArgs(TypedDict, total=False):
@@ -116,16 +113,9 @@ class TrainerPlatform(PlatformComponent):
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[TrainerPlatformArgs]
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its parts' names.
-            opts: Options of the component.
-            args: See `TrainerPlatformArgs`.
-        """
         super().__init__(resource_name, args, opts)
         given: Any = without_none(args)
-        chosen = chosen_parts(given)
+        chosen = _chosen_parts(given)
         namespaces = {PARTS[part][1].namespace_in(given.get(part) or {}) for part in chosen}
         first = self._owner_check(namespaces)
         self.parts = self._declare_parts(chosen, given, first)
@@ -141,7 +131,7 @@ class TrainerPlatform(PlatformComponent):
     @classmethod
     @override
     def judge_arguments(cls, args: Any) -> Iterator[Problem]:
-        chosen = chosen_parts(args)
+        chosen = _chosen_parts(args)
         yield from inside("controllers", pod_problems(args.get("controllers", {})))
         for part, (_, component) in PARTS.items():
             own = without_none(args.get(part) or {})
@@ -151,8 +141,7 @@ class TrainerPlatform(PlatformComponent):
             if own and part not in chosen:
                 yield Problem(part, "has arguments, and is not installed", fix=_CHOSEN_BY[part])
             yield from inside(part, component.judge_arguments(own))
-        runtimes = RuntimeCatalog.judge_arguments(args.get("runtimes") or {})
-        yield from inside("runtimes", runtimes)
+        yield from inside("runtimes", RuntimeCatalog.judge_arguments(args.get("runtimes") or {}))
         flavor = args.get("default_flavor", DEFAULT_FLAVOR)
         yield from shape_problems(("default_flavor",), flavor, NAME)
         yield from shape_problems(("priorities",), args.get("priorities", {}), _PRIORITIES)
@@ -180,8 +169,10 @@ class TrainerPlatform(PlatformComponent):
         runtimes: Any = args.get("runtimes", {})
         self.catalog = None
         if runtimes is not False:
-            given = {**runtimes, **_gang_transform(args, runtimes)}
-            self.catalog = RuntimeCatalog(f"{self._name}-runtimes", opts=after, **given)
+            own, scheduler = runtimes.get("transform", dict), args.get("gang", "none")
+            if gang_runtime := _GANG_RUNTIME.get(scheduler):
+                runtimes = {**runtimes, "transform": lambda runtime: gang_runtime(own(runtime))}
+            self.catalog = RuntimeCatalog(f"{self._name}-runtimes", opts=after, **runtimes)
             made.append(self.catalog)
         made += [
             ResourceFlavor(f"{self._name}-{each}", name=each, opts=after) for each in self.flavors
@@ -195,10 +186,9 @@ class TrainerPlatform(PlatformComponent):
         self._content = made
 
     def protect(self, *others: pulumi.Resource) -> None:
-        """Keep these, too, while there are jobs or queues: `destroy` refuses before it deletes them.
+        """Keep what the program declares on the platform, pools for example, while there are jobs or queues.
 
-        Args:
-            others: what the program declares on the platform, for example pools.
+        `destroy` refuses before it deletes them.
         """
         self._guard("guard-of-all", (), *others)
 
@@ -221,16 +211,7 @@ class TrainerPlatform(PlatformComponent):
         )
 
 
-def _gang_transform(args: TrainerPlatformArgs, runtimes: RuntimeCatalogArgs) -> JSONObject:
-    """What makes every runtime one of the gang scheduler, after what the program makes of it."""
-    scheduler = _GANG_RUNTIME.get(args.get("gang", "none"))
-    if scheduler is None:
-        return {}
-    own = runtimes.get("transform", dict)
-    return {"transform": lambda runtime: scheduler(own(runtime))}
-
-
-def chosen_parts(args: TrainerPlatformArgs) -> Sequence[str]:
+def _chosen_parts(args: TrainerPlatformArgs) -> Sequence[str]:
     """The controllers that are installed, in order."""
     choices = {args.get("queueing", "kueue"), args.get("gang", "none")}
     wanted = {
@@ -254,7 +235,7 @@ _CHOSEN_BY: Final = {
 
 
 def _version_problems(chosen: Sequence[str], args: Any) -> Sequence[Problem]:
-    versions = {} if "kubernetes" not in args else {"Kubernetes": args["kubernetes"]}
+    versions = {"Kubernetes": args["kubernetes"]} if "kubernetes" in args else {}
     for part in chosen:
         project, own = PARTS[part][0], args.get(part) or {}
         if "manifests" not in own:

@@ -9,15 +9,11 @@ from trainer_infra import names
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.component import Options, PlatformComponent, without_none
-from trainer_infra.platform.manifests.object_resources import Resources
-from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue, unknown_flavors
+from trainer_infra.platform.workspaces.queue import declared_queue, unknown_flavors
 from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
 from trainer_infra.platform.workspaces.workspace_objects import TRAINING, workspace_objects
 
-KINDS: Final = (
-    (names.API_VERSION, names.TRAIN_JOB),
-    (names.JOBSET_API_VERSION, names.JOBSET),
-)
+KINDS: Final = ((names.API_VERSION, names.TRAIN_JOB), (names.JOBSET_API_VERSION, names.JOBSET))
 """What `destroy` does not take from a team."""
 
 
@@ -30,8 +26,6 @@ class Workspace(PlatformComponent):
     """The queue that jobs name: Kueue's LocalQueue or Volcano's queue; None where nothing queues them."""
     service_account: pulumi.Output[str]
     """That of training pods."""
-    resources: Resources
-    """Its objects, by `Kind/name` or `Kind/namespace/name`."""
 
     _arguments = WorkspaceArgs
     _examples = EXAMPLES
@@ -39,14 +33,6 @@ class Workspace(PlatformComponent):
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[WorkspaceArgs]
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the component, of the namespace unless another is given, and the
-                beginning of its resources' names.
-            opts: Options of the component.
-            args: See `WorkspaceArgs`.
-        """
         super().__init__(resource_name, args, opts)
         args = without_none(args)
         namespace = args.get("namespace", resource_name)
@@ -57,19 +43,14 @@ class Workspace(PlatformComponent):
         made: Any = self.resources[f"Namespace/{namespace}"]
         self.namespace = made.metadata["name"]
         mine = pulumi.ResourceOptions(parent=self, depends_on=[made])
-        self.queue = declared_queue(QueuePlace(resource_name, namespace, mine), args)
+        self.queue = declared_queue(resource_name, namespace, args, mine)
         self._judge_flavors(args)
         if self._is_guarded:
             self._guard(namespace)
         account = args.get("service_account", TRAINING)
         self.service_account = pulumi.Output.from_input(account)
-        self.register_outputs(
-            {
-                "namespace": self.namespace,
-                "queue": self.queue,
-                "service_account": self.service_account,
-            }
-        )
+        outputs = {"namespace": self.namespace, "queue": self.queue}
+        self.register_outputs({**outputs, "service_account": self.service_account})
 
     def _judge_flavors(self, args: WorkspaceArgs) -> None:
         """Once the platform's flavors are known, which is in the preview for those of another stack."""

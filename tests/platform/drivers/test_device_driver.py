@@ -251,7 +251,7 @@ MISTAKES: Mapping[str, tuple[Any, str]] = {
     ),
     "two sources": (
         {"kind": "dra_driver", "manifests": "a.yaml", "version": "0.5.0"},
-        "version: and manifests exclude one another; leave one out",
+        "version: and manifests= exclude one another, got '0.5.0'; leave one of the two out",
     ),
     "a value that helm cannot wait for": (
         {**OPERATOR, "values": {"driver": {"version": pulumi.Output.from_input("580.1")}}},

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trainer_infra.errors import InvalidInput, NotAvailable
-from trainer_infra.platform.manifests.manifest_source import folder_objects, manifest_objects
+from trainer_infra.platform.manifests.manifest_source import manifest_objects
 from trainer_infra.platform.manifests.manifest_text import objects_of_text
 
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1"}}
@@ -38,7 +38,7 @@ def test_a_folder_with_a_kustomization_is_built(tmp_path: Path) -> None:
     assert manifest_objects(str(tmp_path)) == ({**MAP, "metadata": {"name": "my-a"}},)
     (tmp_path / "a.yaml").unlink()
     with pytest.raises(NotAvailable, match=r"a\.yaml"):
-        folder_objects(tmp_path)
+        manifest_objects(str(tmp_path))
 
 
 def test_what_a_server_writes_is_left_out() -> None:

@@ -13,7 +13,7 @@ import yaml
 from trainer_infra import names
 from trainer_infra.api import crd
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.manifests.manifest_text import objects_of_text
+from trainer_infra.platform.manifests.manifest_text import objects_of_text, with_containers
 
 VERSION: Final = "2.3.0"
 """The release of Kubeflow Trainer as which it behaves."""
@@ -23,7 +23,6 @@ _FOLDER: Final = Path(__file__).parent
 _FILES: Final = ("rights.yaml", "manager.yaml", "webhooks.yaml")
 _KINDS: Final = (names.CLUSTER_TRAINING_RUNTIME, names.TRAINING_RUNTIME, names.TRAIN_JOB)
 """Runtimes first: TrainJobs name them."""
-_STATE: Final = "State"
 _COLUMNS: Final = (
     {
         "name": "Progress",
@@ -46,15 +45,12 @@ def builtin_objects() -> tuple[JSONObject, ...]:
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": names.SYSTEM_NAMESPACE}}
     texts = {file: (_FOLDER / file).read_text("utf-8") for file in _FILES}
     read = (each for file, text in texts.items() for each in objects_of_text(text, file))
-    return (space, *map(_with_columns, crd.crd_definitions(_KINDS)), *map(_with_image, read))
+    own = (with_containers(each, lambda known: {**known, "image": image()}) for each in read)
+    return (space, *map(_with_columns, crd.crd_definitions(_KINDS)), *own)
 
 
 def alert_groups(labels: str) -> list[Any]:
-    """The groups of a PrometheusRule.
-
-    Args:
-        labels: what chooses the controller's pods in PromQL, without braces.
-    """
+    """The groups of a PrometheusRule for the pods that labels choose, in PromQL without braces."""
     text = (_FOLDER / "alerts.yaml").read_text("utf-8").replace("LABELS", labels)
     groups: list[Any] = yaml.load(text, yaml.CSafeLoader)["groups"]
     return groups
@@ -71,16 +67,7 @@ def _with_columns(definition: JSONDict) -> JSONDict:
     published = version.get("additionalPrinterColumns") or ()
     if not published:
         return definition
-    first = [each for each in published if each["name"] == _STATE]
-    rest = [each for each in published if each["name"] != _STATE]
+    first = [each for each in published if each["name"] == "State"]
+    rest = [each for each in published if each not in first]
     changed = {**version, "additionalPrinterColumns": [*first, *_COLUMNS, *rest]}
     return {**definition, "spec": {**definition["spec"], "versions": [changed]}}
-
-
-def _with_image(value: JSONObject) -> JSONObject:
-    if value["kind"] != "Deployment":
-        return value
-    template = value["spec"]["template"]
-    containers = [{**each, "image": image()} for each in template["spec"]["containers"]]
-    pod = {**template, "spec": {**template["spec"], "containers": containers}}
-    return {**value, "spec": {**value["spec"], "template": pod}}

@@ -41,20 +41,15 @@ _CLAIMS: Final = ProgramValue(_ClusterClaims)
 
 
 def claim_driver(component: pulumi.Resource, claim: DriverClaim) -> None:
-    """Remember a DeviceDriver.
-
-    Args:
-        component: whose provider says which cluster it is for.
-        claim: what it is.
+    """Remember the DeviceDriver that a component is; its provider says which cluster it is for.
 
     Raises:
         InvalidInput: The cluster has another one, or a pool that it does not go with.
     """
     claims = _CLAIMS.of(component.get_provider("kubernetes::"))
+    fix = "keep one of the two"
     problems = [
-        Problem(
-            "", f"the cluster has the DeviceDriver {each.name} already", fix="keep one of the two"
-        )
+        Problem("", f"the cluster has the DeviceDriver {each.name} already", fix=fix)
         for each in claims.drivers
     ]
     problems += [found for pool in claims.pools for found in _conflicts(claim, pool)]
@@ -64,11 +59,7 @@ def claim_driver(component: pulumi.Resource, claim: DriverClaim) -> None:
 
 
 def claim_pool(component: pulumi.Resource, claim: PoolClaim) -> None:
-    """Remember a pool.
-
-    Args:
-        component: whose provider says which cluster it is of.
-        claim: what it is.
+    """Remember the pool that a component is; its provider says which cluster it is of.
 
     Raises:
         InvalidInput: The cluster has a DeviceDriver that it does not go with.

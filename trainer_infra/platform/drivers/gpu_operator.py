@@ -13,9 +13,6 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.drivers.driver_arguments import DeviceDriverArgs
 
-NAMESPACE: Final = "gpu-operator"
-CHART: Final = "gpu-operator"
-REPOSITORY: Final = "https://helm.ngc.nvidia.com/nvidia"
 TRAINING_PODS: Final = names.JOBSET_NAME_LABEL
 """Every pod of a TrainJob is one of a JobSet, which has this label."""
 GPU_TOLERATION: Final[JSONObject] = {
@@ -24,7 +21,7 @@ GPU_TOLERATION: Final[JSONObject] = {
     "effect": "NoSchedule",
 }
 _COMES_WITH_DRIVER: Final = ("aws", "gcp")
-_GKE_DRIVER: Final = "/home/kubernetes/bin/nvidia"
+GKE_DRIVER: Final = "/home/kubernetes/bin/nvidia"
 
 
 def has_driver(args: DeviceDriverArgs) -> bool:
@@ -58,8 +55,8 @@ def operator_values(args: DeviceDriverArgs) -> JSONDict:
         "node-feature-discovery": {"postDeleteCleanup": False},
     }
     if args.get("cloud") == "gcp":
-        values["hostPaths"] = {"driverInstallDir": _GKE_DRIVER}
-        values["toolkit"] = {"installDir": _GKE_DRIVER}
+        values["hostPaths"] = {"driverInstallDir": GKE_DRIVER}
+        values["toolkit"] = {"installDir": GKE_DRIVER}
     elif installed:
         # An image with the driver has the toolkit, too.
         values["toolkit"] = {"enabled": False}

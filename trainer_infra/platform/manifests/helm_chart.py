@@ -23,12 +23,7 @@ _INSTALL: Final = frozenset({"pre-install", "post-install", "pre-upgrade", "post
 
 
 def installed_objects(chart: HelmChart) -> tuple[JSONObject, ...]:
-    """The objects of a chart after its namespace, which helm makes itself.
-
-    Raises:
-        InvalidInput: The chart has hooks that it may not have.
-        NotAvailable: There is no helm, or it refuses the chart or the values.
-    """
+    """The objects of a chart after its namespace, which helm makes itself."""
     objects = chart_objects(chart)
     known = [each["metadata"]["name"] for each in objects if each["kind"] == "Namespace"]
     if chart.namespace in known:

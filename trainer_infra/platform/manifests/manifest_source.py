@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import tempfile
 import urllib.request
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -27,10 +26,8 @@ _BUILDERS: Final = (
     ("kubectl", "kustomize", "--load-restrictor=LoadRestrictionsNone"),
 )
 """Programs that build one; the first on PATH is taken. Ours names files beside its own folder."""
-
 _FORM: Final = "1"
 """Of what is kept; a change makes what earlier releases kept another's."""
-
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _HASH: Final = "sha256="
 
@@ -42,7 +39,7 @@ def release_objects(release: Release) -> tuple[JSONObject, ...]:
         NotAvailable: Its manifests cannot be fetched or built.
     """
     folder = release_folder(release)
-    objects = kustomized_objects(folder, release.kustomization)
+    objects = _kustomized_objects(folder, release.kustomization)
     if release.chart is None:
         return objects
     chart = replace(release.chart, reference=str(folder / release.chart.reference))
@@ -52,9 +49,7 @@ def release_objects(release: Release) -> tuple[JSONObject, ...]:
 def manifest_objects(source: str) -> tuple[JSONObject, ...]:
     """The objects of manifests that a program names.
 
-    Args:
-        source: a file, a folder of files, a folder with a kustomization, or
-            `https://HOST/PATH#sha256=HASH`.
+    A file, a folder of files, a folder with a kustomization, or `https://HOST/PATH#sha256=HASH`.
 
     Raises:
         InvalidInput: It is not one of these, or not what the hash says.
@@ -66,7 +61,7 @@ def manifest_objects(source: str) -> tuple[JSONObject, ...]:
     if path.is_file():
         return objects_of_text(path.read_text("utf-8"), source)
     if (path / "kustomization.yaml").is_file():
-        return folder_objects(path)
+        return objects_of_text(_run(path), str(path))
     files = sorted(each for each in path.rglob("*") if each.suffix in _SUFFIXES)
     if not files:
         what = "is not a file, and no folder with manifests"
@@ -93,12 +88,8 @@ def _page(source: str) -> str:
     return content.decode()
 
 
-def kustomized_objects(folder: Path, kustomization: JSONObject) -> tuple[JSONObject, ...]:
-    """The objects of a kustomization over files that do not change; kept in the cache.
-
-    Args:
-        folder: the files, named by their digest.
-        kustomization: what is built; its `resources` are relative to the folder.
+def _kustomized_objects(folder: Path, kustomization: JSONObject) -> tuple[JSONObject, ...]:
+    """The objects of a kustomization over files in a folder named by their digest; kept in the cache.
 
     Raises:
         NotAvailable: No program is there that builds one, or it refuses this one.
@@ -107,28 +98,15 @@ def kustomized_objects(folder: Path, kustomization: JSONObject) -> tuple[JSONObj
     name = hashlib.sha256(wanted.encode()).hexdigest()[:16]
     cache = cache_home() / "manifests" / f"{folder.name}-{name}.json"
     if not cache.exists():
-        write_json(cache, _build(folder, kustomization))
+        with tempfile.TemporaryDirectory() as made:
+            place = Path(made).resolve()
+            paths = [os.path.relpath(folder / each, place) for each in kustomization["resources"]]
+            # JSON is YAML.
+            text = json.dumps({**kustomization, "resources": paths})
+            (place / "kustomization.yaml").write_text(text, "utf-8")
+            write_json(cache, objects_of_text(_run(place), folder.name))
     objects: list[JSONObject] = json.loads(cache.read_bytes())
     return tuple(objects)
-
-
-def folder_objects(folder: Path) -> tuple[JSONObject, ...]:
-    """The objects of a folder that has a kustomization.
-
-    Raises:
-        NotAvailable: No program is there that builds one, or it refuses this one.
-    """
-    return objects_of_text(_run(folder), str(folder))
-
-
-def _build(folder: Path, kustomization: JSONObject) -> Sequence[JSONObject]:
-    with tempfile.TemporaryDirectory() as made:
-        place = Path(made).resolve()
-        resources = [os.path.relpath(folder / each, place) for each in kustomization["resources"]]
-        # JSON is YAML.
-        text = json.dumps({**kustomization, "resources": resources})
-        (place / "kustomization.yaml").write_text(text, "utf-8")
-        return objects_of_text(_run(place), folder.name)
 
 
 def _run(place: Path) -> str:

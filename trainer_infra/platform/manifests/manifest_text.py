@@ -1,5 +1,6 @@
 """YAML of manifests -> objects as an API server takes them."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import yaml
@@ -16,11 +17,7 @@ _OF_THE_CLUSTER: Final = frozenset({
 
 
 def objects_of_text(text: str, where: str) -> tuple[JSONObject, ...]:
-    """Every object of a YAML text, those of lists one by one, without what a server writes.
-
-    Args:
-        text: YAML documents.
-        where: what a message calls them.
+    """Every object of YAML documents, those of lists one by one, without what a server writes.
 
     Raises:
         InvalidInput: It is not YAML, or a document is not an object of Kubernetes.
@@ -39,6 +36,16 @@ def objects_of_text(text: str, where: str) -> tuple[JSONObject, ...]:
     if problems:
         raise InvalidInput(problems)
     return tuple(_as_sent(each) for each in objects)
+
+
+def with_containers(value: JSONObject, change: Callable[[JSONObject], JSONObject]) -> JSONObject:
+    """A Deployment with each of its containers changed; another object as it is."""
+    if value["kind"] != "Deployment":
+        return value
+    pods = value["spec"]["template"]
+    containers = [change(each) for each in pods["spec"]["containers"]]
+    template = {**pods, "spec": {**pods["spec"], "containers": containers}}
+    return {**value, "spec": {**value["spec"], "template": template}}
 
 
 def _items(document: Any) -> list[Any]:

@@ -31,26 +31,20 @@ PASSING: Final = (
     "connect: connection refused",
 )
 """Parts of what an API server says while a webhook or a kind is not served yet."""
-
 TRIES: Final = 30
 """Tries of one object at most."""
-
 _PAUSE: Final = 2.0
 """Seconds between two tries."""
 
 
-def will_pass(errors: list[str]) -> bool:
-    """Whether what an object was refused for is over in a moment.
-
-    Args:
-        errors: of every try until now.
-    """
+def _will_pass(errors: list[str]) -> bool:
+    """Whether what an object was refused for, in every try until now, is over in a moment."""
     return 0 < len(errors) < TRIES and all(any(part in each for part in PASSING) for each in errors)
 
 
 def _new_hook() -> pulumi.ResourceHookBinding:
     async def ask(failed: pulumi.ErrorHookArgs) -> bool:
-        if failed.failed_operation == "delete" or not will_pass(failed.errors):
+        if failed.failed_operation == "delete" or not _will_pass(failed.errors):
             return False
         await asyncio.sleep(_PAUSE)
         return True
@@ -61,13 +55,7 @@ def _new_hook() -> pulumi.ResourceHookBinding:
 
 
 _HOOK: Final = ProgramValue(_new_hook)
-
-
-def webhook_retry() -> pulumi.ResourceHookBinding:
-    """An option for resources, one of each program: the engine takes the name of a hook once."""
-    return _HOOK.of()
-
-
+"""An option for resources, one of each program: the engine takes the name of a hook once."""
 FIELD_MANAGER: Final = "trainer-infra"
 """Who applies the platform's objects; without it every object has a manager of a random name."""
 _FIELD_MANAGER: Final = "pulumi.com/patchFieldManager"
@@ -105,15 +93,14 @@ def object_resources(
     keys = (f"{group}:{object_key(each)}" for group, each in groups)
     where = f"{type(parent).__name__} {parent._name}"  # noqa: SLF001  the SDK has no other door to it
     _DECLARED.of(cluster).claim(keys, parent, where)
-    before, hooks = list(after), webhook_retry()
+    before, hooks = list(after), _HOOK.of()
     for stage in stages:
         own = pulumi.ResourceOptions(parent=parent, depends_on=before, hooks=hooks)
         resources = {}
         for each in stage:
             key = object_key(each)
-            taken = pulumi.ResourceOptions(
-                import_=key.partition("/")[2] if key in imported else None
-            )
+            place = key.partition("/")[2] if key in imported else None
+            taken = pulumi.ResourceOptions(import_=place)
             opts = pulumi.ResourceOptions.merge(pulumi.ResourceOptions.merge(options, own), taken)
             resources[key] = _resource(each, parent, opts)
         before = list(resources.values())

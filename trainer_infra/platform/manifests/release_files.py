@@ -73,10 +73,6 @@ def module_files(release: Release) -> Files:
 def archive_files(release: Release, host: str = "https://") -> Files:
     """The files of the tag's archive.
 
-    Args:
-        release: which.
-        host: what stands before the repository.
-
     Raises:
         NotAvailable: The server does not have it, or does not answer.
     """

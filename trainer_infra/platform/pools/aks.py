@@ -12,10 +12,11 @@ import pulumi
 
 from trainer_infra import names
 from trainer_infra.platform.pools.pool_arguments import AksArgs
+from trainer_infra.platform.pools.pool_spec import taint_text
 from trainer_infra.rules.node_pool import PoolSpec
 
 _DISK: Final = 200
-_OWN_DOMAIN: Final = "kubernetes.azure.com/"
+OWN_DOMAIN: Final = "kubernetes.azure.com/"
 """AKS adds taints of this domain itself, and refuses them of anyone else."""
 
 
@@ -47,12 +48,7 @@ class AksAgentPool(TypedDict, total=False):
 
 
 def aks_agent_pool(spec: PoolSpec, block: AksArgs) -> AksAgentPool:
-    """The arguments of an agent pool.
-
-    Args:
-        spec: of the pool.
-        block: what AKS needs beside it.
-    """
+    """The arguments of an agent pool."""
     made: AksAgentPool = {
         "agent_pool_name": spec.name,
         "resource_group_name": block["resource_group"],
@@ -64,7 +60,9 @@ def aks_agent_pool(spec: PoolSpec, block: AksArgs) -> AksAgentPool:
         "vm_size": spec.machine_type or "",
         "gpu_profile": {"driver": "Install" if spec.driver == "managed" else "None"},
         "node_labels": {**spec.own_labels, names.POOL_LABEL: spec.name},
-        "node_taints": _taints(spec),
+        "node_taints": [
+            taint_text(each) for each in spec.taints if not each["key"].startswith(OWN_DOMAIN)
+        ],
         "count": spec.min_nodes,
         "enable_auto_scaling": not spec.is_static,
     }
@@ -82,11 +80,3 @@ def aks_agent_pool(spec: PoolSpec, block: AksArgs) -> AksAgentPool:
         # Up to the price of a machine that is not spot.
         made["spot_max_price"] = -1
     return made
-
-
-def _taints(spec: PoolSpec) -> list[str]:
-    return [
-        f"{each['key']}={each.get('value', '')}:{each['effect']}"
-        for each in spec.taints
-        if not each["key"].startswith(_OWN_DOMAIN)
-    ]

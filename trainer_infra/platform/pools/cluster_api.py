@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.pools.pool_spec import taint_text
 from trainer_infra.rules.node_pool import PoolSpec
 
 NODE_DOMAINS: Final = (
@@ -49,8 +50,8 @@ def cluster_api_objects(declared: Declaration, spec: PoolSpec) -> tuple[JSONObje
     fields["template"] = _template(declared, spec, block)
     if kind == "MachineDeployment" and zones:
         fields["template"]["spec"]["failureDomain"] = zones[0]
-    wire = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata}
-    return ({**wire, "spec": fields},)
+    made = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata}
+    return ({**made, "spec": fields},)
 
 
 def _template(declared: Declaration, spec: PoolSpec, block: Mapping[str, Any]) -> JSONDict:
@@ -76,5 +77,5 @@ def _annotations(declared: Declaration, spec: PoolSpec) -> Mapping[str, str]:
         f"{_CAPACITY}/gpu-count": str(spec.gpus_per_node),
         f"{_CAPACITY}/labels": ",".join(f"{key}={each}" for key, each in labels.items()),
     }
-    taints = [f"{each['key']}={each.get('value', '')}:{each['effect']}" for each in spec.taints]
-    return {**made, f"{_CAPACITY}/taints": ",".join(taints)} if taints else made
+    taints = ",".join(map(taint_text, spec.taints))
+    return {**made, f"{_CAPACITY}/taints": taints} if taints else made

@@ -36,6 +36,8 @@ _KARPENTER_CLOUDS: Final[Mapping[str, Cloud]] = {
 GKE_ACCELERATOR: Final = "cloud.google.com/gke-accelerator"
 KARPENTER_GPU: Final = "karpenter.k8s.aws/instance-gpu-name"
 _MEGA: Final = "nvidia-h100-mega-80gb"
+GKE_FABRICS: Final = ("tcpx", "tcpxo", "gke_rdma")
+"""With a network for each interface."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,7 @@ class Declaration:
     @property
     def fabric_args(self) -> FabricArgs:
         """What the program says of the fabric; only with a fabric."""
-        return fabric_arguments(self.args)
+        return _fabric_arguments(self.args)
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -107,18 +109,15 @@ class Declaration:
 
 
 def read_declaration(name: str, args: GpuNodePoolArgs) -> Declaration:
-    """The declaration of a pool.
-
-    Args:
-        name: of the pool.
-        args: as the program gives them.
-    """
+    """The declaration of a pool from the arguments of a program."""
     backend = args.get("backend", "")
     cloud = _cloud(backend, args)
     named = find_machine_type(args.get("machine_type", ""))
     accelerator = find_accelerator(args.get("accelerator") or (named.accelerator if named else ""))
     gpus = args.get("gpus_per_node", named.accelerators if named else None)
-    machines = (named,) if named else _machines(args, accelerator, gpus, cloud)
+    machines: tuple[MachineType, ...] = (named,) if named else ()
+    if "machine_type" not in args and accelerator and gpus is not None and cloud:
+        machines = tuple(machine_types_with(accelerator.name, gpus, cloud))
     kind = accelerator.name if accelerator else args.get("accelerator", "")
     return Declaration(
         name=name,
@@ -130,11 +129,11 @@ def read_declaration(name: str, args: GpuNodePoolArgs) -> Declaration:
         gpus=gpus,
         resource=args.get("resource", accelerator_resource(kind)),
         nodes=args.get("nodes", {}),
-        fabric=FABRICS.get(fabric_arguments(args)["preset"]) if "fabric" in args else None,
+        fabric=FABRICS.get(_fabric_arguments(args)["preset"]) if "fabric" in args else None,
     )
 
 
-def fabric_arguments(args: GpuNodePoolArgs) -> FabricArgs:
+def _fabric_arguments(args: GpuNodePoolArgs) -> FabricArgs:
     """The fabric's arguments, of a name too."""
     given = args["fabric"]
     return {"preset": given} if isinstance(given, str) else given
@@ -145,14 +144,6 @@ def _cloud(backend: str, args: GpuNodePoolArgs) -> Cloud | None:
         group = args.get("karpenter", {}).get("node_class_group", "karpenter.k8s.aws")
         return _KARPENTER_CLOUDS.get(group)
     return CLOUDS.get(backend)
-
-
-def _machines(
-    args: GpuNodePoolArgs, accelerator: Accelerator | None, gpus: int | None, cloud: Cloud | None
-) -> tuple[MachineType, ...]:
-    if "machine_type" in args or accelerator is None or gpus is None or cloud is None:
-        return ()
-    return tuple(machine_types_with(accelerator.name, gpus, cloud))
 
 
 def gke_accelerator(declared: Declaration) -> str | None:

@@ -62,12 +62,7 @@ class EksPool(TypedDict):
 
 
 def eks_pool(spec: PoolSpec, block: EksArgs) -> EksPool:
-    """The arguments of a launch template and its node group.
-
-    Args:
-        spec: of the pool.
-        block: what EKS needs beside it.
-    """
+    """The arguments of a launch template and its node group."""
     return {"launch_template": _template(spec, block), "node_group": _group(spec, block)}
 
 
@@ -105,7 +100,7 @@ def _template(spec: PoolSpec, block: EksArgs) -> EksLaunchTemplate:
     if "network_interfaces" in block:
         made["network_interfaces"] = [dict(each) for each in block["network_interfaces"]]
     elif spec.fabric is not None and spec.fabric.name == "efa":
-        made["network_interfaces"] = efa_interfaces(spec.fabric.interfaces, groups)
+        made["network_interfaces"] = _efa_interfaces(spec.fabric.interfaces, groups)
     elif groups:
         made["vpc_security_group_ids"] = groups
     if "placement_group" in block:
@@ -118,13 +113,8 @@ def _template(spec: PoolSpec, block: EksArgs) -> EksLaunchTemplate:
     return made
 
 
-def efa_interfaces(count: int, security_groups: Sequence[pulumi.Input[str]]) -> list[JSONDict]:
-    """The interfaces of a machine with so many network cards, the first of which has an address.
-
-    Args:
-        count: network cards, with one EFA interface each.
-        security_groups: of each interface.
-    """
+def _efa_interfaces(count: int, security_groups: Sequence[pulumi.Input[str]]) -> list[JSONDict]:
+    """An EFA interface for each of so many network cards, the first of which has an address."""
     return [
         {
             "network_card_index": card,

@@ -42,12 +42,7 @@ class GkeNodePool(TypedDict, total=False):
 
 
 def gke_node_pool(spec: PoolSpec, block: GkeArgs) -> GkeNodePool:
-    """The arguments of a node pool.
-
-    Args:
-        spec: of the pool.
-        block: what GKE needs beside it.
-    """
+    """The arguments of a node pool."""
     queued = spec.provisioning_class == QUEUED
     made: GkeNodePool = {
         "name": spec.name,

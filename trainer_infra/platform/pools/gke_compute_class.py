@@ -40,14 +40,8 @@ def compute_class_objects(declared: Declaration, spec: PoolSpec) -> tuple[JSONOb
         },
         "whenUnsatisfiable": block.get("when_unsatisfiable", "DoNotScaleUp"),
     }
-    return (
-        {
-            "apiVersion": "cloud.google.com/v1",
-            "kind": "ComputeClass",
-            "metadata": {"name": spec.name},
-            "spec": fields,
-        },
-    )
+    made = {"apiVersion": "cloud.google.com/v1", "kind": "ComputeClass", "spec": fields}
+    return ({**made, "metadata": {"name": spec.name}},)
 
 
 def _rule(declared: Declaration, block: Mapping[str, Any]) -> JSONDict:

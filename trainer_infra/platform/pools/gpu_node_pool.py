@@ -45,7 +45,10 @@ _OBJECTS: Final[Mapping[str, Callable[[Declaration, PoolSpec], tuple[JSONObject,
 
 
 class GpuNodePool(PlatformComponent):
-    """Machines of one kind, with all that follows from them."""
+    """Machines of one kind, with all that follows from them.
+
+    Its name is that of its flavor and topology too, and of what its backend makes.
+    """
 
     spec: PoolSpec
     """What it comes to: what queues, workspaces and runtimes take."""
@@ -56,8 +59,6 @@ class GpuNodePool(PlatformComponent):
     admission: ProvisioningAdmission | None
     """Kueue's check that asks for a job's machines; None without `provisioning_class`. A ClusterQueue
     takes it: `admission_checks=[{"check": pool.admission, "on_flavors": [pool.flavor]}]`."""
-    resources: Resources
-    """Objects of its backend, by `Kind/name` or `Kind/namespace/name`."""
     machines: tuple[pulumi.Resource, ...]
     """What the factory made; empty of a backend without one."""
 
@@ -66,13 +67,6 @@ class GpuNodePool(PlatformComponent):
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[GpuNodePoolArgs]
     ) -> None:
-        """Declare it.
-
-        Args:
-            resource_name: Name of the pool, of its flavor and topology, and of what its backend makes.
-            opts: Options of the component.
-            args: See `GpuNodePoolArgs`.
-        """
         super().__init__(resource_name, args, opts)
         args = without_none(args)
         with self.sentences():
@@ -83,7 +77,13 @@ class GpuNodePool(PlatformComponent):
         self.resources = self._backend_objects(declared)
         self.machines = self._machine_resources(declared)
         self._declare_queueing()
-        self.register_outputs(self._outputs())
+        self.register_outputs({
+            "flavorName": self.spec.flavor_name,
+            "topologyName": self.spec.topology_name,
+            "resource": self.spec.resource,
+            "quota": dict(self.spec.quota),
+            "pool": self.spec.as_policy_pool().to_wire(),
+        })  # fmt: skip
 
     def _backend_objects(self, declared: Declaration) -> Resources:
         if declared.backend not in _OBJECTS:
@@ -121,16 +121,6 @@ class GpuNodePool(PlatformComponent):
             admission = admission_arguments(self.spec, self.spec.provisioning_class)
             self.admission = ProvisioningAdmission(self.spec.name, opts=mine, **admission)
 
-    def _outputs(self) -> Mapping[str, Any]:
-        pool = self.spec.as_policy_pool()
-        return {
-            "flavorName": self.spec.flavor_name,
-            "topologyName": self.spec.topology_name,
-            "resource": self.spec.resource,
-            "quota": dict(self.spec.quota),
-            "pool": pool.to_wire(),
-        }
-
 
 def pool_quota(
     *pools: GpuNodePool | tuple[GpuNodePool, int],
@@ -147,10 +137,7 @@ def pool_quota(
         pulumi.RunError: More machines than a pool has, fewer than none, or a pool without a flavor.
     """
     parts = [each if isinstance(each, tuple) else (each, each.spec.max_nodes) for each in pools]
-    problems = [
-        found for pool, nodes in parts if (found := _count_problem(pool, nodes)) is not None
-    ]
-    if problems:
+    if problems := [found for each in parts if (found := _count_problem(*each)) is not None]:
         raise pulumi.RunError("\n".join(map(str, problems)))
     resources = list(dict.fromkeys(name for pool, _ in parts for name in pool.spec.capacity))
     return {

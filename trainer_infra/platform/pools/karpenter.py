@@ -42,14 +42,8 @@ def karpenter_objects(declared: Declaration, spec: PoolSpec) -> tuple[JSONObject
         "disruption": _disruption(block),
         **_size(declared, spec, block),
     }
-    return (
-        {
-            "apiVersion": "karpenter.sh/v1",
-            "kind": "NodePool",
-            "metadata": {"name": spec.name},
-            "spec": pool,
-        },
-    )
+    made = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": pool}
+    return ({**made, "metadata": {"name": spec.name}},)
 
 
 def _disruption(block: Mapping[str, Any]) -> JSONDict:

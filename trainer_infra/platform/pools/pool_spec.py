@@ -16,11 +16,8 @@ from trainer_infra.rules.node_pool import PoolSpec
 
 QUEUED: Final = "queued-provisioning.gke.io"
 """GKE's class, by which it makes all machines of a job together."""
-
 _REQUEST: Final = "autoscaling.gke.io/provisioning-request"
-
 _HARD: Final = ("NoSchedule", "NoExecute")
-
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 COMPUTE_CLASS: Final = "cloud.google.com/compute-class"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
@@ -40,14 +37,10 @@ _AKS_SPOT: Final = {
 
 
 def spec_of(declared: Declaration) -> PoolSpec:
-    """What the declaration comes to.
-
-    Args:
-        declared: of which `checks` found no problem.
-    """
+    """What a declaration comes to, of which `checks` found no problem."""
     args, fabric = declared.args, _fabric(declared)
     taints = tuple(_taints(declared))
-    labels = selector_labels(declared)
+    labels = _selector_labels(declared)
     return PoolSpec(
         name=declared.name,
         resource=declared.resource,
@@ -80,7 +73,7 @@ def spec_of(declared: Declaration) -> PoolSpec:
     )  # fmt: skip
 
 
-def selector_labels(declared: Declaration) -> Mapping[str, str]:
+def _selector_labels(declared: Declaration) -> Mapping[str, str]:
     """What the pool's machines are chosen by."""
     if declared.backend == "gke_compute_class":
         return {COMPUTE_CLASS: declared.name}
@@ -132,6 +125,11 @@ def _toleration(key: str, value: str = "", effect: str = "NoSchedule") -> JSONDi
     return {"key": key, **operator, "effect": effect}
 
 
+def taint_text(taint: JSONObject) -> str:
+    """A taint as one text, which AKS and the cluster autoscaler read."""
+    return f"{taint['key']}={taint.get('value', '')}:{taint['effect']}"
+
+
 def _capacity(declared: Declaration, fabric: Fabric | None) -> Mapping[str, str | int]:
     """What every machine of the pool has: of several machine types the least of each resource."""
     rooms = [room_for_pods(each.cores, each.memory) for each in declared.machines]
@@ -162,21 +160,15 @@ def _fabric(declared: Declaration) -> Fabric | None:
 
 
 def _pod_annotations(declared: Declaration) -> Mapping[str, str]:
-    if declared.backend != "karpenter" or not declared.block("karpenter").get(
-        "do_not_disrupt", True
-    ):
-        return {}
-    return {DO_NOT_DISRUPT: "true"}
+    forbids = declared.block("karpenter").get("do_not_disrupt", True)
+    return {DO_NOT_DISRUPT: "true"} if declared.backend == "karpenter" and forbids else {}
 
 
 def flavor_arguments(spec: PoolSpec, topology: Topology | None) -> ResourceFlavorArgs:
     """The arguments of its ResourceFlavor.
 
-    The flavor's tolerations are added to the pods of admitted jobs, so that no job has to write them.
-
-    Args:
-        spec: of the pool.
-        topology: of the pool; the flavor is made after it, and deleted before.
+    The flavor's tolerations are added to the pods of admitted jobs, so that no job has to write them. It
+    is made after the topology, and deleted before.
     """
     taints = [dict(each) for each in spec.taints if each["effect"] in _HARD]
     args: dict[str, Any] = {
@@ -194,10 +186,6 @@ def admission_arguments(spec: PoolSpec, provisioning_class: str) -> Provisioning
     """The arguments of its ProvisioningAdmission.
 
     GKE marks the nodes that it made for a job, and the job's pods have to select them.
-
-    Args:
-        spec: of the pool.
-        provisioning_class: by which Kueue asks for its machines.
     """
     args: ProvisioningAdmissionArgs = {
         "provisioning_class": provisioning_class,

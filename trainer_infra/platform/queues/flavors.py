@@ -1,10 +1,9 @@
 """ResourceFlavor and Topology: which nodes a quota is of, and which of their labels say how far two are apart."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NotRequired, Required, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NotRequired, Required, TypedDict, Unpack
 
 import pulumi
-from typing_extensions import override
 
 from trainer_infra.api.wire_types.pod_placement import TolerationArgs
 from trainer_infra.platform.argument_fields import Fields, at
@@ -29,7 +28,6 @@ class Topology(QueueComponent):
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[TopologyArgs]
     ) -> None:
-        """Declare it; what to give is in `TopologyArgs`."""
         super().__init__(resource_name, args, opts)
 
 
@@ -70,9 +68,4 @@ class ResourceFlavor(QueueComponent):
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[ResourceFlavorArgs]
     ) -> None:
-        """Declare it; what to give is in `ResourceFlavorArgs`."""
         super().__init__(resource_name, args, opts)
-
-    @override
-    def _references(self, args: Any) -> Iterable[object]:
-        return (args.get("topology_name"),)

@@ -17,7 +17,6 @@ from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.platform.argument_fields import Field, Fields, at
 from trainer_infra.platform.argument_problems import SHORT_NAME, is_plain, shape_problems
 from trainer_infra.platform.component import Options
-from trainer_infra.platform.queues.provisioning_admission import check_spec
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent
 from trainer_infra.platform.queues.workers import (
     WorkerAnswer,
@@ -26,17 +25,14 @@ from trainer_infra.platform.queues.workers import (
     kubeconfig_problems,
 )
 
-CONTROLLER: Final = "kueue.x-k8s.io/multikueue"
+_CONTROLLER: Final = "kueue.x-k8s.io/multikueue"
 """The part of Kueue that answers such checks."""
 KUEUE_NAMESPACE: Final = "kueue-system"
 _CLUSTER: Final = "MultiKueueCluster"
 _KEY: Final = "kubeconfig"
 """Of the Secret, as Kueue reads it."""
 _SOURCES: Final = ("kubeconfig", "secret", "path", "cluster_profile")
-_EXPECTED: Final = {
-    "type": "array",
-    "items": {"type": "string", "minLength": 1, "maxLength": 512},
-}
+_EXPECTED: Final = {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 512}}
 _WITH_NAMESPACE: Final = ("local_queues", "claim_templates")
 
 
@@ -104,7 +100,6 @@ class MultiKueue(QueueComponent):
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[MultiKueueArgs]
     ) -> None:
-        """Declare it; what to give is in `MultiKueueArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
@@ -133,13 +128,17 @@ class MultiKueue(QueueComponent):
         expected = tuple(expected_objects(args.get("expects", {})))
         if not expected:
             return
-        kubeconfigs = _readable(args["workers"])
-        answers = {
-            name: WorkerAnswer(unknown="give it a preview_kubeconfig")
-            for name, each in kubeconfigs.items()
-            if each is None
-        }
-        known = {name: each for name, each in kubeconfigs.items() if each is not None}
+        answers: dict[str, WorkerAnswer] = {}
+        known: dict[str, str] = {}
+        for name, worker in args["workers"].items():
+            kubeconfig = worker.get("preview_kubeconfig", worker.get("kubeconfig"))
+            if not is_plain(kubeconfig):
+                continue  # `_checked` asks the worker when it is known.
+            if kubeconfig:
+                is_in_home = kubeconfig.startswith("~")
+                known[name] = str(File(kubeconfig).expanduser()) if is_in_home else kubeconfig
+            else:
+                answers[name] = WorkerAnswer(unknown="give it a preview_kubeconfig")
         answers |= run_in_loop(ask_workers(known, expected))
         if problems := [*self._missing(answers)]:
             raise InvalidInput(problems)
@@ -170,8 +169,7 @@ class MultiKueue(QueueComponent):
             spec = {"clusterSource": self._source(name, args)}
             yield self._object(_CLUSTER, {**args, "name": name}, spec=spec)
         yield from super()._objects(args)
-        spec = check_spec(self.object_name, CONTROLLER, self.kind)
-        yield self._object("AdmissionCheck", args, spec=spec)
+        yield self._check(_CONTROLLER, args)
 
     @override
     def _secrets(self, args: Any) -> Iterable[JSONObject]:
@@ -200,27 +198,6 @@ class MultiKueue(QueueComponent):
             return {"kubeConfig": {"locationType": "Path", "location": worker["path"]}}
         location = worker.get("secret", self._secret_name(name))
         return {"kubeConfig": {"locationType": "Secret", "location": location}}
-
-
-def _readable(workers: Mapping[str, WorkerArgs]) -> Mapping[str, str | None]:
-    """By which kubeconfig each worker can be asked now; None where there is none.
-
-    A worker whose kubeconfig is an Output is asked when that is known.
-    """
-    chosen = {
-        name: worker.get("preview_kubeconfig", worker.get("kubeconfig"))
-        for name, worker in workers.items()
-    }
-    return {
-        name: _in_home(each) if each else None
-        for name, each in chosen.items()
-        if each is None or isinstance(each, str)
-    }
-
-
-def _in_home(kubeconfig: str) -> str:
-    """A text as it is, and a path with the home folder in place of `~`."""
-    return str(File(kubeconfig).expanduser()) if kubeconfig.startswith("~") else kubeconfig
 
 
 def _worker_problems(path: Path, worker: WorkerArgs) -> Iterator[Problem]:

@@ -7,15 +7,14 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.errors import Problem
-from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.argument_problems import INTEGER, shape_problems
 from trainer_infra.platform.component import Options, without_none
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent
 
-CONTROLLER: Final = "kueue.x-k8s.io/provisioning-request"
+_CONTROLLER: Final = "kueue.x-k8s.io/provisioning-request"
 """The part of Kueue that answers such checks."""
-_KARPENTER: Final = "karpenter"
 
 
 class RetryArgs(TypedDict, total=False):
@@ -86,34 +85,19 @@ class ProvisioningAdmission(QueueComponent):
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[ProvisioningAdmissionArgs]
     ) -> None:
-        """Declare it; what to give is in `ProvisioningAdmissionArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
     def _problems(self, args: Any) -> Iterator[Problem]:
         chosen = args["provisioning_class"]
-        if isinstance(chosen, str) and _KARPENTER in chosen:
+        if isinstance(chosen, str) and "karpenter" in chosen:
+            what = "does not exist: Karpenter has no classes"
             fix = "leave the check out where Karpenter makes the nodes"
-            yield Problem(
-                "provisioning_class", "does not exist: Karpenter has no classes", chosen, fix
-            )
+            yield Problem("provisioning_class", what, chosen, fix)
         for field, count in without_none(args.get("retry", {})).items():
             yield from shape_problems(("retry", field), count, INTEGER | {"minimum": 0})
 
     @override
     def _objects(self, args: Any) -> Iterable[JSONObject]:
         yield from super()._objects(args)
-        spec = check_spec(self.object_name, CONTROLLER, self.kind)
-        yield self._object("AdmissionCheck", args, spec=spec)
-
-
-def check_spec(name: str, controller: str, kind: str) -> JSONDict:
-    """Of an AdmissionCheck whose parameters are an object of the same name.
-
-    Args:
-        name: the object's.
-        controller: who answers the check.
-        kind: the object's.
-    """
-    parameters = {"apiGroup": "kueue.x-k8s.io", "kind": kind, "name": name}
-    return {"controllerName": controller, "parameters": parameters}
+        yield self._check(_CONTROLLER, args)

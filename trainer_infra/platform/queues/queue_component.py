@@ -5,21 +5,16 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final, TypedDict
 
 import pulumi
+from typing_extensions import override
 
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.api.shape.object_meta import LABEL_VALUE
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.argument_fields import (
-    Fields,
-    argument_path,
-    at,
-    put_fields,
-    refusals,
-)
+from trainer_infra.names import KUEUE_GROUP
+from trainer_infra.platform.argument_fields import Fields, argument_path, at, put_fields, refusals
 from trainer_infra.platform.argument_problems import NAME, quantity_text, without_repeats
-from trainer_infra.platform.component import PlatformComponent, without_none
-from trainer_infra.platform.manifests.object_resources import Resources
+from trainer_infra.platform.component import Options, PlatformComponent, without_none
 
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 """The version of Kueue's kinds that the platform writes."""
@@ -45,9 +40,8 @@ class QueueComponent(PlatformComponent):
     """The object's name, once it is there."""
     object_name: str
     """The same, as the program knows it before anything is made."""
-    resources: Resources
-    """Its objects, by `Kind/name` or `Kind/namespace/name`."""
 
+    api_version: ClassVar[str] = KUEUE
     kind: ClassVar[str]
     """Of the object, or the first of them."""
     fields: ClassVar[Fields]
@@ -55,14 +49,7 @@ class QueueComponent(PlatformComponent):
     _fixed: ClassVar[Sequence[str]] = ()
     """Fields with which an object is made anew, because the API server lets none change."""
 
-    def __init__(self, resource_name: str, args: Any, opts: pulumi.ResourceOptions | None) -> None:
-        """Judge the arguments, and declare the objects after those that they name.
-
-        Args:
-            resource_name: Name of the component, and the beginning of its resources' names.
-            args: the component's; one that is None is not given.
-            opts: Options of the component.
-        """
+    def __init__(self, resource_name: str, args: Any, opts: Options) -> None:
         super().__init__(resource_name, args, opts)
         given = without_none(args)
         self.object_name = given.get("name", resource_name)
@@ -77,6 +64,11 @@ class QueueComponent(PlatformComponent):
         made = (each.urn for each in self.resources.values())
         self.name = pulumi.Output.all(self.object_name, *made).apply(lambda all_: str(all_[0]))
         self.register_outputs({"name": self.name})
+
+    @override
+    def _references(self, args: Any) -> Iterable[object]:
+        """Every argument, and the flavors of a quota."""
+        return (*args.values(), *args.get("quota", ()))
 
     def _judge_all(self, args: Any, objects: Iterable[JSONObject]) -> None:
         found = (problem for each in objects for problem in self._refusals(each, args))
@@ -108,11 +100,17 @@ class QueueComponent(PlatformComponent):
         """Objects that are not judged."""
         return ()
 
+    def _check(self, controller: str, args: Any) -> JSONDict:
+        """An AdmissionCheck that a controller of Kueue answers, with the component's object for it."""
+        parameters = {"apiGroup": KUEUE_GROUP, "kind": self.kind, "name": self.object_name}
+        spec = {"controllerName": controller, "parameters": parameters}
+        return self._object("AdmissionCheck", args, spec=spec)
+
     def _object(
         self, kind: str, args: Mapping[str, Any], fields: Fields | None = None, **body: Any
     ) -> JSONDict:
-        """An object of Kueue, in wire form; of the component's name unless `args` has another one."""
-        made: JSONDict = {"apiVersion": KUEUE, "kind": kind, "metadata": {}, **body}
+        """An object in wire form; of the component's name unless `args` has another one."""
+        made: JSONDict = {"apiVersion": self.api_version, "kind": kind, "metadata": {}, **body}
         return put_fields(made, {"name": self.object_name, **args}, {**METADATA, **(fields or {})})
 
 
@@ -122,5 +120,5 @@ def name_of(reference: Any) -> Any:
 
 
 def names_of(references: Iterable[Any]) -> list[Any]:
-    """The names of several."""
+    """The same of several."""
     return [name_of(each) for each in references]

@@ -1,6 +1,6 @@
 """VolcanoQueue: a part of the cluster, where Volcano schedules."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, ClassVar, Final, Unpack
 
@@ -10,7 +10,6 @@ from typing_extensions import override
 from trainer_infra.api.finding import path_text
 from trainer_infra.api.shape.object_meta import LABEL_KEY, LABELS
 from trainer_infra.errors import Problem
-from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_fields import Fields, at
 from trainer_infra.platform.argument_problems import (
     INTEGER,
@@ -23,7 +22,6 @@ from trainer_infra.platform.argument_problems import (
 from trainer_infra.platform.component import Options
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, name_of
 
-VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
 _OF_VOLCANO: Final = ("default", "root")
 """Queues that Volcano makes by itself; it refuses to delete the first."""
 _AMOUNTS: Final = ("guarantee", "deserved", "capability")
@@ -67,6 +65,7 @@ class VolcanoQueue(QueueComponent):
     """Volcano's Queue."""
 
     _arguments = VolcanoQueueArgs
+    api_version = "scheduling.volcano.sh/v1beta1"
     kind = "Queue"
     fields: ClassVar[Fields] = {
         "parent": at("spec.parent", name_of),
@@ -81,28 +80,18 @@ class VolcanoQueue(QueueComponent):
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[VolcanoQueueArgs]
     ) -> None:
-        """Declare it; what to give is in `VolcanoQueueArgs`."""
         super().__init__(resource_name, args, opts)
-
-    @override
-    def _references(self, args: Any) -> Iterable[object]:
-        return (args.get("parent"),)
 
     @override
     def _problems(self, args: Any) -> Iterator[Problem]:
         if self.object_name in _OF_VOLCANO:
-            fix = "choose another name"
-            yield Problem("name", "is that of a queue which Volcano makes", self.object_name, fix)
+            what, fix = "is that of a queue which Volcano makes", "choose another name"
+            yield Problem("name", what, self.object_name, fix)
         named = {**args, "name": self.object_name, "parent": name_of(args.get("parent"))}
         for argument, shape in _SHAPES.items():
             if named.get(argument) is not None:
                 yield from shape_problems((argument,), named[argument], shape)
         yield from _amount_problems(args)
-
-    @override
-    def _objects(self, args: Any) -> Iterable[JSONObject]:
-        for each in super()._objects(args):
-            yield {**each, "apiVersion": VOLCANO}
 
 
 def _amount_problems(args: Any) -> Iterator[Problem]:

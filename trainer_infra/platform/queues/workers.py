@@ -39,24 +39,17 @@ _FORBIDDEN: Final = {
     "exec": "runs a program to sign in",
     "auth-provider": "has an auth provider",
 }
-
 _Parts: TypeAlias = Mapping[str, Mapping[str, Any]]
-
-_USER_FIX: Final = "give the token of a service account"
-
-_LOCAL_QUEUE: Final = Resource(KUEUE, "LocalQueue", "localqueues")
-_PRIORITY: Final = Resource(
-    KUEUE, "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False
-)
-_CLAIM_TEMPLATE: Final = Resource(
-    "resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates"
-)
 KINDS: Final[Mapping[str, Resource]] = {
     "namespaces": NAMESPACE,
-    "local_queues": _LOCAL_QUEUE,
+    "local_queues": Resource(KUEUE, "LocalQueue", "localqueues"),
     "runtimes": CLUSTER_TRAINING_RUNTIME,
-    "priority_classes": _PRIORITY,
-    "claim_templates": _CLAIM_TEMPLATE,
+    "priority_classes": Resource(
+        KUEUE, "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False
+    ),
+    "claim_templates": Resource(
+        "resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates"
+    ),
 }
 """The kind of each expectation; a runtime with a namespace is a TrainingRuntime."""
 _PATIENCE: Final = Patience(first_contact=5.0, give_up_after=15.0)
@@ -99,12 +92,7 @@ def expected_objects(expects: Mapping[str, Sequence[str]]) -> Iterator[ExpectedO
 async def ask_workers(
     kubeconfigs: Mapping[str, str], expected: Sequence[ExpectedObject]
 ) -> Mapping[str, WorkerAnswer]:
-    """What is missing on each worker; all are asked at once.
-
-    Args:
-        kubeconfigs: text or path by the worker's name.
-        expected: what each must have.
-    """
+    """What is missing on each worker, of the kubeconfig's text or path by its name; all are asked at once."""
     answers = await asyncio.gather(
         *(_ask_worker(name, each, expected) for name, each in kubeconfigs.items())
     )
@@ -142,11 +130,7 @@ async def _sentence(client: KubeClient, worker: str, wanted: ExpectedObject) -> 
 
 
 def kubeconfig_problems(text: str) -> Iterator[tuple[str, str]]:
-    """What Kueue refuses of it, and what to do about each.
-
-    Args:
-        text: the kubeconfig's.
-    """
+    """What Kueue refuses of a kubeconfig's text, and what to do about each."""
     try:
         config = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -165,7 +149,8 @@ def kubeconfig_problems(text: str) -> Iterator[tuple[str, str]]:
 def _refused_parts(users: _Parts, clusters: _Parts) -> Iterator[tuple[str, str]]:
     for name, user in users.items():
         for what in dict.fromkeys(_FORBIDDEN[key] for key in _FORBIDDEN if user.get(key)):
-            yield f"{what} (user {name}), which Kueue refuses", _USER_FIX
+            fix = "give the token of a service account"
+            yield f"{what} (user {name}), which Kueue refuses", fix
     for name, cluster in clusters.items():
         for what, fix in _cluster_problems(cluster):
             yield f"{what} (cluster {name}), which Kueue refuses", fix

@@ -16,16 +16,10 @@ from trainer_infra.platform.workspaces.namespace import own_namespace
 from trainer_infra.platform.workspaces.workspace_args import EXAMPLES
 
 _API: Final = "admissionregistration.k8s.io/v1"
-_SEPARATOR: Final = "/"
 
 
 def runtime_policy_objects(namespace: str, runtimes: Sequence[str]) -> Iterator[JSONObject]:
-    """The policy, and its binding to the namespace.
-
-    Args:
-        namespace: the workspace's.
-        runtimes: `NAME` of a ClusterTrainingRuntime, `TrainingRuntime/NAME` of one of the namespace.
-    """
+    """The policy, and its binding to the namespace; runtimes are named as in `WorkspaceArgs`."""
     name = f"trainer-infra-runtimes.{namespace}"
     group, _, version = names.API_VERSION.partition("/")
     rule = {
@@ -35,7 +29,8 @@ def runtime_policy_objects(namespace: str, runtimes: Sequence[str]) -> Iterator[
         "resources": ["trainjobs"],
     }
     # JSON's texts and lists are CEL's as well.
-    allowed = json.dumps([_key(each) for each in runtimes])
+    kind = names.CLUSTER_TRAINING_RUNTIME
+    allowed = json.dumps([each if "/" in each else f"{kind}/{each}" for each in runtimes])
     refused = f"namespace {namespace} allows the runtimes {', '.join(runtimes)}, not "
     shown = "object.spec.runtimeRef.kind + '/' + object.spec.runtimeRef.name"
     validation = {
@@ -63,16 +58,11 @@ def runtime_problems(runtimes: Sequence[str]) -> Iterator[Problem]:
         what = "allows no runtime at all"
         yield Problem("runtimes", what, fix="name one, or leave runtimes out to allow all")
     for each in runtimes:
-        kind, slash, name = each.rpartition(_SEPARATOR)
+        kind, slash, name = each.rpartition("/")
         if slash and kind not in names.RUNTIMES:
             yield Problem("runtimes", "is not a runtime", got=each, fix=fix)
         else:
             yield from shape_problems(("runtimes",), name, NAME)
-
-
-def _key(runtime: str) -> str:
-    """`KIND/NAME`."""
-    return runtime if _SEPARATOR in runtime else f"{names.CLUSTER_TRAINING_RUNTIME}/{runtime}"
 
 
 def _object(kind: str, name: str, spec: JSONObject) -> JSONObject:

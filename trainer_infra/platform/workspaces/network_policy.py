@@ -6,26 +6,21 @@ each other, those of two workspaces do not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
-
-import pulumi
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.workspaces.namespace import own_namespace
+from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
 
-API: Final = "networking.k8s.io/v1"
+_API: Final = "networking.k8s.io/v1"
 _ANY_V4: Final = "0.0.0.0/0"
 _METADATA: Final = "169.254.169.254/32"
 """Where clouds tell a machine its own credentials."""
 _INSIDE_V4: Final = (
-    "10.0.0.0/8",
-    "172.16.0.0/12",
-    "192.168.0.0/16",
-    "100.64.0.0/10",
-    "169.254.0.0/16",
+    *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
+    *("100.64.0.0/10", "169.254.0.0/16"),
 )
 """Addresses of clusters and machines (RFC 1918, RFC 6598, RFC 3927), with the clouds' metadata."""
 _INSIDE_V6: Final = ("fc00::/7", "fe80::/10")
@@ -38,25 +33,11 @@ TRAINING_PODS: Final[JSONObject] = {
 """Pods of JobSets."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkRules:
-    """What a program says about the network."""
-
-    namespace: str
-    trainer_namespace: str
-    """Where Trainer's controller takes reports of progress."""
-    internet: bool
-    """Whether pods reach hubs and buckets outside."""
-    egress: Sequence[pulumi.Input[Mapping[str, Any]]]
-    """Further rules, in wire form."""
-    annotations: Mapping[str, Any]
-    """Of the service account, which name a cloud's identity."""
-
-
-def network_policies(rules: NetworkRules) -> Iterator[JSONObject]:
+def network_policies(namespace: str, args: WorkspaceArgs) -> Iterator[JSONObject]:
     """Nothing for every pod of the namespace, and for pods of JobSets what training needs."""
     deny = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
-    yield network_policy("default-deny", rules.namespace, deny)
+    yield network_policy("default-deny", namespace, deny)
+    annotations = args.get("service_account_annotations", {})
     each_other = {"podSelector": TRAINING_PODS}
     spec = {
         "podSelector": TRAINING_PODS,
@@ -65,27 +46,27 @@ def network_policies(rules: NetworkRules) -> Iterator[JSONObject]:
         "egress": [
             {"to": [each_other]},
             DNS,
-            _status_server(rules.trainer_namespace),
-            *([INTERNET] if rules.internet else []),
-            *(GOOGLE_IDENTITY if _GOOGLE_ANNOTATION in rules.annotations else ()),
-            *rules.egress,
+            _status_server(args.get("trainer_namespace", names.SYSTEM_NAMESPACE)),
+            *([INTERNET] if args.get("internet", True) else []),
+            *(GOOGLE_IDENTITY if _GOOGLE_ANNOTATION in annotations else ()),
+            *args.get("egress", ()),
         ],
     }
-    yield network_policy("training", rules.namespace, spec)
+    yield network_policy("training", namespace, spec)
 
 
 def network_policy(name: str, namespace: str, spec: JSONObject) -> JSONObject:
     """A NetworkPolicy of ours."""
     metadata = {"name": f"trainer-infra-{name}", "namespace": namespace}
-    return {"apiVersion": API, "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
+    return {"apiVersion": _API, "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
 
 
 def egress_problems(egress: Sequence[object]) -> Iterator[Problem]:
     """Rules that are none; what is in them the API server judges."""
     for number, each in enumerate(egress):
         if isinstance(each, Mapping) and not each.get("to") and not each.get("ports"):
-            path, what = f"egress[{number}]", "lets everything out"
-            yield Problem(path, what, got=dict(each), fix="name to or ports")
+            path, fix = f"egress[{number}]", "name to or ports"
+            yield Problem(path, "lets everything out", got=dict(each), fix=fix)
 
 
 def ports(*numbers: int, protocols: Sequence[str] = ("TCP",)) -> list[JSONObject]:

@@ -1,24 +1,17 @@
 """Where the jobs of a workspace wait for quota: queues of Kueue or of Volcano."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import pulumi
 
 from trainer_infra.errors import Problem
 from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems
-from trainer_infra.platform.queues.cluster_queue import ClusterQueue, PreemptionArgs
-from trainer_infra.platform.queues.local_queue import LocalQueue
+from trainer_infra.platform.queues.kueue_queues import ClusterQueue, LocalQueue, PreemptionArgs
 from trainer_infra.platform.queues.volcano_queue import VolcanoQueue
 from trainer_infra.platform.workspaces.namespace import own_namespace
-from trainer_infra.platform.workspaces.queue_quota import (
-    flavor_amounts,
-    quota_problems,
-    total_amounts,
-)
+from trainer_infra.platform.workspaces.quota import flavor_amounts, quota_problems, total_amounts
 from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
-from trainer_infra.rules.node_pool import PoolSpec
 
 KUEUE: Final = "kueue"
 VOLCANO: Final = "volcano"
@@ -30,53 +23,38 @@ _OF_KUEUE: Final = ("cohort", "preemption", "fair_sharing_weight", "flavor", "qu
 Queueing = Literal["kueue", "volcano", False]
 
 
-@dataclass(frozen=True, slots=True)
-class QueuePlace:
-    """What the queues of a workspace come from."""
-
-    resource_name: str
-    namespace: str
-    opts: pulumi.ResourceOptions
-    """Of components in the workspace that come after its namespace."""
-
-
-def queueing_of(args: WorkspaceArgs) -> Queueing:
+def _queueing(args: WorkspaceArgs) -> Queueing:
     """What queues the jobs: Kueue, where the program has a quota and says nothing else."""
     return args.get("queueing", KUEUE if "quota" in args else False)
 
 
-def declared_queue(place: QueuePlace, args: WorkspaceArgs) -> pulumi.Output[str] | None:
-    """Declare the queues; the name of the one that jobs name, None where nothing queues."""
-    queueing = queueing_of(args)
+def declared_queue(
+    name: str, namespace: str, args: WorkspaceArgs, opts: pulumi.ResourceOptions
+) -> pulumi.Output[str] | None:
+    """Declare a workspace's queues; the name of the one that jobs name, None where nothing queues."""
+    queueing = _queueing(args)
     if not queueing:
         return None
     quota, pools = args["quota"], args.get("pools", ())
-    name = place.resource_name
     if queueing == VOLCANO:
         amounts = total_amounts(quota, pools)
-        made = VolcanoQueue(name, name=place.namespace, capability=amounts, opts=place.opts)
-        return made.name
-    queue = ClusterQueue(name, opts=place.opts, **_cluster_queue(place.namespace, args))
-    local = LocalQueue(
-        name,
-        name=args.get("queue", DEFAULT_QUEUE),
-        namespace=place.namespace,
-        cluster_queue=queue,
-        opts=place.opts,
-    )
-    return local.name
+        return VolcanoQueue(name, name=namespace, capability=amounts, opts=opts).name
+    queue = ClusterQueue(name, opts=opts, **_cluster_queue(namespace, args))
+    local = args.get("queue", DEFAULT_QUEUE)
+    return LocalQueue(name, name=local, namespace=namespace, cluster_queue=queue, opts=opts).name
 
 
 def derived_hard_limits(args: WorkspaceArgs) -> Mapping[str, Any]:
     """The quota for a ResourceQuota, which holds it where no queue does."""
-    if queueing_of(args) or "quota" not in args:
+    if _queueing(args) or "quota" not in args:
         return {}
-    return total_amounts(args["quota"], args.get("pools", ()))
+    total = total_amounts(args["quota"], args.get("pools", ()))
+    return {f"requests.{resource}": amount for resource, amount in total.items()}
 
 
 def queue_problems(args: WorkspaceArgs) -> Iterator[Problem]:
     """What is wrong with a quota and its queue; the rest the queues' own components find."""
-    queueing, pools = queueing_of(args), args.get("pools", ())
+    queueing, pools = _queueing(args), args.get("pools", ())
     if "quota" in args:
         yield from quota_problems(args["quota"], pools)
     elif queueing or "pools" in args:
@@ -84,7 +62,9 @@ def queue_problems(args: WorkspaceArgs) -> Iterator[Problem]:
         yield Problem("quota", what, fix=f"write {EXAMPLES['quota']}")
     yield from shape_problems(("queue",), args.get("queue", DEFAULT_QUEUE), SHORT_NAME)
     if queueing == KUEUE:
-        yield from _flavor_problems(pools)
+        fix = "leave queueing=False out of the pool, or give it to the workspace too"
+        for each in (pool for pool in pools if pool.flavor_name is None):
+            yield Problem("pools", f"has {each.name}, of which Kueue has no flavor", fix=fix)
         return
     for name in _OF_KUEUE:
         if name in args:
@@ -94,7 +74,7 @@ def queue_problems(args: WorkspaceArgs) -> Iterator[Problem]:
 def unknown_flavors(args: WorkspaceArgs, flavors: Sequence[str]) -> Iterator[Problem]:
     """Flavors of the quota that the platform does not have."""
     pools, flavor = args.get("pools", ()), args.get("flavor", DEFAULT_FLAVOR)
-    if queueing_of(args) != KUEUE:
+    if _queueing(args) != KUEUE:
         return
     for each in flavor_amounts(args["quota"], pools, flavor):
         if each not in flavors:
@@ -102,25 +82,16 @@ def unknown_flavors(args: WorkspaceArgs, flavors: Sequence[str]) -> Iterator[Pro
             yield Problem("quota", "is of a flavor that the platform does not have", each, fix)
 
 
-def _flavor_problems(pools: Sequence[PoolSpec]) -> Iterator[Problem]:
-    for each in pools:
-        if each.flavor_name is None:
-            fix = "leave queueing=False out of the pool, or give it to the workspace too"
-            yield Problem("pools", f"has {each.name}, of which Kueue has no flavor", fix=fix)
-
-
 def _cluster_queue(namespace: str, args: WorkspaceArgs) -> Any:
     pools, flavor = args.get("pools", ()), args.get("flavor", DEFAULT_FLAVOR)
+    # A job of a higher priority goes first, and what others have borrowed comes back.
+    preemption: PreemptionArgs = {"within_cluster_queue": "LowerPriority"}
+    if "cohort" in args:
+        preemption["reclaim_within_cohort"] = "Any"
     made: dict[str, Any] = {
         "name": namespace,
         "quota": flavor_amounts(args["quota"], pools, flavor),
         "namespace_selector": own_namespace(namespace),
-        "preemption": args.get("preemption", _preemption("cohort" in args)),
+        "preemption": args.get("preemption", preemption),
     }
     return made | {key: args[key] for key in ("cohort", "fair_sharing_weight") if key in args}
-
-
-def _preemption(in_cohort: bool) -> PreemptionArgs:
-    """A job of a higher priority goes first, and what others have borrowed comes back."""
-    within: PreemptionArgs = {"within_cluster_queue": "LowerPriority"}
-    return {**within, "reclaim_within_cohort": "Any"} if in_cohort else within

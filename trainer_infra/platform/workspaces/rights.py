@@ -24,10 +24,8 @@ from trainer_infra.kube.resource import (
 )
 from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems
 
-SERVICE_ACCOUNT: Final = "ServiceAccount"
-
+_SERVICE_ACCOUNT: Final = "ServiceAccount"
 _RBAC: Final = "rbac.authorization.k8s.io"
-
 _EVERYONE: Final = frozenset({"system:authenticated", "system:unauthenticated", "system:anonymous"})
 
 
@@ -60,26 +58,15 @@ RIGHT_SETS: Final[Mapping[str, tuple[Right, ...]]] = {
     ),
 }
 """Rights by the name that a program gives them."""
-_API_GROUP: Final = "rbac.authorization.k8s.io"
-_API: Final = f"{_API_GROUP}/v1"
 
 
 def rights_objects(
     namespace: str, members: Sequence[WorkspaceMember], default: Sequence[str]
 ) -> Iterator[JSONObject]:
-    """Roles of every set that a member has, and bindings.
-
-    Args:
-        namespace: the workspace's.
-        members: who; the judged ones.
-        default: sets of members that name none.
-    """
+    """Roles of every set that a member has, and bindings; members that name no set have the default ones."""
     for name, rights in RIGHT_SETS.items():
-        subjects = [
-            member_subject(each, namespace)
-            for each in members
-            if name in each.get("rights", default)
-        ]
+        having = (each for each in members if name in each.get("rights", default))
+        subjects = [_subject(each, namespace) for each in having]
         if not subjects:
             continue
         inside = role_rules(each for each in rights if each.namespaced)
@@ -112,21 +99,16 @@ def rights_problems(path: str, wanted: Sequence[str]) -> Iterator[Problem]:
 
 def role_binding(role: JSONObject, subjects: Sequence[JSONObject]) -> JSONObject:
     """Gives a Role or a ClusterRole to subjects, under its own name."""
-    kind = role["kind"]
-    reference = {"apiGroup": _API_GROUP, "kind": kind, "name": role["metadata"]["name"]}
-    return {
-        "apiVersion": _API,
-        "kind": f"{kind}Binding",
-        "metadata": dict(role["metadata"]),
-        "roleRef": reference,
-        "subjects": list(subjects),
-    }
+    kind, metadata = role["kind"], dict(role["metadata"])
+    reference = {"apiGroup": _RBAC, "kind": kind, "name": metadata["name"]}
+    made = {"apiVersion": f"{_RBAC}/v1", "kind": f"{kind}Binding", "metadata": metadata}
+    return {**made, "roleRef": reference, "subjects": list(subjects)}
 
 
 def role(kind: str, name: str, namespace: str, rules: Sequence[JSONObject]) -> JSONObject:
     """A Role, or without a namespace a ClusterRole."""
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    return {"apiVersion": _API, "kind": kind, "metadata": metadata, "rules": list(rules)}
+    return {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}
 
 
 def _bound(
@@ -137,28 +119,23 @@ def _bound(
     yield role_binding(made, subjects)
 
 
-def member_subject(member: WorkspaceMember, namespace: str) -> JSONObject:
+def _subject(member: WorkspaceMember, namespace: str) -> JSONObject:
     """A member as a RoleBinding names it."""
-    if member["kind"] == SERVICE_ACCOUNT:
+    if member["kind"] == _SERVICE_ACCOUNT:
         home = member.get("namespace", namespace)
-        return {"kind": SERVICE_ACCOUNT, "name": member["name"], "namespace": home}
+        return {"kind": _SERVICE_ACCOUNT, "name": member["name"], "namespace": home}
     return {"apiGroup": _RBAC, "kind": member["kind"], "name": member["name"]}
 
 
-def member_problems(members: Sequence[WorkspaceMember]) -> Iterator[Problem]:
-    """What is wrong with members; their rights are judged in `rights`."""
-    for number, each in enumerate(members):
-        yield from _problems(number, each)
-
-
-def _problems(number: int, member: WorkspaceMember) -> Iterator[Problem]:
+def member_problems(number: int, member: WorkspaceMember) -> Iterator[Problem]:
+    """What is wrong with a member."""
     path, kind, name = f"members[{number}]", member["kind"], member["name"]
     if not name:
         yield Problem(f"{path}.name", "is missing", fix="name it as the cluster's sign-in does")
     if isinstance(name, str) and name in _EVERYONE:
         what = "is everyone who reaches the API server"
         yield Problem(f"{path}.name", what, got=name, fix="name a group of the team")
-    if kind == SERVICE_ACCOUNT and isinstance(name, str) and name:
+    if kind == _SERVICE_ACCOUNT and isinstance(name, str) and name:
         yield from shape_problems(("members", number, "name"), name, SHORT_NAME)
     elif "namespace" in member:
         what = f"is for a ServiceAccount, and this is a {kind}"

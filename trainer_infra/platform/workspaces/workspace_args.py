@@ -6,8 +6,7 @@ from typing import Any, Final, Literal, TypedDict
 import pulumi
 
 from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
-from trainer_infra.platform.queues.cluster_queue import PreemptionArgs
-from trainer_infra.platform.queues.cohort import Cohort
+from trainer_infra.platform.queues.kueue_queues import Cohort, PreemptionArgs
 from trainer_infra.platform.workspaces.rights import WorkspaceMember
 from trainer_infra.rules.node_pool import PoolSpec
 

@@ -37,19 +37,13 @@ from trainer_infra.platform.workspaces.network_policy import (
     DNS,
     INTERNET,
     TRAINING_PODS,
-    NetworkRules,
     egress_problems,
     network_policies,
     network_policy,
     ports,
 )
 from trainer_infra.platform.workspaces.queue import derived_hard_limits, queue_problems
-from trainer_infra.platform.workspaces.resource_quota import (
-    limit_range_problems,
-    requested_amounts,
-    resource_quota_objects,
-    resource_quota_problems,
-)
+from trainer_infra.platform.workspaces.quota import limit_problems, resource_quota_objects
 from trainer_infra.platform.workspaces.rights import (
     SDK,
     member_problems,
@@ -63,9 +57,6 @@ from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, Workspace
 
 TRAINING: Final = "training"
 """Name of the service account of training pods unless the program gives another."""
-
-_OF_KUBERNETES: Final = "default"
-
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}", re.ASCII)
 _LEADER_WORKER_SET: Final = Resource(
     "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets"
@@ -98,33 +89,20 @@ def _objects(namespace: str, args: WorkspaceArgs) -> Iterator[JSONObject]:
     level = args.get("pod_security", LEVELS[0])
     yield namespace_object(namespace, level, args.get("labels", {}))
     annotations = args.get("service_account_annotations", {})
-    yield service_account(args.get("service_account", TRAINING), namespace, annotations)
+    yield _service_account(args.get("service_account", TRAINING), namespace, annotations)
     for name, values in args.get("secrets", {}).items():
-        yield secret_object(name, namespace, values)
+        yield _secret(name, namespace, values)
     yield from rights_objects(namespace, args.get("members", ()), args.get("rights", (SDK,)))
-    yield from _network(namespace, args)
+    if args.get("network_policy", True):
+        yield from network_policies(namespace, args)
+        if args.get("data_cache"):
+            yield from _data_cache_policies(namespace)
     if args.get("data_cache"):
-        yield from data_cache_objects(namespace)
-    hard = {**requested_amounts(derived_hard_limits(args)), **args.get("resource_quota", {})}
+        yield from _data_cache_objects(namespace)
+    hard = {**derived_hard_limits(args), **args.get("resource_quota", {})}
     yield from resource_quota_objects(namespace, hard, args.get("limit_range"))
     if "runtimes" in args:
         yield from runtime_policy_objects(namespace, args["runtimes"])
-
-
-def _network(namespace: str, args: WorkspaceArgs) -> Iterator[JSONObject]:
-    if not args.get("network_policy", True):
-        return
-    yield from network_policies(
-        NetworkRules(
-            namespace,
-            args.get("trainer_namespace", names.SYSTEM_NAMESPACE),
-            args.get("internet", True),
-            args.get("egress", ()),
-            args.get("service_account_annotations", {}),
-        )
-    )
-    if args.get("data_cache"):
-        yield from data_cache_policies(namespace)
 
 
 def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
@@ -134,19 +112,18 @@ def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
     yield from namespace_label_problems(args.get("labels", {}))
     yield from queue_problems(args)
     members = args.get("members", ())
-    yield from member_problems(members)
+    for number, each in enumerate(members):
+        yield from member_problems(number, each)
     yield from rights_problems("rights", args.get("rights", (SDK,)))
     for number, each in enumerate(members):
         if "rights" in each:
             yield from rights_problems(f"members[{number}].rights", each["rights"])
     if "runtimes" in args:
         yield from runtime_problems(args["runtimes"])
-    yield from secret_problems(args.get("secrets", {}))
-    yield from account_problems(args.get("service_account", TRAINING))
+    yield from _secret_problems(args.get("secrets", {}))
+    yield from _account_problems(args.get("service_account", TRAINING))
     yield from _network_problems(args)
-    yield from resource_quota_problems(args.get("resource_quota", {}))
-    if "limit_range" in args:
-        yield from limit_range_problems(args["limit_range"])
+    yield from limit_problems(args)
 
 
 def _network_problems(args: WorkspaceArgs) -> Iterator[Problem]:
@@ -161,7 +138,7 @@ def _network_problems(args: WorkspaceArgs) -> Iterator[Problem]:
             yield Problem(name, what, fix="leave one of the two out")
 
 
-def data_cache_objects(namespace: str) -> Iterator[JSONObject]:
+def _data_cache_objects(namespace: str) -> Iterator[JSONObject]:
     """The initializer's service account and its rights."""
     metadata = {"name": SERVICE_ACCOUNT, "namespace": namespace}
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
@@ -170,7 +147,7 @@ def data_cache_objects(namespace: str) -> Iterator[JSONObject]:
     yield from (account, made, role_binding(made, [subject]))
 
 
-def data_cache_policies(namespace: str) -> Iterator[JSONObject]:
+def _data_cache_policies(namespace: str) -> Iterator[JSONObject]:
     """The initializer reaches the API server, and training pods the cache."""
     initializer = {
         "podSelector": {"matchLabels": {names.REPLICATED_JOB_LABEL: names.DATASET_INITIALIZER}},
@@ -194,20 +171,14 @@ def data_cache_policies(namespace: str) -> Iterator[JSONObject]:
     yield network_policy("cache", namespace, servers)
 
 
-def secret_object(name: str, namespace: str, values: Mapping[str, pulumi.Input[str]]) -> JSONObject:
+def _secret(name: str, namespace: str, values: Mapping[str, pulumi.Input[str]]) -> JSONObject:
     """A Secret whose values Pulumi keeps encrypted, those that the program gave as plain text too."""
     hidden = {key: pulumi.Output.secret(value) for key, value in values.items()}
-    metadata = {"name": name, "namespace": namespace}
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": metadata,
-        "type": "Opaque",
-        "stringData": hidden,
-    }
+    made = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "stringData": hidden}
+    return {**made, "metadata": {"name": name, "namespace": namespace}}
 
 
-def secret_problems(secrets: Mapping[str, Mapping[str, object]]) -> Iterator[Problem]:
+def _secret_problems(secrets: Mapping[str, Mapping[str, object]]) -> Iterator[Problem]:
     """What is wrong with Secrets; a value is in no message."""
     for name, values in secrets.items():
         yield from shape_problems(("secrets",), name, NAME)
@@ -219,24 +190,19 @@ def secret_problems(secrets: Mapping[str, Mapping[str, object]]) -> Iterator[Pro
                 yield Problem(f"secrets.{name}", what, got=key, fix=fix)
 
 
-def service_account(
+def _service_account(
     name: str, namespace: str, annotations: Mapping[str, pulumi.Input[str]]
 ) -> JSONObject:
     """A ServiceAccount whose pods get no token unless they ask for one."""
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     if annotations:
         metadata["annotations"] = dict(annotations)
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": metadata,
-        "automountServiceAccountToken": False,
-    }
+    made = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    return {**made, "automountServiceAccountToken": False}
 
 
-def account_problems(name: object) -> Iterator[Problem]:
-    """A name that no service account of ours can have."""
-    if name == _OF_KUBERNETES:
+def _account_problems(name: object) -> Iterator[Problem]:
+    if name == "default":
         what = "is the one that Kubernetes makes in each namespace"
         yield Problem("service_account", what, got=name, fix="choose another name")
     else:

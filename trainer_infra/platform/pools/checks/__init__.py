@@ -30,10 +30,6 @@ _CHECKS: Final = (
 def judged_declaration(name: str, args: GpuNodePoolArgs) -> Declaration:
     """The declaration of a pool that can work.
 
-    Args:
-        name: of the pool.
-        args: of the types that their annotations say.
-
     Raises:
         InvalidInput: It cannot; has every problem.
     """

@@ -1,13 +1,14 @@
 """The backend: its block of arguments, what it cannot do, and what a cloud's own pools need."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from trainer_infra.errors import Problem
 from trainer_infra.platform.argument_types import type_problems
+from trainer_infra.platform.pools import aks
 from trainer_infra.platform.pools.cluster_api import NODE_DOMAINS
-from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.pools.declaration import GKE_FABRICS, Declaration
 from trainer_infra.platform.pools.pool_arguments import (
     AksArgs,
     ClusterApiArgs,
@@ -18,16 +19,8 @@ from trainer_infra.platform.pools.pool_arguments import (
 )
 
 _AKS_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,11}")
-
-_AKS_DOMAIN: Final = "kubernetes.azure.com/"
-
-_GKE_FABRICS: Final = ("tcpx", "tcpxo", "gke_rdma")
-
 _UNEVEN_CARDS: Final = "p6-b300.48xlarge"
 """Its first network card has no EFA, so its template is not like the others."""
-
-_REFERENCE: Final = ("apiGroup", "kind", "name")
-
 FACTORIES: Final = ("aks", "eks", "gke")
 """Backends whose resources are those of a cloud's own package, so that the program makes them."""
 _BLOCKS: Final[Mapping[str, type]] = {
@@ -39,9 +32,6 @@ _BLOCKS: Final[Mapping[str, type]] = {
     "aks": AksArgs,
 }
 """Arguments that are those of one backend."""
-_FACTORY_FIX: Final = (
-    "pass factory=, a function that makes the cloud's resources (docs/gpu-node-pools.md)"
-)
 
 
 def problems_of_backend(declared: Declaration) -> Iterator[Problem]:
@@ -54,9 +44,9 @@ def problems_of_backend(declared: Declaration) -> Iterator[Problem]:
     if backend in _BLOCKS and backend not in args:
         yield from type_problems({}, _BLOCKS[backend], (backend,))
     if backend in FACTORIES and "factory" not in args:
-        yield Problem(
-            "factory", f"is missing: {backend} has a package of its own", fix=_FACTORY_FIX
-        )
+        what = f"is missing: {backend} has a package of its own"
+        fix = "pass factory=, a function that makes the cloud's resources (docs/gpu-node-pools.md)"
+        yield Problem("factory", what, fix=fix)
     if backend not in FACTORIES and "factory" in args:
         yield Problem("factory", f"is of {', '.join(FACTORIES)}; {backend} calls none")
     yield from _disruption_problems(declared)
@@ -79,26 +69,13 @@ def _disruption_problems(declared: Declaration) -> Iterator[Problem]:
 
 def problems_of_cloud_pool(declared: Declaration) -> Iterator[Problem]:
     """Problems of the backends gke, eks, aks and cluster_api."""
-    backend = declared.backend
-    if backend in {"gke", "eks", "aks"} and "machine_type" not in declared.args:
-        yield from _machine_problems(declared)
-    if backend == "gke":
-        yield from _gke_problems(declared)
-    if backend == "eks":
-        yield from _eks_problems(declared)
-    if backend == "aks":
-        yield from _aks_problems(declared)
-    if backend == "cluster_api":
-        yield from _cluster_api_problems(declared)
-
-
-def _machine_problems(declared: Declaration) -> Iterator[Problem]:
-    fitting = [each.name for each in declared.machines]
-    if len(fitting) == 1:
-        return
-    fix = f"say one of {', '.join(fitting)}" if fitting else ""
-    what = f"is missing: backend {declared.backend} makes machines of one type"
-    yield Problem("machine_type", what, fix=fix)
+    backend, fitting = declared.backend, [each.name for each in declared.machines]
+    if backend in FACTORIES and "machine_type" not in declared.args and len(fitting) != 1:
+        fix = f"say one of {', '.join(fitting)}" if fitting else ""
+        what = f"is missing: backend {backend} makes machines of one type"
+        yield Problem("machine_type", what, fix=fix)
+    if backend in _OF_CLOUD_POOLS:
+        yield from _OF_CLOUD_POOLS[backend](declared)
 
 
 def _gke_problems(declared: Declaration) -> Iterator[Problem]:
@@ -107,7 +84,7 @@ def _gke_problems(declared: Declaration) -> Iterator[Problem]:
         what = "must be one zone: GKE counts nodes.replicas in each zone"
         yield Problem("zones", what, got=list(zones) or None)
     networks = declared.block("gke").get("networks", ())
-    if fabric is not None and fabric.name in _GKE_FABRICS and len(networks) != fabric.interfaces:
+    if fabric is not None and fabric.name in GKE_FABRICS and len(networks) != fabric.interfaces:
         what = f"must be {fabric.interfaces}, one for each interface of {fabric.name}"
         yield Problem("gke.networks", what, got=len(networks))
 
@@ -146,7 +123,7 @@ def _aks_problems(declared: Declaration) -> Iterator[Problem]:
         what = "and capacity_type='reserved' belong together"
         yield Problem("aks.capacity_reservation_group", what)
     for key in declared.args.get("labels", {}):
-        if key.startswith(_AKS_DOMAIN):
+        if key.startswith(aks.OWN_DOMAIN):
             yield Problem(f"labels.{key}", "is in a domain that AKS lets no one set")
 
 
@@ -158,10 +135,18 @@ def _cluster_api_problems(declared: Declaration) -> Iterator[Problem]:
             yield Problem(f"labels.{key}", what, fix=f"use a label of {' or '.join(NODE_DOMAINS)}")
     block = declared.block("cluster_api")
     for part in ("infrastructure", "bootstrap"):
-        for field in _REFERENCE if part in block else ():
+        for field in ("apiGroup", "kind", "name") if part in block else ():
             if field not in block[part]:
                 yield Problem(f"cluster_api.{part}.{field}", "is missing")
     zones = declared.args.get("zones", ())
     if block.get("kind", "MachineDeployment") == "MachineDeployment" and len(zones) > 1:
         what = "are more than one, and a MachineDeployment is in one"
         yield Problem("zones", what, got=list(zones), fix="write one zone, or kind MachinePool")
+
+
+_OF_CLOUD_POOLS: Final[Mapping[str, Callable[[Declaration], Iterator[Problem]]]] = {
+    "aks": _aks_problems,
+    "cluster_api": _cluster_api_problems,
+    "eks": _eks_problems,
+    "gke": _gke_problems,
+}

@@ -5,10 +5,9 @@ from typing import Final, cast, get_args
 
 from trainer_infra.api import quantity
 from trainer_infra.catalog.accelerators import ACCELERATORS
-from trainer_infra.catalog.fabrics import FABRICS
 from trainer_infra.catalog.machine_types import MachineType, find_machine_type, near_machine_types
 from trainer_infra.errors import Problem
-from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.pools.declaration import GKE_FABRICS, Declaration
 from trainer_infra.platform.pools.pool_arguments import CapacityType
 from trainer_infra.platform.pools.pool_spec import QUEUED
 from trainer_infra.words import did_you_mean
@@ -124,9 +123,8 @@ def _backend_problems(declared: Declaration) -> Iterator[Problem]:
     if backend == "gke_compute_class" and (declared.is_static or nodes.get("min", 0) > 0):
         key = "replicas" if declared.is_static else "min"
         what = "is not supported by a ComputeClass: GKE creates machines for waiting pods"
-        yield Problem(
-            f"nodes.{key}", what, got=declared.least, fix="leave it out, or use backend gke"
-        )
+        fix = "leave it out, or use backend gke"
+        yield Problem(f"nodes.{key}", what, got=declared.least, fix=fix)
 
 
 def problems_of_purchase(declared: Declaration) -> Iterator[Problem]:
@@ -154,10 +152,8 @@ def _provisioning_problems(declared: Declaration) -> Iterator[Problem]:
     if wanted is None:
         return
     if wanted not in CLASSES:
-        fix = did_you_mean(wanted, CLASSES)
-        yield Problem(
-            "provisioning_class", "is not a class of ProvisioningRequests", got=wanted, fix=fix
-        )
+        what, fix = "is not a class of ProvisioningRequests", did_you_mean(wanted, CLASSES)
+        yield Problem("provisioning_class", what, got=wanted, fix=fix)
     if backend == "karpenter":
         what = "is not supported by Karpenter (kubernetes-sigs/kueue#5133)"
         fix = "leave it out, or use a backend with the cluster autoscaler"
@@ -201,17 +197,12 @@ def problems_of_fabric(declared: Declaration) -> Iterator[Problem]:
         what = f"is a fabric of {preset.cloud}, and the machines are of {declared.cloud}"
         yield Problem("fabric", what, got=name)
         return
-    yield from _hardware_problems(declared)
-    yield from _interface_problems(declared)
-
-
-def _hardware_problems(declared: Declaration) -> Iterator[Problem]:
-    name = declared.fabric_args["preset"]
     for each in declared.machines:
         has_it = name in each.fabrics
-        if not has_it and (each.cloud == "aws" or FABRICS[name].cloud is not None):
+        if not has_it and (each.cloud == "aws" or preset.cloud is not None):
             other = f"it has {', '.join(each.fabrics)}" if each.fabrics else "it has plain TCP only"
             yield Problem("fabric", f"is not available on {each.name}: {other}", got=name)
+    yield from _interface_problems(declared)
 
 
 def _interface_problems(declared: Declaration) -> Iterator[Problem]:
@@ -232,7 +223,6 @@ def _interface_problems(declared: Declaration) -> Iterator[Problem]:
         yield Problem("fabric.interfaces", "must be at least 1", got=interfaces)
     networks = given.get("networks", ())
     count = interfaces or (declared.fabric.interfaces if declared.fabric else 0)
-    if networks and name in {"tcpx", "tcpxo", "gke_rdma"} and len(networks) != count:
-        yield Problem(
-            "fabric.networks", f"must be {count}, one for each interface", got=len(networks)
-        )
+    if networks and name in GKE_FABRICS and len(networks) != count:
+        what = f"must be {count}, one for each interface"
+        yield Problem("fabric.networks", what, got=len(networks))

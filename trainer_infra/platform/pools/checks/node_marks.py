@@ -65,9 +65,8 @@ def problems_of_topology(declared: Declaration) -> Iterator[Problem]:
     yield from _unseen_machines(declared)
     for label, count in declared.args.get("domain_nodes", {}).items():
         if label not in levels:
-            yield Problem(
-                f"domain_nodes.{label}", "is not a level of the topology", fix="write it there"
-            )
+            what = "is not a level of the topology"
+            yield Problem(f"domain_nodes.{label}", what, fix="write it there")
         if count < 1:
             yield Problem(f"domain_nodes.{label}", "must be a whole number, 1 or more", got=count)
 
@@ -76,9 +75,8 @@ def _unseen_machines(declared: Declaration) -> Iterator[Problem]:
     if not declared.levels:
         return
     if not declared.queues:
-        yield Problem(
-            "topology", "is Kueue's, and queueing is False", fix="leave one of the two out"
-        )
+        fix = "leave one of the two out"
+        yield Problem("topology", "is Kueue's, and queueing is False", fix=fix)
     elif not declared.keeps_nodes:
         what = (
             "places jobs on machines that are there, and this pool keeps none: Kueue would admit "

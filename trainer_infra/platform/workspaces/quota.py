@@ -1,8 +1,11 @@
-"""The quota of a workspace by flavor: what the program says, and what follows from its pools.
+"""How much a workspace may use: its quota by flavor, and the limits that the API server itself holds.
 
 Kueue admits no job that asks for a resource which its queue does not cover. A quota of GPUs alone would so
 admit nothing that asks for cores: of what a machine has beside its accelerators, and the program does not
 name, the queue gets all that the pool has.
+
+A queue's quota may be borrowed from and lent to a cohort, which a ResourceQuota of the same amounts would
+forbid: where there is a queue, a ResourceQuota is made only when the program asks for one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,16 +15,18 @@ import pulumi
 
 from trainer_infra.api.quantity import parse_quantity
 from trainer_infra.errors import Problem
-from trainer_infra.json_values import JSONDict
+from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.argument_problems import quantity_problems
-from trainer_infra.platform.workspaces.workspace_args import EXAMPLES
+from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
 from trainer_infra.rules.node_pool import PoolSpec
 
 NOMINAL: Final = "nominal"
+_REQUESTS_WITHOUT: Final[Mapping[str, str]] = {"cpu": "1", "memory": "1Gi"}
+"""What a container requests that says nothing, where a ResourceQuota would refuse its pod for that."""
+_LIMITS: Final = frozenset({"default", "defaultRequest", "max", "min", "maxLimitRequestRatio"})
 _OF_EVERY_MACHINE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 """What a machine has though its pool may not know how much."""
 _FLAT_FIX: Final = 'say which: quota={"POOL": {"RESOURCE": AMOUNT}}'
-
 FlavorAmounts = Mapping[str, Mapping[str, Any]]
 """Amounts by flavor and resource, as a ClusterQueue takes them."""
 
@@ -29,22 +34,18 @@ FlavorAmounts = Mapping[str, Mapping[str, Any]]
 def flavor_amounts(
     quota: Mapping[str, Any], pools: Sequence[PoolSpec], flavor: str
 ) -> FlavorAmounts:
-    """The quota of a ClusterQueue; without pools it is all of one flavor.
-
-    Args:
-        quota: judged by `quota_problems`.
-        pools: whose flavors it is about.
-        flavor: the one that counts where there is no pool.
-    """
+    """The quota of a ClusterQueue by the flavors of its pools; without pools it is all of one flavor."""
     if not pools:
         return {flavor: dict(quota)}
     by_pool = _by_pool(quota, pools)
     covered = dict.fromkeys(
         resource for pool in pools for resource in (*by_pool[pool.name], *pool.quota)
     )
+    # Of what the program does not name: no accelerators, all of anything else.
+    beside = {pool.name: {**pool.quota, pool.resource: 0} for pool in pools}
     return {
         str(pool.flavor_name): {
-            each: by_pool[pool.name].get(each, _beside(pool, each)) for each in covered
+            each: by_pool[pool.name].get(each, beside[pool.name].get(each, 0)) for each in covered
         }
         for pool in pools
     }
@@ -54,12 +55,11 @@ def total_amounts(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> JSONDi
     """The amounts that the program names, by resource, where there are no flavors."""
     if not pools or not _names_pools(quota, pools):
         return {resource: nominal_of(amount) for resource, amount in quota.items()}
-    totals: JSONDict = {}
+    parts: dict[str, list[Any]] = {}
     for amounts in quota.values():
         for resource, amount in amounts.items():
-            known = totals.get(resource)
-            totals[resource] = nominal_of(amount) if known is None else _sum(known, amount)
-    return totals
+            parts.setdefault(resource, []).append(nominal_of(amount))
+    return {resource: _sum(each) for resource, each in parts.items()}
 
 
 def quota_problems(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> Iterator[Problem]:
@@ -74,9 +74,8 @@ def quota_problems(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> Itera
         for resource, amount in quota.get(pool.name, {}).items():
             yield from _amount_problems(f"quota.{pool.name}.{resource}", amount, pool, resource)
         if pool.name not in quota:
-            yield Problem(
-                f"quota.{pool.name}", "is missing", fix=f"write {{{pool.name!r}: {{...}}}}"
-            )
+            fix = f"write {{{pool.name!r}: {{...}}}}"
+            yield Problem(f"quota.{pool.name}", "is missing", fix=fix)
     for name in quota.keys() - {each.name for each in pools}:
         known = ", ".join(each.name for each in pools)
         yield Problem(f"quota.{name}", "is not one of the pools", fix=f"write {known}")
@@ -105,11 +104,6 @@ def _by_pool(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> Mapping[str
         }
         for pool in pools
     }
-
-
-def _beside(pool: PoolSpec, resource: str) -> Any:
-    """The amount of a resource that the program does not name: no accelerators, all of anything else."""
-    return 0 if resource == pool.resource else pool.quota.get(resource, 0)
 
 
 def _only_pool(resource: str, pools: Sequence[PoolSpec]) -> PoolSpec | None:
@@ -142,21 +136,49 @@ def _amount_problems(
     most = pool.quota.get(resource)
     if most is None:
         if resource not in _OF_EVERY_MACHINE:
-            known = ", ".join(pool.quota)
             what = f"is not a resource of the pool {pool.name}"
-            yield Problem(path, what, fix=f"it has {known}")
+            yield Problem(path, what, fix=f"it has {', '.join(pool.quota)}")
     elif parse_quantity(nominal) > parse_quantity(most):
         what = f"is more than the pool {pool.name} has with all of its {pool.max_nodes} machines"
         yield Problem(path, what, got=nominal, fix=f"write at most {most}, or let the pool grow")
 
 
-def _sum(known: Any, amount: Any) -> Any:
-    parts = [known, nominal_of(amount)]
+def _sum(parts: Sequence[Any]) -> Any:
+    """An exact text of several: a quantity's amount has no exponent that Kubernetes does not read."""
+    if len(parts) == 1:
+        return parts[0]
     if any(isinstance(each, pulumi.Output) for each in parts):
-        return pulumi.Output.all(*parts).apply(_sum_of)
-    return _sum_of(parts)
-
-
-def _sum_of(parts: Sequence[Any]) -> str:
-    """An exact text: a quantity's amount has no exponent that Kubernetes does not read."""
+        return pulumi.Output.all(*parts).apply(_sum)
     return format(sum(map(parse_quantity, parts)).normalize(), "f")  # type: ignore[union-attr]
+
+
+def resource_quota_objects(
+    namespace: str, hard: Mapping[str, Any], limits: Mapping[str, Any] | None
+) -> Iterator[JSONObject]:
+    """A ResourceQuota of `hard` limits, where there are some, and a LimitRange for containers.
+
+    Where the program gives no `limits` of containers, there is a LimitRange only if the quota makes one
+    needed: a pod that says nothing of a resource that a ResourceQuota counts is refused.
+    """
+    made = {"apiVersion": "v1", "metadata": {"name": "trainer-infra", "namespace": namespace}}
+    if hard:
+        yield {**made, "kind": "ResourceQuota", "spec": {"hard": dict(hard)}}
+    if limits is None:
+        wanted = {key: each for key, each in _REQUESTS_WITHOUT.items() if f"requests.{key}" in hard}
+        limits = {"defaultRequest": wanted} if wanted else {}
+    if limits:
+        spec = {"limits": [{"type": "Container", **limits}]}
+        yield {**made, "kind": "LimitRange", "spec": spec}
+
+
+def limit_problems(args: WorkspaceArgs) -> Iterator[Problem]:
+    """What is wrong with the limits of the namespace and of containers."""
+    for name, amount in args.get("resource_quota", {}).items():
+        yield from quantity_problems(f"resource_quota.{name}", amount)
+    for field, amounts in args.get("limit_range", {}).items():
+        path = f"limit_range.{field}"
+        if field not in _LIMITS:
+            known = ", ".join(sorted(_LIMITS))
+            yield Problem(path, "is not a field of a LimitRange", fix=f"use {known}")
+        for name, amount in amounts.items():
+            yield from quantity_problems(f"{path}.{name}", amount)

@@ -1,7 +1,8 @@
-"""ClusterQueue: the quota that jobs of several namespaces wait for."""
+"""Kueue's queues: ClusterQueue, Cohort, LocalQueue, and WorkloadPriorityClass, by which jobs go first."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NotRequired, TypeAlias, TypedDict, Unpack
+from decimal import Decimal
+from typing import Any, ClassVar, Final, NotRequired, Required, TypeAlias, TypedDict, Unpack
 
 import pulumi
 from typing_extensions import override
@@ -10,12 +11,13 @@ from trainer_infra.api.wire_types.object_references import LabelSelectorArgs
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_fields import Fields, at
+from trainer_infra.platform.argument_problems import known_amount, shape_problems
 from trainer_infra.platform.component import Options
-from trainer_infra.platform.queues.cohort import Cohort
 from trainer_infra.platform.queues.flavors import ResourceFlavor
 from trainer_infra.platform.queues.multi_kueue import MultiKueue
 from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
 from trainer_infra.platform.queues.queue_component import (
+    LABEL_NAME,
     WEIGHT,
     QueueArgs,
     QueueComponent,
@@ -23,6 +25,43 @@ from trainer_infra.platform.queues.queue_component import (
     names_of,
 )
 from trainer_infra.platform.queues.quota import QUOTA, Quota, quota_problems
+
+_LEAST_WEIGHT: Final = Decimal("1e-9")
+
+
+class CohortArgs(QueueArgs, total=False):
+    """Arguments of a cohort."""
+
+    parent: "pulumi.Input[str] | Cohort"
+    """The cohort that this one is a part of."""
+    quota: Quota
+    """What belongs to all of its queues together, besides their own, by flavor."""
+    fair_sharing_weight: pulumi.Input[float | str]
+    """Its part when cohorts of the same parent compete, where Kueue shares fairly; 1 unless given."""
+
+
+class Cohort(QueueComponent):
+    """Kueue's Cohort: queues that lend one another what they do not use."""
+
+    _arguments = CohortArgs
+    kind = "Cohort"
+    fields: ClassVar[Fields] = {
+        "parent": at("spec.parentName", name_of),
+        "quota": QUOTA,
+        "fair_sharing_weight": WEIGHT,
+    }
+
+    def __init__(
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[CohortArgs]
+    ) -> None:
+        super().__init__(resource_name, args, opts)
+
+    @override
+    def _problems(self, args: Any) -> Iterator[Problem]:
+        if name_of(args.get("parent")) == self.object_name:
+            yield Problem("parent", "must be another cohort", self.object_name)
+        yield from quota_problems(args.get("quota", {}))
+
 
 CheckName: TypeAlias = pulumi.Input[str] | ProvisioningAdmission | MultiKueue
 
@@ -137,12 +176,11 @@ class ClusterQueue(QueueComponent):
     def __init__(
         self, resource_name: str, *, opts: Options = None, **args: Unpack[ClusterQueueArgs]
     ) -> None:
-        """Declare it; what to give is in `ClusterQueueArgs`."""
         super().__init__(resource_name, args, opts)
 
     @override
     def _references(self, args: Any) -> Iterable[object]:
-        return (args.get("cohort"), *args.get("quota", ()), *_checks(args))
+        return (*super()._references(args), *_checks(args))
 
     @override
     def _problems(self, args: Any) -> Iterator[Problem]:
@@ -171,3 +209,74 @@ class ClusterQueue(QueueComponent):
 def _checks(args: Any) -> list[Any]:
     checks = args.get("admission_checks", ())
     return [each.get("check") if isinstance(each, Mapping) else each for each in checks]
+
+
+class LocalQueueArgs(QueueArgs, total=False):
+    """Arguments of a namespace's queue."""
+
+    namespace: Required[str]
+    """Whose jobs wait in it."""
+    cluster_queue: Required[pulumi.Input[str] | ClusterQueue]
+    """The queue that has the quota. It never changes: with another one the object is made anew."""
+    stop_policy: pulumi.Input[str]
+    """`None`, `Hold` (admit no more) or `HoldAndDrain` (evict those that run as well)."""
+    fair_sharing_weight: pulumi.Input[float | str]
+    """Its part when queues of the same ClusterQueue compete, if that has the `admission_mode`
+    `UsageBasedAdmissionFairSharing`; 1 unless given."""
+
+
+class LocalQueue(QueueComponent):
+    """Kueue's LocalQueue, which jobs name in their label `kueue.x-k8s.io/queue-name`."""
+
+    _arguments = LocalQueueArgs
+    kind = "LocalQueue"
+    fields: ClassVar[Fields] = {
+        "namespace": at("metadata.namespace"),
+        "cluster_queue": at("spec.clusterQueue", name_of),
+        "stop_policy": at("spec.stopPolicy"),
+        "fair_sharing_weight": WEIGHT,
+    }
+    _fixed = ("spec.clusterQueue",)
+
+    def __init__(
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[LocalQueueArgs]
+    ) -> None:
+        super().__init__(resource_name, args, opts)
+
+    @override
+    def _problems(self, args: Any) -> Iterator[Problem]:
+        yield from shape_problems(("name",), self.object_name, LABEL_NAME)
+        weight = args.get("fair_sharing_weight")
+        amount = known_amount(weight)
+        if amount is not None and (amount < 0 or 0 < amount <= _LEAST_WEIGHT):
+            yield Problem("fair_sharing_weight", "must be 0, or more than 1n", weight)
+
+
+class WorkloadPriorityClassArgs(QueueArgs, total=False):
+    """Arguments of a priority."""
+
+    value: Required[pulumi.Input[int]]
+    """The priority; a higher one goes first. Nodes and their scheduler do not see it."""
+    description: pulumi.Input[str]
+    """When to use it; up to 2048 characters."""
+
+
+class WorkloadPriorityClass(QueueComponent):
+    """Kueue's WorkloadPriorityClass, which jobs name in their label `kueue.x-k8s.io/priority-class`."""
+
+    _arguments = WorkloadPriorityClassArgs
+    kind = "WorkloadPriorityClass"
+    fields: ClassVar[Fields] = {"value": at("value"), "description": at("description")}
+
+    def __init__(
+        self, resource_name: str, *, opts: Options = None, **args: Unpack[WorkloadPriorityClassArgs]
+    ) -> None:
+        super().__init__(resource_name, args, opts)
+
+    @override
+    def _problems(self, args: Any) -> Iterable[Problem]:
+        return shape_problems(("name",), self.object_name, LABEL_NAME)
+
+    @override
+    def _objects(self, args: Any) -> Iterable[JSONObject]:
+        yield self._object(self.kind, args, self.fields)
