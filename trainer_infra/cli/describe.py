@@ -5,6 +5,7 @@ how it failed, what the cluster said. A program reads `get -o json` instead.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -15,7 +16,7 @@ from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import NotAvailable
 from trainer_infra.runs import failure_advice, sentences
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import Run, RunKey
 
 if TYPE_CHECKING:
     from trainer_infra.cluster.describe import RunEvent
@@ -45,14 +46,14 @@ def show(place: RunPlace, name: str) -> None:
     if place.cluster is None:
         typer.echo("\n".join(_whole(place, named_runs.known_run(place, name), shown)))
         return
-    namespace = place.namespace
-    found = place.cluster.described(namespace, name) if named_runs.is_name(name) else None
-    found = found or place.cluster.described(namespace, named_runs.likely_name(place, name))
+    key = partial(RunKey, place.namespace)
+    found = place.cluster.described(key(name)) if named_runs.is_name(name) else None
+    found = found or place.cluster.described(key(named_runs.likely_name(place, name)))
     if found is None:
         raise NotAvailable(named_runs.missing_run(place, name))
     events = _section("Events", _events(found.events, shown))
     typer.echo("\n".join((*_whole(place, found.run, shown), *events)))
-    if unseen := place.cluster.unseen(namespace):
+    if unseen := place.cluster.unseen(place.namespace):
         typer.echo(f"warning: {unseen}", err=True)
 
 

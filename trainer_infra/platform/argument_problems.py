@@ -18,8 +18,8 @@ from trainer_infra.api.shape.schema import in_order
 from trainer_infra.api.shape.walk import Schema, Walk
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import json_leaves, with_leaves
-from trainer_infra.rules.unknown import unknown_paths, with_stand_ins
 from trainer_infra.rules.value import UNKNOWN as NOT_KNOWN
+from trainer_infra.rules.value import unknown_paths, with_stand_ins
 
 _META: Final = OBJECT_META["properties"]
 NAME: Final = _META["name"]

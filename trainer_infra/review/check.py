@@ -257,7 +257,7 @@ def _of_file(
 ) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
     """What is wrong with it because it stands in a file, which two of the rules speak for."""
     for chosen in rules:
-        if chosen.rule.id == schema.RULE.id:
+        if chosen.rule.id == schema.SCHEMA.id:
             of_kind = object_kinds.kind_findings(document.value)
             yield from ((chosen, each) for each in (*document.findings(), *of_kind))
         elif chosen.rule.id == literal_secrets.RULE.id:

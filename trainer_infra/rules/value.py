@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from trainer_infra.api import quantity
-from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.finding import Path, StandIn, path_text
 from trainer_infra.api.shape.reading import ABSENT, UNKNOWN, Mark, UnseenValue
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules.finding import Change, Finding
@@ -28,6 +28,8 @@ __all__ = [
     "Value",
     "is_list",
     "is_mapping",
+    "unknown_paths",
+    "with_stand_ins",
 ]
 
 _SCALARS: Final = frozenset((Mark, str, int, bool, float))
@@ -245,3 +247,26 @@ def is_list(raw: object) -> bool:
     if kind is dict or kind in _SCALARS:
         return False
     return kind is list or (isinstance(raw, Sequence) and not isinstance(raw, str | bytes))
+
+
+def unknown_paths(value: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths of the values that are not known, for what judges an object as a whole and knows none."""
+    if value is UNKNOWN:
+        yield path
+    elif is_mapping(value):
+        for key, each in value.items():
+            yield from unknown_paths(each, (*path, key))
+    elif is_list(value):
+        for index, each in enumerate(value):
+            yield from unknown_paths(each, (*path, index))
+
+
+def with_stand_ins(value: Any, path: Path = ()) -> Any:
+    """A copy in which each of them is a text of its own, so that no two are the same."""
+    if value is UNKNOWN:
+        return StandIn(f"unknown-{'-'.join(map(str, path))}")
+    if is_mapping(value):
+        return {key: with_stand_ins(each, (*path, key)) for key, each in value.items()}
+    if is_list(value):
+        return [with_stand_ins(each, (*path, index)) for index, each in enumerate(value)]
+    return value

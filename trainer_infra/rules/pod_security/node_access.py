@@ -40,11 +40,8 @@ HOST_NAMESPACES: Final = Rule(
     kinds=WORKLOADS,
     tags=("pod-security", "rdma"),
     frameworks=(
-        "pod-security-standards/baseline",
-        "cis-kubernetes/5.2.3",
-        "cis-kubernetes/5.2.4",
-        "cis-kubernetes/5.2.5",
-        "owasp-k8s/K01",
+        *("pod-security-standards/baseline", "cis-kubernetes/5.2.3", "cis-kubernetes/5.2.4"),
+        *("cis-kubernetes/5.2.5", "owasp-k8s/K01"),
     ),
     why=(
         "In its node's namespaces a pod sees the processes, memory and traffic of other pods, and "
@@ -66,9 +63,7 @@ class HostPath(Parameters):
 
 
 def _places_of_path(subject: Subject) -> Iterator[Value]:
-    for pod in pods.pods_of(subject):
-        for volume in pod.spec["volumes"].items():
-            yield volume.at("hostPath", "path")
+    yield from (volume.at("hostPath", "path") for volume in pods.volumes(subject))
 
 
 def _check_path(place: Value, context: Context[HostPath]) -> Iterator[Finding]:
@@ -126,7 +121,7 @@ HOST_PORTS: Final = Rule(
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.13", "owasp-k8s/K01"),
     why=(
         "Two pods with the same port never run on one node, and no NetworkPolicy protects the "
-        "port. A namespace of the level baseline admits no such pod."
+        "port. A namespace at the baseline level rejects such pods."
     ),
     fix="Remove `hostPort`.",
     places=_places_of_ports,
@@ -143,15 +138,12 @@ def _check_process(place: Value, _context: Context[Parameters]) -> Iterator[Find
 
 HOST_PROCESS: Final = Rule(
     id="host-process",
-    title="Containers must not be processes of a Windows node",
+    title="Pods must not run Windows HostProcess containers",
     severity=Severity.CRITICAL,
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.11", "owasp-k8s/K01"),
-    why=(
-        "A HostProcess container has its node's files, network and rights, like a privileged one "
-        "on Linux."
-    ),
+    why="A HostProcess container has its node's files, network and rights, like a privileged one on Linux.",
     fix="Set `windowsOptions.hostProcess` to false.",
     places=security_context.security_contexts,
     check=_check_process,
@@ -160,11 +152,8 @@ HOST_PROCESS: Final = Rule(
 
 
 _HANDLERS: Final = (
-    ("livenessProbe",),
-    ("readinessProbe",),
-    ("startupProbe",),
-    ("lifecycle", "postStart"),
-    ("lifecycle", "preStop"),
+    *(("livenessProbe",), ("readinessProbe",), ("startupProbe",)),
+    *(("lifecycle", "postStart"), ("lifecycle", "preStop")),
 )
 
 
@@ -190,8 +179,8 @@ PROBE_HOSTS: Final = Rule(
     tags=("pod-security", "network"),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
-        "The kubelet sends probes from the node's own network, from where it reaches what no pod "
-        "may. From Kubernetes 1.34 on a namespace of the level baseline admits no such pod."
+        "The kubelet sends probes from the node's own network, which reaches addresses that pods "
+        "cannot. Since Kubernetes 1.34 a namespace at the baseline level rejects such pods."
     ),
     fix="Remove `host` from probes and lifecycle handlers.",
     places=_places_of_probes,
@@ -199,22 +188,12 @@ PROBE_HOSTS: Final = Rule(
 )
 
 
-_SAFE: Final = frozenset(
-    (
-        "kernel.shm_rmid_forced",
-        "net.ipv4.ip_local_port_range",
-        "net.ipv4.ip_local_reserved_ports",
-        "net.ipv4.ip_unprivileged_port_start",
-        "net.ipv4.ping_group_range",
-        "net.ipv4.tcp_fin_timeout",
-        "net.ipv4.tcp_keepalive_intvl",
-        "net.ipv4.tcp_keepalive_probes",
-        "net.ipv4.tcp_keepalive_time",
-        "net.ipv4.tcp_rmem",
-        "net.ipv4.tcp_syncookies",
-        "net.ipv4.tcp_wmem",
-    )
-)
+_SAFE: Final = frozenset((
+    "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.ip_unprivileged_port_start", "net.ipv4.ping_group_range", "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_rmem", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_wmem",
+))  # fmt: skip
 """Of the level baseline of Kubernetes 1.32 and later."""
 
 
@@ -246,7 +225,7 @@ SYSCTLS: Final = Rule(
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
         "Other parameters change the node for every pod on it. A kubelet starts a pod with one "
-        "only if its administrator allowed it, and a namespace of the level baseline admits none."
+        "only if its administrator allowed it, and a namespace at the baseline level rejects it."
     ),
     fix="Remove the parameter, or have the node's administrator set it.",
     places=_places_of_sysctls,
@@ -261,11 +240,6 @@ _VOLUME_TYPES: Final = frozenset((
 ))  # fmt: skip
 _HOST_PATH_FIELD: Final = "hostPath"
 """That of host-path."""
-
-
-def _places_of_volumes(subject: Subject) -> Iterator[Value]:
-    for pod in pods.pods_of(subject):
-        yield from pod.spec["volumes"].items()
 
 
 def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
@@ -287,6 +261,6 @@ VOLUME_TYPES: Final = Rule(
         "every quota and storage class."
     ),
     fix="Use a PersistentVolumeClaim of a storage class that has the same data.",
-    places=_places_of_volumes,
+    places=pods.volumes,
     check=_check_volumes,
 )

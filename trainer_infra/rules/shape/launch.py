@@ -9,14 +9,14 @@ from trainer_infra.render.command_lines import launch_faults
 from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
 from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
-from trainer_infra.render.launch_warnings import FRAMEWORKS, starts_training
+from trainer_infra.render.launch_warnings import starts_training
 from trainer_infra.render.plugins import mpi, torch, xgboost
-from trainer_infra.rules import pods, unknown
+from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, nodes
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
-from trainer_infra.rules.value import UnseenValue
+from trainer_infra.rules.value import UnseenValue, unknown_paths
 
 _TORCH: Final = "torch"
 _FILLED: Final = {
@@ -44,11 +44,9 @@ class _Variable:
     value: Value
     """The EnvVar."""
     container: Value | None = None
-    """The container that it is of; None for spec.trainer.env, which is that of the nodes."""
+    """None for spec.trainer.env, which is that of the nodes."""
     job: Value | None = None
-    """The replicated job of that."""
     is_init: bool = False
-    """Whether the container is an init container."""
 
 
 def _places_of_variables(subject: Subject) -> Iterator[_Variable]:
@@ -82,7 +80,6 @@ def _check_variable(place: _Variable, context: Context[Parameters]) -> Iterator[
 
 
 def _is_filled(place: _Variable, framework: str, policy: Value) -> bool:
-    """Whether the policy writes into the container."""
     if place.container is None or place.job is None:
         return True
     job, container = place.job["name"].text(), place.container["name"].text()
@@ -92,14 +89,6 @@ def _is_filled(place: _Variable, framework: str, policy: Value) -> bool:
         return False
     is_trainer = jobs.step_label(place.job).text() == names.TRAINER
     return job == names.LAUNCHER if framework == MPI else is_trainer
-
-
-def filled_variables(
-    framework: str, container: pods.PodContainer, policy: Value
-) -> tuple[str, ...]:
-    """The variables that a framework's policy writes into a container."""
-    place = _Variable(container.value, container.value, container.pod.job, container.is_init)
-    return _FILLED.get(framework, ()) if _is_filled(place, framework, policy) else ()
 
 
 def _is_target(policy: Value, job: str, container: str) -> bool:
@@ -136,7 +125,7 @@ def _check_command(place: PodContainer, context: Context[Parameters]) -> Iterato
     if not words:
         return
     policy = context.subject.ml_policy
-    framework = next((each for each in FRAMEWORKS if policy[each].is_there()), "")
+    framework = jobs.framework(policy)
     variables = _variables(place, framework, context.subject)
     line, around = read_command_line(words, variables), None
     if not place.is_init and starts_training(
@@ -152,12 +141,14 @@ def _check_command(place: PodContainer, context: Context[Parameters]) -> Iterato
 
 def _variables(place: PodContainer, framework: str, subject: Subject) -> ContainerVariables:
     """Those of the container as it will run: a runtime has not yet what its policy adds."""
-    filled = filled_variables(framework, place, subject.ml_policy)
+    here = _Variable(place.value, place.value, place.pod.job, place.is_init)
+    is_filled = _is_filled(here, framework, subject.ml_policy)
+    filled = _FILLED.get(framework, ()) if is_filled else ()
     values: dict[str, str | None] = dict.fromkeys(filled)
     for each in place.value["env"].items():
         value = each["value"].raw
         values[each["name"].text()] = value if isinstance(value, str) else None
-    targets = unknown.unknown_paths(subject.ml_policy.at("torch", "envInjection").raw)
+    targets = unknown_paths(subject.ml_policy.at("torch", "envInjection").raw)
     return ContainerVariables(
         values, are_all=not place.value["envFrom"].is_there() and next(targets, None) is None
     )
@@ -168,9 +159,8 @@ def _training_nodes(
 ) -> TrainingNodes:
     found = (amounts.gpus_of(each.value) for each in nodes.training_containers(subject))
     devices = max((int(each.count) for each in found if each), default=0)
-    return TrainingNodes(
-        framework, nodes.total(subject), devices, _slots(subject, variables, devices)
-    )
+    slots = _slots(subject, variables, devices)
+    return TrainingNodes(framework, nodes.total(subject), devices, slots)
 
 
 def _slots(subject: Subject, variables: ContainerVariables, devices: int) -> int:

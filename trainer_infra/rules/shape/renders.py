@@ -12,9 +12,10 @@ from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.api.shape import schema
 from trainer_infra.errors import Problem
-from trainer_infra.rules import faults, unknown
+from trainer_infra.rules import faults
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import unknown_paths
 
 _RUNTIMES: Final = tuple(f"{kind} " for kind in sorted(names.RUNTIMES))
 _JOBS: Final = "spec.template."
@@ -28,12 +29,10 @@ _PART: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One reason."""
+    """One reason, and where in the TrainJob it is."""
 
     value: Value
-    """Where in the TrainJob."""
     problem: Problem
-    """What."""
 
     @property
     def is_of_name(self) -> bool:
@@ -48,7 +47,7 @@ def refusals_of(subject: Subject) -> Iterator[Refusal]:
     problems = subject.problems or tuple(_of_runtime(subject))
     if not problems or subject.once(faults.faults_of):
         return
-    hidden = tuple(unknown.unknown_paths(subject.object.raw))
+    hidden = tuple(unknown_paths(subject.object.raw))
     for problem in problems:
         is_said = problem.path.startswith(_JOBS) or problem.what == _ONE_POLICY
         if subject.runtime_is_judged and is_said and problem.where.startswith(_RUNTIMES):
@@ -66,7 +65,7 @@ def _of_runtime(subject: Subject) -> Iterator[Problem]:
     runtime = subject.runtime
     if runtime is None or subject.is_whole or subject.runtime_is_judged:
         return
-    if not any(True for _ in unknown.unknown_paths(runtime.raw)):
+    if next(unknown_paths(runtime.raw), None) is None:
         yield Problem("spec.runtimeRef.name", "names a runtime that its schema refuses")
 
 
