@@ -1,6 +1,7 @@
 """`trainer-infra get NAME --metrics`: what training reported, as a table or as a plot of one metric.
 
-A table has some rows, evenly spread over the time, unless all are asked for. A plot is of braille dots: one character has two dots beside each other, and four on top of each other.
+A table has some rows, evenly spread over the time, unless all are asked for. A plot is of braille dots: one
+character has two dots beside each other, and four on top of each other.
 """
 
 from collections import defaultdict

@@ -2,8 +2,8 @@
 
 For each v1 job the runtime comes first, then the TrainJob: what an API server wants to know first.
 What has no counterpart goes to stderr, and into YAML and Python as a comment. A job that cannot be
-migrated does not stop the others. In a Pulumi program each TrainJob has its runtime inline and the v1 job's name, for the runtime has host names that
-begin with it.
+migrated does not stop the others. In a Pulumi program each TrainJob has its runtime inline and the v1 job's
+name, for the runtime has host names that begin with it.
 """
 
 import json

@@ -111,8 +111,8 @@ def _change_each(
 ) -> int:
     """Change runs, several at a time, and say of each, in order, what became of it; the exit code.
 
-    `change` gives what to say of one, or with `done` what is left of it, if anything; `done` gives what to say of one of
-    which nothing is left.
+    `change` gives what to say of one, or with `done` what is left of it, if anything; `done` gives what to say
+    of one of which nothing is left.
     """
 
     def one(run: Run) -> TrainerInfraError | str:

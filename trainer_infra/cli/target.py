@@ -55,7 +55,7 @@ def chosen_place(asked: TargetRequest) -> RunPlace:
 
 
 def of_stack(asked: TargetRequest, project: Project, stack: str) -> RunPlace:
-    """The place of a stack's runs; options that are given come first, and errors are those of `chosen_place`."""
+    """The place of a stack's runs; options that are given come first. Errors are those of `chosen_place`."""
     return _place(asked, (stack_config.of_stack(project, stack),))
 
 

@@ -1,7 +1,8 @@
 """Admission as a part of the manager: the server of the webhooks and the keeper of its certificate.
 
-The manager enters `admission_webhooks`; `AdmissionWebhooks.is_ready` is its part of /readyz. Where `certManagement.enable` is false, another program keeps the certificate, for example
-cert-manager. Folder and names of its files: reference behaviour 8.2.
+The manager enters `admission_webhooks`; `AdmissionWebhooks.is_ready` is its part of /readyz. Where
+`certManagement.enable` is false, another program keeps the certificate, for example cert-manager. Folder and
+names of its files: reference behaviour 8.2.
 """
 
 import asyncio

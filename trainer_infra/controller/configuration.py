@@ -243,13 +243,9 @@ def _problems(found: ControllerConfiguration) -> Iterator[Problem]:
 def _limits(found: ControllerConfiguration) -> Iterator[tuple[str, object, bool, str]]:
     """Fields by path, each with its value, whether that can be, and what it must be."""
     connection, reports = found.client_connection, found.status_server
-    yield (
-        "apiVersion",
-        found.api_version,
-        found.api_version == API_VERSION,
-        f"must be {API_VERSION}",
-    )
-    yield "kind", found.kind, found.kind == KIND, f"must be {KIND}"
+    heads = (("apiVersion", found.api_version, API_VERSION), ("kind", found.kind, KIND))
+    for path, value, wanted in heads:
+        yield path, value, value == wanted, f"must be {wanted}"
     for path, port in (("webhook.port", found.webhook.port), ("statusServer.port", reports.port)):
         yield path, port, 1 <= port <= _LARGEST_PORT, f"must be 1 to {_LARGEST_PORT}"
     for kind, number in found.controller.group_kind_concurrency.items():

@@ -164,7 +164,7 @@ async def start_probes(
 async def start_metrics(
     address: tuple[str, int], registry: CollectorRegistry, tls: ssl.SSLContext | None
 ) -> web.AppRunner:
-    """Serve `/metrics`, with TLS by HTTPS.
+    """Serve `/metrics`, by HTTPS where there is TLS.
 
     Raises:
         OSError: The address cannot be had.

@@ -62,8 +62,8 @@ class _JobMembership:
 class PodMembership:
     """Looks up what a pod is part of; belongs to one event loop.
 
-    The client may read pods, Jobs and JobSets of every namespace, and has so many seconds for each request.
-    So many pods, and Jobs, are remembered; the clock's seconds never go back.
+    The client may read pods, Jobs and JobSets of every namespace; `within` is the seconds for each request, and
+    `most` how many pods, and Jobs, are remembered.
     """
 
     def __init__(
@@ -129,10 +129,8 @@ def _controller(value: JSONObject, resource: Resource) -> JSONObject | None:
     """The reference to the object that controls this one, where it is of that kind."""
     wanted = (resource.api_version.partition("/")[0], resource.kind)
     for each in (value.get("metadata") or {}).get("ownerReferences") or ():
-        if (
-            each.get("controller")
-            and (each["apiVersion"].partition("/")[0], each["kind"]) == wanted
-        ):
+        kind = (each["apiVersion"].partition("/")[0], each["kind"])
+        if each.get("controller") and kind == wanted:
             found: JSONObject = each
             return found
     return None

@@ -62,7 +62,7 @@ class TokenVerdicts:
 class PodTokens:
     """Reviews tokens; belongs to one event loop.
 
-    The client may create TokenReviews, and read pods, Jobs and JobSets of every namespace, and has so many
+    The client may create TokenReviews, and read pods, Jobs and JobSets of every namespace; `within` is the
     seconds for each request. Reviews have a bucket for each client address.
     """
 

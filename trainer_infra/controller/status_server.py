@@ -78,10 +78,10 @@ async def serving(
 ) -> AsyncGenerator[int, None]:
     """Serve while the context is open; its value is the port.
 
-    The client may create TokenReviews, read pods, Jobs, JobSets and TrainJobs, and patch the status of TrainJobs;
-    the caller closes it, and gives it the limits of statusServer.qps and burst. TLS may get another certificate
-    at any time. The registry gets the server's own metrics. `training` gets what is stored here; None where it
-    learns that by watching TrainJobs, as it must where there are several replicas.
+    The client may create TokenReviews, read pods, Jobs, JobSets and TrainJobs, and patch the status of
+    TrainJobs; the caller closes it, and gives it the limits of statusServer.qps and burst. TLS may get another
+    certificate at any time. The registry gets the server's own metrics. `training` gets what is stored here;
+    None where it learns that by watching TrainJobs, as it must where there are several replicas.
     """
     chosen = settings or StatusServerSettings()
     histogram = Histogram(

@@ -32,7 +32,7 @@ _INVALID: Final = 422
 class TrainerStatusStore(Store):
     """Writes to one API server; belongs to one event loop.
 
-    The client may read TrainJobs and patch their status, and has so many seconds for each request. Metrics get
+    The client may read TrainJobs and patch their status; `within` is the seconds for each request. Metrics get
     what is stored; None where they learn it otherwise.
     """
 

@@ -60,7 +60,8 @@ def node_parts(
 ) -> Parts:
     """What the job becomes.
 
-    `trainer` has the fields of spec.trainer beside the number of nodes and what they run, `notes` are the kind's own.
+    `trainer` has the fields of spec.trainer beside the number of nodes and what they run; `notes` are the
+    kind's own.
     """
     limit = job.run_policy.backoff_limit
     template = replica.node_template(nodes.kept, framework.env)

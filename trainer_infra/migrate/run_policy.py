@@ -58,7 +58,7 @@ def policy_annotations(job: V1Job) -> dict[str, str]:
 
 
 def gang_policy(job: V1Job, schedulers: set[str]) -> Gang | None:
-    """Gang scheduling, by schedulerName of the pods that have one; None when the job has no schedulingPolicy."""
+    """Gang scheduling, by schedulerName of pods that have one; None when there is no schedulingPolicy."""
     policy = job.run_policy.scheduling_policy
     if policy is None or policy == SchedulingPolicy():
         return None
