@@ -128,7 +128,7 @@ def test_a_policy_that_is_there_already_is_not_replaced() -> None:
     job = "spec.template.spec.replicatedJobs[0].template.spec"
     where = "ClusterTrainingRuntime torch-distributed"
     assert refusal(lambda: with_fault_tolerance(once, FaultTolerance())) == [
-        f"{where}: {path}: is there already; remove it from the runtime first"
+        f"{where}: {path}: is already set; remove it from the runtime first"
         for path in (
             "spec.template.spec.failurePolicy",
             f"{job}.backoffLimit",

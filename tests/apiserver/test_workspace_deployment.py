@@ -90,7 +90,7 @@ def test_what_only_an_output_tells_ends_the_preview_with_a_sentence(stack: Stack
     )
     printed = stack.preview(ok=False)
     sentence = (
-        "quota: is of a flavor that the platform does not have, got 'default-flavor'; use a10"
+        "quota: names a flavor that the platform does not have, got 'default-flavor'; use a10"
     )
     assert f"Workspace deployed: {sentence}" in printed
     assert "Traceback" not in printed

@@ -85,7 +85,7 @@ def test_gc_of_an_unknown_stack_names_it(stack: Stack) -> None:
 @pytest.mark.parametrize("name", ["other/test", "organization/other/test"])
 def test_gc_of_another_projects_stack_says_where_to_run_it(name: str, stack: Stack) -> None:
     assert stack.trainer("gc", "--stack", name, ok=False) == (
-        f"stack {name} is of project other, and the program here is project project; run gc in the "
+        f"stack {name} belongs to project other, and the program here is project project; run gc in the "
         "folder of its own program\n"
     )
 

@@ -257,7 +257,7 @@ def test_the_time_that_remains_is_shown_until_the_end(cli: Command) -> None:
         ),
         (
             ["jobs.yaml", "--nodes", "2", "--arg", "a=1", "--", "word"],
-            "--nodes, --arg, ARGS: only for a Python file, a TrainJob says it in its spec",
+            "--nodes, --arg, ARGS: only for a Python file; a TrainJob has it in its spec",
         ),
         (["train.py", *JAX, "--env", "PLACE"], "--env wants KEY=VALUE, got 'PLACE'"),
     ],

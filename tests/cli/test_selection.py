@@ -65,7 +65,7 @@ def test_get_lists_what_fits_all_options(
 
 def test_a_list_without_any_says_where_it_looked(several: Command) -> None:
     done = several("get", "--stack", "nowhere")
-    said = "no run in namespace default on this machine is all that the options ask for; the runs there are of "
+    said = "no run in namespace default on this machine is all that the options ask for; its runs belong to "
     assert (done.code, done.out) == (0, "")
     assert done.err.startswith(said)
     assert "cancer/dev" in done.err
@@ -111,4 +111,4 @@ def test_delete_of_a_selection_lists_and_asks(tmp_path: Path) -> None:
     assert sorted(command.phases()) == ["new", "others"]
     again = command(*chosen, "--yes")
     assert (again.code, again.out) == (0, "")
-    assert "on this machine is all that the options ask for; the runs there are of " in again.err
+    assert "on this machine is all that the options ask for; its runs belong to " in again.err

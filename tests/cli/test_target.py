@@ -178,7 +178,7 @@ def test_a_project_file_that_is_none_is_named(cli: Command) -> None:
     [
         (
             ("get", "--target", "local", "--context", "a"),
-            "Invalid value: --context is of --target kubernetes, not of local",
+            "Invalid value: --context applies to --target kubernetes only",
         ),
         (
             ("run", "job.yaml", "--target", "kubernetes"),

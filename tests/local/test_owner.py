@@ -99,7 +99,7 @@ def test_a_folder_that_was_copied_is_no_other_run() -> None:
     (copy / "run.json").write_text(_file("run.json").read_text())
     listing = runs.list_runs()
     assert [each.name for each in listing.runs] == ["tj"]
-    assert "run.json is of default/tj" in listing.unread[0]
+    assert "run.json belongs to default/tj" in listing.unread[0]
 
 
 def test_a_run_without_a_uid_has_no_process() -> None:

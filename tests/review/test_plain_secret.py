@@ -74,7 +74,7 @@ def test_what_a_secret_is_to_keep_is_found_in_a_file(text: str, path: str) -> No
 
 def test_all_of_one_secret_is_one_finding() -> None:
     (item,) = found(secret(a="SummerVision2026", b="WinterVision2027", c="Other1")).failing()
-    assert item.what == "is a secret that everybody can use who reads this file, as 2 more"
+    assert item.what == "is a secret that everyone who reads this file can use, as 2 more"
 
 
 @pytest.mark.parametrize(

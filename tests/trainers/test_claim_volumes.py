@@ -158,7 +158,7 @@ def test_a_preview_tells_of_the_users_own_two_volumes() -> None:
     said = pipeline.rendering_warnings(job, ClusterTrainingRuntime.from_wire(wire))
     assert said == (
         (
-            "job node: the volumes 'data' and 'results' are of one claim, shared, and the kubelet never starts such a "
+            "job node: the volumes 'data' and 'results' use one claim, shared, and the kubelet never starts such a "
             "pod; mount 'data' twice, with a subPath each"
         ),
     )

@@ -90,13 +90,13 @@ def test_what_cannot_be_mounted_is_said(write: Write, problems: Problems) -> Non
             "files['/opt/trainer-infra/code/main.py']: is in the folder of trainer_infra itself; use "
             "another one"
         ),
-        f"files['/a']: says no place of a file's content, got 'text'; {forms}",
+        f"files['/a']: must say where the file's content comes from, got 'text'; {forms}",
         (
-            "files['/b']: says no place of a file's content, got {'secretKeyRef': {'name': 'x'}}; "
+            "files['/b']: must say where the file's content comes from, got {'secretKeyRef': {'name': 'x'}}; "
             f"{forms}"
         ),
         (
-            "files['/c']: says no place of a file's content, got {'fieldRef': {'name': 'x', 'key': 'y'}}; "
+            "files['/c']: must say where the file's content comes from, got {'fieldRef': {'name': 'x', 'key': 'y'}}; "
             f"{forms}"
         ),
     ]

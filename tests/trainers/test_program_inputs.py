@@ -174,7 +174,7 @@ def test_what_has_its_package_or_an_image_of_its_own_is_right(more: dict[str, An
 )
 def test_a_library_that_neither_image_nor_packages_have_is_said(trainer: Any, library: str) -> None:
     _, said = of(trainer, PLAIN, "")
-    found = [each for each in said if f"the program is of {library}, which the image" in each]
+    found = [each for each in said if f"the program belongs to {library}, which the image" in each]
     assert len(found) == 1
     assert f'give packages=["{library}==<version>"], or image=' in found[0]
     assert of(Trl("sft", **OWN, packages=PACKAGES), PLAIN, "") == ([], [])

@@ -233,7 +233,7 @@ def _training(spec: JSONObject) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _misfits(spec: JSONObject, policies: Policies) -> Iterator[Problem]:
-    has, remove = "is there already", "remove it from the runtime first"
+    has, remove = "is already set", "remove it from the runtime first"
     for name, _ in _of_job_set(policies):
         if name in spec:
             yield Problem(f"spec.template.spec.{name}", has, fix=remove)

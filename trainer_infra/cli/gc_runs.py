@@ -133,7 +133,7 @@ def _stack_of(project: Project, stack: str) -> str:
     is_organization = has_organizations or before == [backend.NO_ORGANIZATION]
     if before and before[-1] != project.name and not (len(before) == 1 and is_organization):
         raise NotAvailable(
-            f"stack {stack} is of project {before[-1]}, and the program here is project {project.name}; "
+            f"stack {stack} belongs to project {before[-1]}, and the program here is project {project.name}; "
             "run gc in the folder of its own program"
         )
     return stack

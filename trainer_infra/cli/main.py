@@ -100,7 +100,7 @@ def init(wanted: StarterRequest) -> None:
     from trainer_infra.cli import init as command
 
     if wanted.target is TargetName.LOCAL and wanted.context is not None:
-        raise typer.BadParameter("--context is of --target kubernetes, not of local")
+        raise typer.BadParameter("--context applies to --target kubernetes only")
     command.create(wanted)
 
 

@@ -128,7 +128,7 @@ def _no_runs(where: str, asked: RunSelection, there: Sequence[Run]) -> str:
     if not asked or not there:
         return f"no runs{where}"
     stacks = sorted({stack_name(each.owner) for each in there} - {""})
-    others = f"; the runs there are of {listed(stacks, most=SHOWN)}" if stacks else ""
+    others = f"; its runs belong to {listed(stacks, most=SHOWN)}" if stacks else ""
     return f"no run{where} is all that the options ask for{others}"
 
 

@@ -67,7 +67,7 @@ def submission_of(file: str, named: RunNaming, python: PythonRequest) -> Submiss
         InvalidInput: holds every problem of the file, or of running it on this machine.
     """
     if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", PurePath(file).name):
-        raise RunUsage(f"{file} is of a Pulumi project: run `pulumi up` in its folder")
+        raise RunUsage(f"{file} belongs to a Pulumi project: run `pulumi up` in its folder")
     if file == sources.STDIN or PurePath(file).suffix in sources.SUFFIXES:
         return _of_yaml(file, named, python)
     _check_kind(file)
@@ -104,7 +104,7 @@ def _of_yaml(file: str, named: RunNaming, python: PythonRequest) -> Submission:
     used = [name for name, value in python._asdict().items() if value]
     if used:
         shown = ", ".join("ARGS" if each == "words" else f"--{each}" for each in used)
-        raise RunUsage(f"{shown}: only for a Python file, a TrainJob says it in its spec")
+        raise RunUsage(f"{shown}: only for a Python file; a TrainJob has it in its spec")
     found = documents.read_documents([file])
     given = CommandDocuments(found.documents)
     problems = (*found.problems, *given.problems())

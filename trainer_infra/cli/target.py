@@ -66,7 +66,7 @@ def _needs_stack(asked: TargetRequest) -> bool:
 def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
     given = [each for each in ("kubeconfig", "context") if getattr(asked, each) is not None]
     if asked.target == LOCAL and given:
-        raise typer.BadParameter(f"--{given[0]} is of --target {KUBERNETES}, not of {LOCAL}")
+        raise typer.BadParameter(f"--{given[0]} applies to --target {KUBERNETES} only")
     kind = asked.target or (KUBERNETES if given else None)
     stack = None
     if _needs_stack(asked):

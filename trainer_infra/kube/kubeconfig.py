@@ -256,7 +256,7 @@ def _proxy(held: Any) -> str | None:
         found = None if proxy_bypass(place.netloc) else getproxies().get(place.scheme)
     if found and urlsplit(found).scheme not in _PROXY_SCHEMES:
         raise NotAvailable(
-            f"the proxy of {held.host} is of the kind {urlsplit(found).scheme!r}; "
+            f"the proxy of {held.host} has the scheme {urlsplit(found).scheme!r}; "
             "only http and https proxies are supported"
         )
     return found or None

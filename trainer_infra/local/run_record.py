@@ -35,7 +35,7 @@ def _read(target: RunFolder) -> Run | None:
         return None
     submitted = run_from_json(first)
     if (submitted.namespace, submitted.name) != (target.namespace, target.name):
-        raise ValueError(f"run.json is of {submitted.namespace}/{submitted.name}")
+        raise ValueError(f"run.json belongs to {submitted.namespace}/{submitted.name}")
     now = run_folder.read_json(target.status)
     return replace(run_from_json(now), owner=submitted.owner) if now is not None else submitted
 

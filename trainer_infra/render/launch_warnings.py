@@ -133,7 +133,7 @@ def volume_sentences(job_set: JSONObject) -> Iterator[str]:
         for index, first in claims_again(volumes):
             claim, name = volumes[index]
             yield (
-                f"job {job['name']}: the volumes {first!r} and {name!r} are of one claim, {claim}, "
+                f"job {job['name']}: the volumes {first!r} and {name!r} use one claim, {claim}, "
                 f"and the kubelet never starts such a pod; mount {first!r} twice, with a subPath each"
             )
 

@@ -55,7 +55,7 @@ def plain_secret_findings(document: Document) -> Iterator[FieldFinding]:
     ]
     if kept:
         more = f", as {len(kept) - 1} more" if kept[1:] else ""
-        what = f"is a secret that everybody can use who reads this file{more}"
+        what = f"is a secret that everyone who reads this file can use{more}"
         yield FieldFinding(kept[0], what, fix=_FIX)
 
 

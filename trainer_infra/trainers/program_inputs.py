@@ -71,7 +71,7 @@ def missing_inputs(
         module = re.split("[.:]", program)[0]
         library = LIBRARIES.get(module, module)
         yield (
-            f"the program is of {library}, which the image {TORCH_IMAGE} does not have, nor packages=: give "
+            f"the program belongs to {library}, which the image {TORCH_IMAGE} does not have, nor packages=: give "
             f'packages=["{library}==<version>"], or image=; on this machine the Python that runs `pulumi` '
             "has to have it then"
         )

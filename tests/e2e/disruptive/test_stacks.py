@@ -169,7 +169,7 @@ def test_a_quota_of_a_flavor_that_the_platform_does_not_have_is_refused_in_previ
     file.write_text(before.replace("quota:", "flavor: h100\n    quota:"))
     printed = team.preview(ok=False)
     file.write_text(before)
-    assert "is of a flavor that the platform does not have, got 'h100'" in printed
+    assert "names a flavor that the platform does not have, got 'h100'" in printed
     assert "Traceback" not in printed
 
 

@@ -65,7 +65,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a block of another backend": (
         EXISTING,
         {"karpenter": {"node_class": "gpu"}},
-        ("karpenter: is of another backend than this pool's, which is existing; leave it out, or say "
+        ("karpenter: belongs to another backend; this pool's backend is existing; leave it out, or say "
         "backend='karpenter'"),
     ),
     "a block without what it needs": (
@@ -345,7 +345,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a fabric of another cloud": (
         KARPENTER,
         {"fabric": "tcpxo"},
-        "fabric: is a fabric of gcp, and the machines are of aws, got 'tcpxo'",
+        "fabric: is a fabric of gcp, and the machines belong to aws, got 'tcpxo'",
     ),
     "a fabric of other machines": (
         EXISTING,

@@ -313,7 +313,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     "labels that are none": ({"labels": "a"}, "labels: "),
     "a label of Pod Security": (
         {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
-        "labels.pod-security.kubernetes.io/enforce: is made of pod_security; leave it out",
+        "labels.pod-security.kubernetes.io/enforce: is set by pod_security; leave it out",
     ),
     "a level": (
         {"pod_security": "strict"},
@@ -432,7 +432,7 @@ def test_a_quota_of_a_flavor_that_the_platform_does_not_have_is_refused(known: b
     with pytest.raises(pulumi.RunError) as raised:
         declared_resources(partial(workspace, "default-flavor", "a10"))
     assert str(raised.value) == (
-        "Workspace vision: quota: is of a flavor that the platform does not have, got 'h100'; "
+        "Workspace vision: quota: names a flavor that the platform does not have, got 'h100'; "
         "use default-flavor or a10"
     )
     declared_resources(partial(workspace, "h100"))

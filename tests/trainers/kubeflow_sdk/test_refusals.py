@@ -295,7 +295,7 @@ def connected(_job: dict[str, Any], _trainer: object, backend: Any) -> None:
                 active_deadline_seconds=4,
             ),
             [
-                f"{name}: is given, and an option says it too; keep one of them"
+                f"{name}: is given, and an option sets it too; keep one of them"
                 for name in ("name", "labels", "active_deadline_seconds")
             ],
         ),

@@ -45,10 +45,10 @@ def _names(resources: Iterable[str], *, is_pod: bool) -> Broken:
     for name in resources:
         what = fix = ""
         if not QUALIFIED_NAME.fits(name):
-            what = f"is of a resource whose name must be {QUALIFIED_NAME.words}"
+            what = f"names a resource, and resource names must be {QUALIFIED_NAME.words}"
         elif is_pod and name not in _COMPUTE and not name.startswith(_PAGES):
             known = listed((*_COMPUTE, f"{_PAGES}SIZE"), "or")
-            what = f"is of a resource of containers: a pod has {known}"
+            what = f"names a resource that only containers have: a pod has {known}"
         elif "/" not in name and name not in _STANDARD and not name.startswith(_PAGES):
             what = "names an unknown resource"
             known = listed((*_STANDARD, f"{_PAGES}SIZE"), "or")
@@ -80,7 +80,7 @@ def _whole_pages(resources: JSON) -> Broken:
         if amount is None or amount < 0:
             continue
         if page is None or page <= 0:
-            yield BrokenRule((name,), size, "is of pages whose size is not a quantity, such as 2Mi")
+            yield BrokenRule((name,), size, "names a page size that is not a quantity such as 2Mi")
         elif amount % page:
             yield BrokenRule((name,), said, f"must be a multiple of {size}")
 

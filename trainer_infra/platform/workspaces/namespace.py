@@ -42,7 +42,7 @@ def namespace_label_problems(labels: Any) -> Iterator[Problem]:
     yield from shape_problems(("labels",), labels, LABELS)
     for key in labels:
         if key.startswith(_SECURITY):
-            yield Problem(f"labels.{key}", "is made of pod_security", fix="leave it out")
+            yield Problem(f"labels.{key}", "is set by pod_security", fix="leave it out")
 
 
 def own_namespace(name: str) -> JSONObject:

@@ -79,7 +79,7 @@ def unknown_flavors(args: WorkspaceArgs, flavors: Sequence[str]) -> Iterator[Pro
     for each in flavor_amounts(args["quota"], pools, flavor):
         if each not in flavors:
             fix = f"use {' or '.join(flavors)}" if flavors else "add a pool to the platform"
-            yield Problem("quota", "is of a flavor that the platform does not have", each, fix)
+            yield Problem("quota", "names a flavor that the platform does not have", each, fix)
 
 
 def _cluster_queue(namespace: str, args: WorkspaceArgs) -> Any:

@@ -110,7 +110,7 @@ def _of_kueue(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
         covered = {resource for group in groups for resource in group.covered}
         for resource in _asked(pod, context) if nodes.count(pod) else ():
             if resource not in covered and resource != _PODS:
-                what = f"is a resource of which ClusterQueue {queue.name} has no quota at all"
+                what = f"is a resource for which ClusterQueue {queue.name} has no quota"
                 fix = f"do not ask for it, or add {resource} to a resource group of the queue"
                 yield amounts.place(pod, resource).finding(what, resource, fix)
     for group in groups:

@@ -135,7 +135,7 @@ def _once(groups: Value, field: str) -> Iterator[Finding]:
                 continue
             first = seen.setdefault(name.text(), -1)
             if first not in (-1, index):
-                what = f"stands in resource group {first} too"
+                what = f"is also in resource group {first}"
                 yield name.finding(what, name.text(), "name it in one group alone")
             elif first == index and field != "flavors":
                 yield name.finding("stands here twice", name.text(), "remove one of them")

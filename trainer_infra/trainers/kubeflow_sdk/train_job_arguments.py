@@ -99,7 +99,7 @@ def _given_twice(args: Mapping[str, Any], found: dict[str, Any]) -> list[Problem
     if "runtime_patches" in twice and isinstance(own, list | tuple):
         twice.remove("runtime_patches")
         found["runtime_patches"] = [*own, *found["runtime_patches"]]
-    what, fix = "is given, and an option says it too", "keep one of them"
+    what, fix = "is given, and an option sets it too", "keep one of them"
     return [Problem(name, what, fix=fix) for name in found if name in twice]
 
 

@@ -39,7 +39,7 @@ def problems_of_backend(declared: Declaration) -> Iterator[Problem]:
     args, backend = declared.args, declared.backend
     for block in _BLOCKS:
         if block in args and block != backend:
-            what = f"is of another backend than this pool's, which is {backend}"
+            what = f"belongs to another backend; this pool's backend is {backend}"
             yield Problem(block, what, fix=f"leave it out, or say backend={block!r}")
     if backend in _BLOCKS and backend not in args:
         yield from type_problems({}, _BLOCKS[backend], (backend,))

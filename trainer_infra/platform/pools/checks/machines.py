@@ -194,7 +194,7 @@ def problems_of_fabric(declared: Declaration) -> Iterator[Problem]:
         return
     name = preset.name
     if preset.cloud is not None and declared.cloud not in {None, preset.cloud}:
-        what = f"is a fabric of {preset.cloud}, and the machines are of {declared.cloud}"
+        what = f"is a fabric of {preset.cloud}, and the machines belong to {declared.cloud}"
         yield Problem("fabric", what, got=name)
         return
     for each in declared.machines:
