@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from trainer_infra.json_values import JSONDict
 
