@@ -1,8 +1,7 @@
 """A value that must not be shown by accident.
 
-Users write it in `env`, `files` and `func_args` of a CustomTrainer and in an initializer's token.
-`custom_trainer` moves the value to the job's own Secret and leaves a reference behind (design rule
-1).
+Users write it in `env`, `files` and `func_args` of a CustomTrainer and in an initializer's token; it is moved to the
+job's own Secret, and a reference is left behind (design rule 1).
 """
 
 from collections.abc import Iterator, Mapping

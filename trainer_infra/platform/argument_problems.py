@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pulumi
 
-from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.finding import Path, is_within, path_text
 from trainer_infra.api.quantity import WORDS, parse_quantity, read_quantity
 from trainer_infra.api.shape.object_meta import OBJECT_META
 from trainer_infra.api.shape.schema import in_order
@@ -69,7 +69,7 @@ def shape_problems(path: Path, value: object, shape: Schema) -> Iterator[Problem
     known = without_outputs(value)
     hidden = tuple(unknown_paths(known))
     for each in in_order(Walk({}), with_stand_ins(known), shape):
-        if not any(each.path[: len(place)] == place for place in hidden):
+        if not is_within(each.path, hidden):
             yield replace(each, path=(*path, *each.path)).problem("")
 
 

@@ -105,7 +105,7 @@ def _whole(
 
 def _rendered(job: JSONObject, runtime: Runtime, behaviour: Behaviour) -> Rendering:
     try:
-        typed = manifests.parse_object(job)
+        typed = manifests.stored_object(job)
         if not isinstance(typed, TrainJob):
             return Rendering()
     except InvalidInput as error:

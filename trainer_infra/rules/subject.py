@@ -65,7 +65,7 @@ class AnyRuntime:
 
 def _typed(wire: JSONObject) -> Runtime | None:
     try:
-        parsed = manifests.parse_object(wire)
+        parsed = manifests.stored_object(wire)
     except InvalidInput:
         return None
     return None if isinstance(parsed, TrainJob) else parsed

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from trainer_infra.api import quantity
-from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.finding import Path, is_within, path_text
 from trainer_infra.api.shape.reading import ABSENT, UNKNOWN, Mark, UnseenValue
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules.finding import Change, Finding
@@ -64,7 +64,7 @@ class Root:
 
     def may_have(self, path: Path) -> bool:
         """Whether something that is not known may yet stand at a path where nothing does."""
-        return any(path[: len(each)] == each for each in self.gaps)
+        return is_within(path, self.gaps)
 
 
 class Value:

@@ -14,6 +14,7 @@ from trainer_infra.platform.argument_fields import (
     Fields,
     argument_path,
     at,
+    of_argument,
     put_fields,
     refusals,
 )
@@ -89,7 +90,8 @@ class QueueComponent(PlatformComponent):
             argument = self._argument(value, each.path, args)
             # A quota is in groups there: say which list of them it is.
             place = f" in {path_text(each.path)}" if argument == ("quota",) else ""
-            yield replace(each, path=argument, what=f"{each.what}{place}").problem("")
+            told = of_argument(each, argument, self.fields)
+            yield replace(told, what=f"{told.what}{place}").problem("")
 
     def _problems(self, args: Any) -> Iterable[Problem]:  # noqa: ARG002  for a subclass
         """What only the program knows of its arguments."""
