@@ -34,7 +34,7 @@ REFUSALS: Final = {each.rule.id for each in argument_fields.JUDGES}
 CHECKED: Final = tuple(
     ConfiguredRule.default(each) for each in RULES if each.id in SHAPES | REFUSALS
 )
-PLANTED: Final = st.sampled_from((
+PLANTED: Final[st.SearchStrategy[Any]] = st.sampled_from((
     None, True, -1, 0, 3, 70_000, 2**40, 0.5, "", "a", "A b", "a" * 300, "-1", "1Gi",
     [], {}, [1], [{}], {"a b": "c"},
 ))  # fmt: skip

@@ -15,9 +15,9 @@ from trainer_infra import names
 from trainer_infra.api import finding as api
 from trainer_infra.api.shape import queue_schema, schema, workloads
 from trainer_infra.api.shape.object_meta import OBJECT_META
-from trainer_infra.api.shape.reading import has_unknown
+from trainer_infra.api.shape.reading import unknown_paths, with_stand_ins
 from trainer_infra.api.shape.walk import FormWalk, Schema, Walk
-from trainer_infra.rules import pods, unknown
+from trainer_infra.rules import pods
 from trainer_infra.rules.placement import queue_objects
 from trainer_infra.rules.rule import Finding, Subject, Value
 from trainer_infra.rules.value import ABSENT
@@ -95,10 +95,10 @@ def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> 
     if value.raw is ABSENT:
         yield Fault(value, api.FieldFinding((), "is required"))
         return
-    hidden = tuple(unknown.unknown_paths(value.raw))
+    hidden = tuple(unknown_paths(value.raw))
     for each in hidden:
         value.at(*each).is_noted()
-    for finding in judge(unknown.with_stand_ins(value.raw) if hidden else value.raw):
+    for finding in judge(with_stand_ins(value.raw) if hidden else value.raw):
         if not api.is_within(finding.path, hidden):
             yield Fault(value.at(*finding.path), finding)
 
@@ -205,7 +205,7 @@ def _shapes(subject: Subject) -> Iterator[tuple[Value, Schema]]:
 
 def _walked(place: Value, schema: Schema) -> FormWalk:
     root = place.root
-    is_whole = not root.gaps and not has_unknown(place.raw)
+    is_whole = not root.gaps and next(unknown_paths(place.raw), None) is None
     walk = FormWalk(None if is_whole else root.may_have)
     walk.check(None if place.raw is ABSENT else place.raw, schema, place.path)
     return walk

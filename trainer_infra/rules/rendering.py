@@ -14,12 +14,13 @@ from trainer_infra.api import manifests
 from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.shape import schema
+from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import older_overrides, origin, partial_rendering, unknown
+from trainer_infra.rules import older_overrides, origin, partial_rendering
 from trainer_infra.rules.partial_rendering import STAND_IN
 from trainer_infra.rules.patch import with_value
 from trainer_infra.rules.value import UNKNOWN
@@ -59,7 +60,7 @@ def rendering_of(
         runtime: What it refers to; None where that is not at hand.
         behaviour: What renders it.
     """
-    hidden = tuple(unknown.unknown_paths(job))
+    hidden = tuple(unknown_paths(job))
     whole = Rendering() if runtime is None else _whole(job, runtime, behaviour, hidden)
     if whole.objects or (hidden and runtime is not None):
         # What is not known may be what makes it right.

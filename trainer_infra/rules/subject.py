@@ -13,11 +13,12 @@ from trainer_infra import names
 from trainer_infra.api import manifests
 from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import older_overrides, origin, rendering, unknown
+from trainer_infra.rules import older_overrides, origin, rendering
 from trainer_infra.rules.rendering import Rendering
 from trainer_infra.rules.value import UNKNOWN, Origin, Root, UnseenValue, Value
 
@@ -245,7 +246,7 @@ def subject_of_runtime(runtime: AnyRuntime) -> Subject:
 
 
 def _judged_schema(runtime: AnyRuntime, _subject: Subject) -> Rendering:
-    is_known = next(unknown.unknown_paths(runtime.wire), None) is None
+    is_known = next(unknown_paths(runtime.wire), None) is None
     return FITS if is_known and runtime.typed is not None else NOTHING
 
 

@@ -6,7 +6,7 @@ read as empty, so that the rest is judged. A scalar that is not known raises Uns
 whatever reads one; `judge` catches it, and the judgement of that place alone ends.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -14,7 +14,14 @@ from typing import Any, Final
 
 from trainer_infra.api import quantity
 from trainer_infra.api.finding import Path, is_within, path_text
-from trainer_infra.api.shape.reading import ABSENT, UNKNOWN, Mark, UnseenValue
+from trainer_infra.api.shape.reading import (
+    ABSENT,
+    UNKNOWN,
+    Mark,
+    UnseenValue,
+    is_list,
+    is_mapping,
+)
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules.finding import Change, Finding
 
@@ -29,9 +36,6 @@ __all__ = [
     "is_list",
     "is_mapping",
 ]
-
-_SCALARS: Final = frozenset((Mark, str, int, bool, float))
-"""Types of most values without anything below, which are asked for first: that is far faster."""
 
 
 _path_text: Final = lru_cache(maxsize=1 << 12)(path_text)
@@ -231,17 +235,3 @@ def _raw_below(raw: Any, key: str | int) -> Any:
     if isinstance(key, str):
         return raw.get(key, ABSENT) if is_mapping(raw) else ABSENT
     return raw[key] if is_list(raw) and key < len(raw) else ABSENT
-
-
-def is_mapping(raw: object) -> bool:
-    """Whether it is a mapping, of JSON or of Pulumi."""
-    kind = type(raw)
-    return kind is dict or (kind not in _SCALARS and isinstance(raw, Mapping))
-
-
-def is_list(raw: object) -> bool:
-    """Whether it is a list or tuple, of JSON or of Pulumi."""
-    kind = type(raw)
-    if kind is dict or kind in _SCALARS:
-        return False
-    return kind is list or (isinstance(raw, Sequence) and not isinstance(raw, str | bytes))

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.render.command_lines import launch_faults
 from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
 from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.launch_warnings import FRAMEWORKS, starts_training
 from trainer_infra.render.plugins import mpi, torch, xgboost
-from trainer_infra.rules import pods, unknown
+from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, nodes
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -157,7 +158,7 @@ def _variables(place: PodContainer, framework: str, subject: Subject) -> Contain
     for each in place.value["env"].items():
         value = each["value"].raw
         values[each["name"].text()] = value if isinstance(value, str) else None
-    targets = unknown.unknown_paths(subject.ml_policy.at("torch", "envInjection").raw)
+    targets = unknown_paths(subject.ml_policy.at("torch", "envInjection").raw)
     return ContainerVariables(
         values, are_all=not place.value["envFrom"].is_there() and next(targets, None) is None
     )

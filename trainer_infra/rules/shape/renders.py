@@ -11,8 +11,9 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.api.shape import schema
+from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.errors import Problem
-from trainer_infra.rules import faults, unknown
+from trainer_infra.rules import faults
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
@@ -48,7 +49,7 @@ def refusals_of(subject: Subject) -> Iterator[Refusal]:
     problems = subject.problems or tuple(_of_runtime(subject))
     if not problems or subject.once(faults.faults_of):
         return
-    hidden = tuple(unknown.unknown_paths(subject.object.raw))
+    hidden = tuple(unknown_paths(subject.object.raw))
     for problem in problems:
         is_said = problem.path.startswith(_JOBS) or problem.what == _ONE_POLICY
         if subject.runtime_is_judged and is_said and problem.where.startswith(_RUNTIMES):
@@ -66,7 +67,7 @@ def _of_runtime(subject: Subject) -> Iterator[Problem]:
     runtime = subject.runtime
     if runtime is None or subject.is_whole or subject.runtime_is_judged:
         return
-    if not any(True for _ in unknown.unknown_paths(runtime.raw)):
+    if not any(True for _ in unknown_paths(runtime.raw)):
         yield Problem("spec.runtimeRef.name", "names a runtime that its schema refuses")
 
 
