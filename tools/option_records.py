@@ -42,9 +42,14 @@ ALONE: Final = ("unsloth",)
 FOLDER: Final = Path(option_schema.__file__).with_name("recorded")
 
 
+def names() -> Sequence[str]:
+    """The records that there are."""
+    return sorted(each.stem for each in FOLDER.glob("*.json"))
+
+
 def record(name: str) -> dict[str, Any]:
     """What the parser of a record takes, asked of the library itself."""
-    library, _ = parser_record.RECORDS[name]
+    library, _ = parser_record.reader_of(name)
     command = [str(_python(library)), parser_record.__file__, name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -64,7 +69,7 @@ def text_of(found: dict[str, Any]) -> str:
 
 def main(wanted: Sequence[str]) -> None:
     """Write the records."""
-    for name in wanted or parser_record.RECORDS:
+    for name in wanted or names():
         (FOLDER / f"{name}.json").write_text(text_of(record(name)), "utf-8")
         print(f"{name}: written")
 

@@ -41,6 +41,19 @@ def with_leaves(value: JSON, function: Callable[[Any], Any]) -> Any:
     return function(value)
 
 
+def has_all(whole: JSON, part: JSON) -> bool:
+    """Whether a value has all that another has: a server only adds."""
+    if isinstance(part, Mapping):
+        return isinstance(whole, Mapping) and all(
+            has_all(whole.get(key), value) for key, value in part.items()
+        )
+    if isinstance(part, list | tuple):
+        return (
+            isinstance(whole, list) and len(whole) == len(part) and all(map(has_all, whole, part))
+        )
+    return bool(whole == part)
+
+
 def as_integer(value: Any) -> Any:
     """An integer in place of a whole float: Pulumi's protocol and metrics of a run have no other number than a double."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -8,6 +8,7 @@ import pytest
 from tests.cli.command import Command
 from tests.local.package_index import Package, serving
 from trainer_infra.cli import lock
+from trainer_infra.cli.options import LockRequest
 from trainer_infra.errors import NotAvailable
 from trainer_infra.local import installer
 from trainer_infra.trainers.pods import lock_file
@@ -102,4 +103,4 @@ def test_a_machine_without_uv_is_said(
     monkeypatch.setattr(installer, "find_spec", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotAvailable, match="locking packages needs uv, which is neither beside "):
-        lock.lock_requirements(lock.LockRequest(file, None, None, (), upgrade=False))
+        lock.lock_requirements(LockRequest(file))

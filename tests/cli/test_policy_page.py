@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel
 
 from tests.cli.command import Command
-from trainer_infra.cli import check_request, main, policy
+from trainer_infra.cli import main, policy
 from trainer_infra.review import rules_page
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.rules import RULES, configuration, exemption, pack, packs, subject
@@ -116,7 +116,7 @@ def test_tables_name_every_option_format_pack_and_word() -> None:
     named = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
     assert named == [*FORMATS, *(each.name for each in packs.PACKS)]
     assert ([*policy.Format], [*policy.Least]) == ([*FORMATS], [*Severity])
-    words = (*Severity, *Enforcement, *wire(Selection), check_request.USUAL)
+    words = (*Severity, *Enforcement, *wire(Selection), policy.USUAL)
     assert [each for each in words if f"`{each}`" not in PAGE] == []
 
 

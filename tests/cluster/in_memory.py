@@ -11,7 +11,7 @@ from trainer_infra.cluster import run_lookup, submit
 from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.cluster.session import Session
 from trainer_infra.kube.resource import JOBSET
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import Run, RunKey
 
 KUBELET = "kubelet"
 
@@ -30,7 +30,7 @@ class Small:
         return await self.now()
 
     async def now(self) -> Run:
-        found = await run_lookup.at_one(self.session, "default", "tj")
+        found = await run_lookup.at_one(self.session, RunKey("default", "tj"))
         assert found is not None
         return found
 

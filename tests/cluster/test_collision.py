@@ -7,7 +7,7 @@ import pytest
 
 from tests.cluster.submissions import OTHER, SECRET, Job
 from tests.cluster.world import World, ok
-from trainer_infra.cluster import name_collision
+from trainer_infra.cluster import live_objects
 from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.errors import Refused
 from trainer_infra.runs.run import RunKey
@@ -99,7 +99,7 @@ def test_a_run_that_is_there_is_found_again_whatever_service_there_is(
 )
 def test_the_service_is_the_one_that_jobset_would_make(network: Any, name: str) -> None:
     jobset = {"metadata": {"name": "tj"}, "spec": {"network": network}}
-    assert name_collision.service_name(jobset) == name
+    assert live_objects.service_name(jobset) == name
 
 
 @pytest.mark.usefixtures("collector")

@@ -87,9 +87,9 @@ async def looked_at(place: str, text: str) -> None:
     listing = await run_lookup.at_all(cluster.session, "")
     assert listing.runs[0].name == "sound"
     assert len(listing.runs[1:]) + len(listing.unread) == 1
-    with suppress(Unreadable):
-        await run_lookup.at_one(cluster.session, "default", "tj", uid)
     key = RunKey("default", "tj", uid)
+    with suppress(Unreadable):
+        await run_lookup.at_one(cluster.session, key)
     assert await delete.delete_run(cluster.client, RECORDS, key, 5) == ""
     with pytest.raises(NotFound):
         await cluster.client.get(CONFIG_MAP, RECORD, "default")
@@ -207,9 +207,9 @@ def test_what_cannot_be_read_is_one_sentence_with_its_place(
         )
         assert (await run_lookup.at_all(cluster.session, "")).unread == (sentence,)
         with pytest.raises(Unreadable) as error:
-            await run_lookup.at_one(cluster.session, "default", "tj", uid)
+            await run_lookup.at_one(cluster.session, RunKey("default", "tj", uid))
         assert str(error.value) == sentence
-        assert await run_lookup.at_one(cluster.session, "default", "tj", "another") is None
+        assert await run_lookup.at_one(cluster.session, RunKey("default", "tj", "another")) is None
 
     asyncio.run(asked())
 
@@ -301,7 +301,7 @@ def test_a_record_of_a_later_release_is_read_as_far_as_it_is_known_and_loses_not
         await suspend.suspend_run(cluster.client, RECORDS, key, value=True)
         await repair.repair_run(cluster.client, RECORDS, key, Contents())
         record = await RECORDS.present_record(cluster.client, key)
-        await adopt.give_owner(cluster.client, RECORDS, record, OTHER)
+        await adopt.give_owner(cluster.client, RECORDS, record, OTHER, Contents())
         await cluster.exits(0)
         await cluster.ends("Completed")
         assert (await cluster.now()).phase == "Complete"
@@ -329,7 +329,7 @@ def test_a_record_of_an_earlier_release_is_read_and_says_its_format_once_it_is_w
         assert (await cluster.submit()).uid == made["metadata"]["uid"]
         known = await RECORDS.present_record(cluster.client, RunKey("default", "tj"))
         assert known.value["metadata"]["annotations"] == notes
-        after = await adopt.give_owner(cluster.client, RECORDS, known, OTHER)
+        after = await adopt.give_owner(cluster.client, RECORDS, known, OTHER, Contents())
         assert after.value["metadata"]["annotations"][names.FORMAT_ANNOTATION] == "2"
 
     asyncio.run(asked())

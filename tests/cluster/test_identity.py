@@ -11,9 +11,9 @@ from from_source.cluster.apiserver import RunningServer
 from tests.cluster.submissions import Job
 from tests.cluster.test_served import uid_of
 from tests.cluster.world import World
-from trainer_infra.cluster import identity
-from trainer_infra.cluster.identity import ClusterIdentity
+from trainer_infra.cluster import served_kinds
 from trainer_infra.cluster.provider.engine_provider import Cluster
+from trainer_infra.cluster.served_kinds import ClusterIdentity
 from trainer_infra.kube.refusals import Unauthorized
 
 
@@ -65,14 +65,14 @@ def test_the_best_that_both_know_decides(
     ],
 )
 def test_its_text_says_it_whole(known: ClusterIdentity, text: str) -> None:
-    assert (str(known), identity.identity_from_text(text)) == (text, known)
+    assert (str(known), served_kinds.identity_from_text(text)) == (text, known)
 
 
 def test_a_bundle_has_a_fingerprint_for_each_certificate_and_none_for_what_is_none() -> None:
     broken = "-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----\n"
     bundle = f"# ours\n{pem(b'one')}{broken}\n{pem(b'two' * 50)}{pem(b'one')}"
-    assert identity.fingerprints(bundle) == {mark(b"one"), mark(b"two" * 50)}
-    assert identity.fingerprints("") == frozenset()
+    assert served_kinds.fingerprints(bundle) == {mark(b"one"), mark(b"two" * 50)}
+    assert served_kinds.fingerprints("") == frozenset()
 
 
 def publish(world: World, content: bytes) -> None:

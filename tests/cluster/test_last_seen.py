@@ -9,7 +9,7 @@ from typing_extensions import override
 from tests.cluster.world import RUNNING, container, ended
 from tests.fake_api_server.memory import Memory
 from trainer_infra import names
-from trainer_infra.cluster.last_seen import FailedPod, LastSeenPods
+from trainer_infra.cluster.session import FailedPod, LastSeenPods
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import LogOf
 from trainer_infra.kube.resource import POD

@@ -16,6 +16,7 @@ from tests.deploy.project import until
 from trainer_infra.cluster import rights as account_rights
 from trainer_infra.cluster import runtimes
 from trainer_infra.cluster.provider.engine_provider import Cluster
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.cluster.rights import LOOK, ROLES, Right, Rights
 from trainer_infra.errors import Refused
 from trainer_infra.kube import http
@@ -138,7 +139,7 @@ def test_a_run_without_secrets_needs_no_right_to_secrets(
     assert world.names("JobSet") == ["tj"]
 
 
-@pytest.mark.parametrize("right", account_rights.CHANGE, ids=shown)
+@pytest.mark.parametrize("right", RECORDS.change, ids=shown)
 @pytest.mark.parametrize("verb", ["suspend", "repair"])
 def test_what_cannot_be_changed_whole_is_not_changed(
     cluster: Cluster, account: As, world: World, job: Job, right: Right, verb: str

@@ -92,7 +92,7 @@ def test_a_secret_in_a_programs_last_words_is_hidden_and_kept_nowhere(
     (listed,) = cluster.list_runs(job.namespace).runs
     world.end("Failed")
     found = cluster.get(job.namespace, "tj")
-    described = cluster.described(job.namespace, "tj")
+    described = cluster.described(RunKey(job.namespace, "tj"))
     assert found is not None
     assert described is not None
     assert "using <secret>" in found.message
@@ -137,7 +137,7 @@ def test_what_probes_and_hooks_print_is_hidden_where_the_kubelet_quotes_it(
     world.event(pod, "Pulled", "Container image is there")
     if not is_readable:
         world.client.delete(world.path("Secret", "tj-secret"))
-    described = cluster.described(job.namespace, "tj")
+    described = cluster.described(RunKey(job.namespace, "tj"))
     assert described is not None
     said = {each.reason: each.message for each in described.events}
     assert SECRET not in json.dumps(run_to_json(described.run))

@@ -10,7 +10,7 @@ from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, World, container, ended, waiting
 from trainer_infra.cluster.provider.engine_provider import Cluster
 from trainer_infra.cluster.runs import ClusterRuns
-from trainer_infra.runs.run import Failure, Run
+from trainer_infra.runs.run import Failure, Run, RunKey
 
 POD = "tj-node-0-0-abcde"
 COUNTS = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}
@@ -351,7 +351,7 @@ def test_what_happened_to_a_run_is_told_in_order(
     world.event(POD, "Started", "Started container node", at="2999-01-01T12:00:00Z")
     world.event(POD, "Pulling", 'Pulling image "acme/train:1"')
     world.event("other-node-0-0-abcde", "Pulling", "of another run")
-    described = either.described(job.namespace, "tj")
+    described = either.described(RunKey(job.namespace, "tj"))
     assert described is not None
     assert described.run == now(either, job)
     assert described.run.status["jobsStatus"] == [COUNTS]
@@ -359,4 +359,4 @@ def test_what_happened_to_a_run_is_told_in_order(
         (f"Pod {POD}", "Pulling", 1),
         (f"Pod {POD}", "Started", 1),
     ]
-    assert either.described(job.namespace, "other") is None
+    assert either.described(RunKey(job.namespace, "other")) is None

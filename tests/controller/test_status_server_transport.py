@@ -200,15 +200,11 @@ def forged(claims: object) -> str:
     return f"e30.{coded}.c2ln"
 
 
-def test_the_probe_says_whether_the_server_answers(tmp_path: Path) -> None:
+def test_a_handshake_succeeds_for_as_long_as_the_server_answers(tmp_path: Path) -> None:
     with served(Offline(), tmp_path, QUICK) as started:
-        assert run_in_loop(status_server.is_serving(started.port))
-    assert not run_in_loop(status_server.is_serving(started.port))
-
-
-def test_the_probe_waits_for_no_server_that_is_silent() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert not run_in_loop(status_server.is_serving(silent.getsockname()[1]))
+        started.connect().close()
+    with pytest.raises(ConnectionRefusedError):
+        started.connect()
 
 
 def test_at_its_end_the_server_waits_for_a_request_under_way_and_no_longer(tmp_path: Path) -> None:

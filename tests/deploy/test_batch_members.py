@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.deploy.message_log import Heard
 from trainer_infra.api.input import UNKNOWN
 from trainer_infra.deploy.operations import rendering, targets
 from trainer_infra.deploy.operations.batch_properties import MemberEntry
@@ -38,13 +39,13 @@ def declared(jobs: dict[str, Any], **changed: Any) -> dict[str, Any]:
 
 
 def checked(given: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[str, Any]:
-    result = batch.check(olds or {}, given, StackSession())
+    result = batch.check(olds or {}, given, StackSession(Heard))
     assert result.problems == ()
     return dict(result.inputs)
 
 
 def problems(given: dict[str, Any]) -> list[str]:
-    return [str(each) for each in batch.check({}, given, StackSession()).problems]
+    return [str(each) for each in batch.check({}, given, StackSession(Heard)).problems]
 
 
 def running(given: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +105,7 @@ def test_a_member_is_exactly_the_train_job_that_it_would_be_alone() -> None:
 def test_an_unchanged_batch_changes_nothing() -> None:
     again = checked(declared(JOBS), BORN)
     assert again == BORN
-    result = batch.diff(STATE, again, StackSession())
+    result = batch.diff(STATE, again, StackSession(Heard))
     assert (result.changes, result.replaces) == (False, ())
 
 
@@ -149,7 +150,7 @@ def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
     expected = {"a": MemberChange.NONE, "b": MemberChange.SUBMIT, "c": MemberChange.NONE}
     assert members.member_changes(failed, news) == expected
     assert members.shown_differences(failed, news) == {}
-    assert batch.diff(failed, news, StackSession()).changes is True
+    assert batch.diff(failed, news, StackSession(Heard)).changes is True
 
 
 def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_it() -> None:
@@ -166,7 +167,7 @@ def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_
 
 def test_another_target_is_another_batch() -> None:
     news = {**BORN, "target": "kubernetes", "engine": "provider"}
-    assert batch.diff(STATE, news, StackSession()).replaces == ("target", "engine")
+    assert batch.diff(STATE, news, StackSession(Heard)).replaces == ("target", "engine")
 
 
 def test_a_runtime_that_is_edited_in_the_program_is_another_run_of_its_members() -> None:

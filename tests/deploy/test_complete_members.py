@@ -6,27 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.deploy.message_log import SAID, Heard
 from tests.deploy.test_batch_members import job
 from trainer_infra.deploy.operations.session import Connection, StackSession
 from trainer_infra.deploy.operations.train_jobs import batch, members
-
-SAID: list[str] = []
-
-
-class Heard:
-    """What the engine would show."""
-
-    def __init__(self, _urn: str) -> None:
-        pass
-
-    def status(self, message: str) -> None:
-        """Nothing."""
-
-    def info(self, message: str) -> None:
-        """Kept."""
-        SAID.append(message)
-
-    warn = info
 
 
 @pytest.fixture

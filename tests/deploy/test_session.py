@@ -1,5 +1,6 @@
 """One process may serve several stacks: what is of one is not of the other."""
 
+from tests.deploy.message_log import Heard
 from trainer_infra.deploy.operations.answers import CheckAnswer
 from trainer_infra.deploy.operations.batch_properties import BatchProperties
 from trainer_infra.deploy.operations.properties import ResourceProperties
@@ -15,14 +16,14 @@ OWNER = {"project": "project", "stack": "test", "urn": "urn:job"}
 
 
 def test_a_remark_is_made_once_in_each_stack() -> None:
-    one, other = StackSession(), StackSession()
+    one, other = StackSession(Heard), StackSession(Heard)
     assert one.new_remarks(["port 80 is in use", ""]) == ("port 80 is in use",)
     assert one.new_remarks(["port 80 is in use"]) == ()
     assert other.new_remarks(["port 80 is in use"]) == ("port 80 is in use",)
 
 
 def test_what_a_policy_changed_is_kept_in_its_stack_alone() -> None:
-    one, other = StackSession(), StackSession()
+    one, other = StackSession(Heard), StackSession(Heard)
     answer = CheckAnswer({"owner": OWNER, "spec": {"suspend": False}})
     remedied = {"owner": OWNER, "spec": {"suspend": True}}
     assert with_remediation(answer, one) == answer
@@ -32,7 +33,7 @@ def test_what_a_policy_changed_is_kept_in_its_stack_alone() -> None:
 
 
 def test_an_interrupted_stack_begins_nothing_and_the_other_goes_on() -> None:
-    one, other = StackSession(), StackSession()
+    one, other = StackSession(Heard), StackSession(Heard)
     one.cancelled.set()
     done = Kept({"done": True}, None)
     attempts = {"a": Attempt(lambda: done, lambda why: Kept({"error": why}, None))}
@@ -43,7 +44,7 @@ def test_an_interrupted_stack_begins_nothing_and_the_other_goes_on() -> None:
 
 
 def test_a_cluster_is_connected_to_once_in_a_stack() -> None:
-    one, other = StackSession(), StackSession()
+    one, other = StackSession(Heard), StackSession(Heard)
     inputs = ResourceProperties({"target": "kubernetes"})
     assert one.target(inputs) is one.target(inputs)
     assert one.target(inputs) is not other.target(inputs)

@@ -5,7 +5,7 @@ import re
 from tests.docs import page
 from trainer_infra import callbacks, names
 from trainer_infra.cli import metrics
-from trainer_infra.cluster import container_logs, report_history
+from trainer_infra.cluster import container_logs
 from trainer_infra.in_pod.callbacks import loop, training_progress
 from trainer_infra.local import metrics_file
 
@@ -37,4 +37,4 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert "over the last minute, or the last five steps" in TEXT
     assert f"larger than {metrics_file.LARGEST // 1024**2} MiB" in TEXT
     assert f"first {container_logs.PODS} nodes" in TEXT
-    assert f"more than {report_history.MOST:,} reports" in TEXT
+    assert f"more than {container_logs.MOST_REPORTS:,} reports" in TEXT

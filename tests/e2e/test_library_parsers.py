@@ -166,7 +166,7 @@ def test_a_record_is_what_the_installed_library_says(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", parser_record.RECORDS)
+@pytest.mark.parametrize("name", option_records.names())
 def test_every_record_is_what_its_library_says(name: str) -> None:
     said = option_records.record(name)
     assert option_records.text_of(said) == (option_records.FOLDER / f"{name}.json").read_text()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trainer_infra.in_pod.callbacks.loop import process_count, process_number
+from trainer_infra.in_pod.callbacks.loop import process_of
 from trainer_infra.in_pod.callbacks.training_progress import batch_size
 
 LOOP = """
@@ -84,7 +84,7 @@ def test_a_metric_of_any_name_and_a_launcher_of_nonsense_do_not_end_the_training
 def test_the_first_variable_of_a_launcher_that_is_set_says_which_process_this_is(
     env: dict[str, str], number: int, count: int
 ) -> None:
-    assert (process_number(env), process_count(env)) == (number, count)
+    assert process_of(env) == (number, count)
     lines = printed("TrainingLoop(2).step(samples=1)", **env)
     assert bool(lines) is (number == 0)
 

@@ -65,6 +65,7 @@ def test_a_damaged_folder_stops_nobody_and_is_deleted_by_its_uid(part: str) -> N
     other = replace(SLEEP, name="sound").submit()
     for text in DAMAGED:
         run = SLEEP.submit()
+        eventually(lambda: now(run).phase == "Running")  # noqa: B023  until then its supervisor writes
         _file(part).write_text(text, errors="surrogatepass")
         listing = runs.list_runs()
         assert "sound" in [each.name for each in listing.runs]

@@ -9,7 +9,7 @@ from trainer_infra import names
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pod_security import security_context
-from trainer_infra.rules.pod_templates import WORKLOADS
+from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.supply_chain import images
 
 JSON = dict[str, Any]

@@ -7,9 +7,7 @@ import pytest
 
 from tests.local.jobs import Job
 from trainer_infra import CustomTrainer, Secret, Trl, catalog, names
-from trainer_infra.cluster.controller import job_store
 from trainer_infra.cluster.controller.job_store import JOBS
-from trainer_infra.cluster.provider import record_store
 from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.json_values import JSONDict
 from trainer_infra.runs import settings
@@ -178,11 +176,11 @@ def test_records_of_both_engines_say_the_settings() -> None:
         "metadata": {"name": f"tj{names.SNAPSHOT_SUFFIX}"},
         "data": {},
     }
-    stored = record_store.config_map(replace(made, objects=(snapshot, *made.objects)))
+    stored = RECORDS.parts(replace(made, objects=(snapshot, *made.objects))).holder
     born = {"uid": "u", "creationTimestamp": "2026-11-28T00:00:00Z"}
     stored = {**stored, "metadata": {**stored["metadata"], **born}}
     by_provider = RECORDS.known_record(stored).declared("here").settings
-    job = job_store.noted_job(made, [made.job])
+    job = JOBS.parts(replace(made, objects=(*made.objects, made.job))).holder
     marks = {"labels": {names.RECORD_LABEL: "true"}}
     job = {**job, "metadata": {**job["metadata"], **born, **marks}}
     by_controller = JOBS.known_record(job).declared("here").settings

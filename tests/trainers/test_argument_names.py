@@ -10,7 +10,7 @@ import pytest
 import trainer_infra
 from trainer_infra.deploy.train_job_arguments import TrainJobArgs
 from trainer_infra.trainers import argument_names
-from trainer_infra.trainers.argument_names import OF_JOB, OF_SWEEP, OF_TRAINER, advice
+from trainer_infra.trainers.argument_names import advice
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.pods.pod_arguments import PodArguments
 
@@ -55,9 +55,10 @@ def test_a_member_and_a_job_say_who_has_an_argument() -> None:
 
 
 def test_the_arguments_that_are_named_exist() -> None:
-    assert OF_JOB - {"wait_for"} <= TrainJobArgs.__annotations__.keys()
-    assert {each.name for each in fields(CustomTrainer)} >= OF_TRAINER
-    every = OF_JOB | OF_SWEEP | OF_TRAINER | {"train", "name", "parameters"}
+    trainer, job, jobs = map(set, argument_names.OWNERS.values())
+    assert job - {"wait_for"} <= TrainJobArgs.__annotations__.keys()
+    assert {each.name for each in fields(CustomTrainer)} >= trainer
+    every = job | jobs | trainer | {"train", "name", "parameters"}
     assert {each.partition("=")[0] for each in argument_names.OTHER_NAMES.values()} <= every
 
 

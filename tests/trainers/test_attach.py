@@ -175,7 +175,7 @@ def test_a_runtime_without_a_trainer_is_refused() -> None:
 
 
 def test_the_secret_shows_keys_only() -> None:
-    assert code_mount.secret_object("digits", ["b", "a"]) == {
+    assert code_mount.secret_object({"name": "digits"}, ["b", "a"]) == {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": "digits-secret"},

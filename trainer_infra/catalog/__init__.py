@@ -1,11 +1,8 @@
 """The shipped runtimes, as typed data. One file per family of runtimes that are built alike.
 
-Facts: reference behaviour 8.1. `get` is what a TrainJob's runtime name is looked up
-with; `trainer-infra catalog` prints what is here. docs/catalog.md says what is ours and what the
-reference's.
+Facts: reference behaviour 8.1. docs/catalog.md says what is ours and what the reference's.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from trainer_infra.api.runtime import ClusterTrainingRuntime
@@ -31,8 +28,6 @@ RUNTIMES: Final[tuple[ShippedRuntime, ...]] = (
 )
 """All there is: the nine of the reference, then ours."""
 
-_LIST: Final = "`trainer-infra catalog` lists all"
-
 
 def get(name: str) -> ClusterTrainingRuntime:
     """The shipped runtime of that name.
@@ -40,9 +35,8 @@ def get(name: str) -> ClusterTrainingRuntime:
     Raises:
         InvalidInput: There is none; names those that are most like it.
     """
-    for each in RUNTIMES:
-        if each.name == name:
-            return each.runtime()
+    if found := find(name):
+        return found
     problem = Problem(
         "spec.runtimeRef.name",
         "names a runtime that is neither given nor in the catalog",
@@ -52,14 +46,14 @@ def get(name: str) -> ClusterTrainingRuntime:
     raise InvalidInput([problem])
 
 
+def find(name: str) -> ClusterTrainingRuntime | None:
+    """The shipped runtime of that name; None where there is none."""
+    return next((each.runtime() for each in RUNTIMES if each.name == name), None)
+
+
 def advice(name: str) -> str:
-    """What to do about a name that the catalog does not have."""
-    close = near(name)
-    return f"did you mean {' or '.join(close)}? {_LIST}" if close else _LIST
-
-
-def near(name: str) -> Sequence[str]:
-    """At most three names of the catalog: those with the given one in them, else those like it."""
+    """What to do about a name that the catalog does not have: it may be a part of one, or like one."""
     known = [each.name for each in RUNTIMES]
     holding = sorted((each for each in known if name and name in each), key=len)
-    return holding[:3] or nearest(name, known)
+    close, all_there_are = holding[:3] or nearest(name, known), "`trainer-infra catalog` lists all"
+    return f"did you mean {' or '.join(close)}? {all_there_are}" if close else all_there_are

@@ -1,8 +1,7 @@
 """Accelerators by name: their memory, and what nodes that have them are labelled.
 
-Read by rules that judge memory and price, and by pools, which name their accelerators like this.
-Memory is what the vendor's data sheet says; labels are those of NVIDIA's GPU feature discovery, GKE
-and Karpenter. What one label value can mean twice (Karpenter's `a100`) is left out.
+Memory is what the vendor's data sheet says; labels are those of NVIDIA's GPU feature discovery, GKE and Karpenter.
+What one label value can mean twice (Karpenter's `a100`) is left out.
 """
 
 from dataclasses import dataclass

@@ -8,11 +8,11 @@ from collections.abc import Collection
 from typing import Any, Final, TypeVar
 
 from trainer_infra import names
-from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime, TrainingRuntimeSpec
+from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
 from trainer_infra.catalog import one_job, shipped_runtime
 from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.json_values import JSONDict
+from trainer_infra.json_values import JSONDict, JSONObject
 
 AnyRuntime = TypeVar("AnyRuntime", TrainingRuntime, ClusterTrainingRuntime)
 
@@ -29,6 +29,12 @@ ROLES: Final = {names.DATASET_INITIALIZER: "dataset", names.MODEL_INITIALIZER: "
 def has_our_program(image: str, args: Collection[str]) -> bool:
     """Whether a container of an initializer runs ours, so far as its image and arguments say."""
     return image == IMAGE or OPTIONAL in args
+
+
+def storage_uri(job: JSONObject, field: str) -> str:
+    """What a TrainJob in wire form names to be fetched as its `dataset` or its `model`; empty for nothing."""
+    given = (job["spec"].get("initializer") or {}).get(field) or {}
+    return str(given.get("storageUri") or "")
 
 
 def initializer_job(name: str, image: str, **container: Any) -> JSONDict:
@@ -74,23 +80,18 @@ def with_initializers(
 
 def _with_jobs(wire: JSONDict, jobs: list[JSONDict], claim: JSONDict) -> JSONDict:
     spec = wire["spec"]["template"]["spec"]
-    if problems := _problems(spec):
+    path, what = "spec.template.spec.replicatedJobs", "has an initializer already"
+    if problems := [
+        Problem(f"{path}[{index}]", what, got=job["name"], fix="use the runtime as it is")
+        for index, job in enumerate(spec["replicatedJobs"])
+        if job["name"] in ROLES
+    ]:
         raise InvalidInput(problems)
     policies = [*(spec.get("volumeClaimPolicies") or ()), claim]
     replicated = [*jobs, *map(_after_initializers, spec["replicatedJobs"])]
     own = {"volumeClaimPolicies": policies, "replicatedJobs": replicated}
     wire["spec"]["template"]["spec"] = {**spec, **own}
     return wire
-
-
-def _problems(spec: JSONDict) -> list[Problem]:
-    path = "spec.template.spec.replicatedJobs"
-    what = "has an initializer already"
-    return [
-        Problem(f"{path}[{index}]", what, got=job["name"], fix="use the runtime as it is")
-        for index, job in enumerate(spec["replicatedJobs"])
-        if job["name"] in ROLES
-    ]
 
 
 def _after_initializers(job: JSONDict) -> JSONDict:
@@ -103,13 +104,9 @@ def _after_initializers(job: JSONDict) -> JSONDict:
     return {**job, **shipped_runtime.depends_on(job, "Complete", *ROLES)}
 
 
-def _spec() -> TrainingRuntimeSpec:
-    return with_initializers(one_job.TORCH_DISTRIBUTED.runtime()).spec
-
-
 TORCH_DISTRIBUTED_WITH_INITIALIZERS: Final = ShippedRuntime(
     "torch-distributed-with-initializers",
     "torch",
     "PyTorch with torchrun, after a dataset and a model were fetched",
-    _spec,
+    lambda: with_initializers(one_job.TORCH_DISTRIBUTED.runtime()).spec,
 )

@@ -1,8 +1,8 @@
 """Machine types of the clouds that have accelerators, as typed data.
 
-Read by pools, whose capacity, quota and fabric follow from it. Accelerators, cores and memory are what
-the cloud's own pages say of the type; memory of one accelerator is in `accelerators`. Only what we are
-sure of is here: a pool of another type says its `capacity` itself.
+A pool's capacity, quota and fabric follow from its type. Accelerators, cores and memory are what the cloud's own
+pages say of it; memory of one accelerator is in `accelerators`. Only what we are sure of is here: a pool of another
+type says its `capacity` itself.
 
 Read in 2026-10: Amazon EC2, accelerated computing instances, maximum EFA interfaces and instance topology;
 Azure virtual machines, sizes of the series ND and NC; Compute Engine, GPU machine types; GKE, networking and
@@ -12,6 +12,7 @@ topology of GPU machines.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Final, Literal
 
 from trainer_infra.words import nearest
@@ -148,11 +149,8 @@ MACHINE_TYPES: Final[tuple[MachineType, ...]] = (
 """Those that we are sure of."""
 
 _BY_NAME: Final = {each.name.lower(): each for each in MACHINE_TYPES}
-_RESOURCES: Final = {
-    "nvidia": NVIDIA_GPU,
-    "amd": "amd.com/gpu",
-    "aws": "aws.amazon.com/neuron",
-}
+_RESOURCES: Final = {"amd": "amd.com/gpu", "aws": "aws.amazon.com/neuron"}
+"""By the vendor that an accelerator's name begins with."""
 _CPU_RESERVED: Final = ((1, 60), (1, 10), (2, 5))
 """Thousandths of each of the first cores; of all others 2.5."""
 _MEMORY_RESERVED: Final = ((4, 25), (4, 20), (8, 10), (112, 6))
@@ -174,11 +172,8 @@ def near_machine_types(name: str) -> Sequence[str]:
 def machine_types_with(accelerator: str, count: int, cloud: Cloud) -> Sequence[MachineType]:
     """The machine types of a cloud with so many of an accelerator."""
     wanted = (accelerator, count, cloud)
-    return [
-        each
-        for each in MACHINE_TYPES
-        if (each.accelerator, each.accelerators, each.cloud) == wanted
-    ]
+    has = attrgetter("accelerator", "accelerators", "cloud")
+    return [each for each in MACHINE_TYPES if has(each) == wanted]
 
 
 def accelerator_resource(accelerator: str) -> str:
@@ -187,16 +182,9 @@ def accelerator_resource(accelerator: str) -> str:
 
 
 def room_for_pods(cores: int, memory: int) -> Mapping[str, str]:
-    """What a machine has left for pods once system and kubelet have theirs.
+    """What a machine of so much memory in GiB has left for pods: `cpu` in thousandths, `memory` in MiB.
 
     The formula is GKE's, which keeps back more than EKS and AKS do: what fits into it fits on each.
-
-    Args:
-        cores: of the machine.
-        memory: of the machine, in GiB.
-
-    Returns:
-        `cpu` in thousandths, `memory` in MiB, as Kubernetes writes them.
     """
     cpu = cores * 1000 - _taken(cores, _CPU_RESERVED, 2.5)
     taken = _taken(memory, _MEMORY_RESERVED, 2) * 1024 / 100

@@ -12,7 +12,7 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 
 
 class RuntimeKey(NamedTuple):
-    """Identity of a runtime; made by `runtime_key`."""
+    """Identity of a runtime."""
 
     kind: str
     namespace: str
@@ -29,6 +29,4 @@ def runtime_key(kind: str, namespace: str | None, name: str) -> RuntimeKey:
 @cache
 def shipped_runtime(key: RuntimeKey) -> ClusterTrainingRuntime | None:
     """The catalog's runtime of that kind and name; None where it has none."""
-    if key.kind != names.CLUSTER_TRAINING_RUNTIME:
-        return None
-    return next((each.runtime() for each in catalog.RUNTIMES if each.name == key.name), None)
+    return catalog.find(key.name) if key.kind == names.CLUSTER_TRAINING_RUNTIME else None

@@ -1,7 +1,7 @@
 """What the catalog holds of one runtime, and the shapes of replicated jobs that several share.
 
-Made by the files of the families, listed by `catalog`. The typed runtime is built when it is asked
-for: the first use of each typed class costs milliseconds, and most commands need one runtime.
+The typed runtime is built when it is asked for: the first use of each typed class costs milliseconds, and most
+commands need one runtime.
 """
 
 from collections.abc import Callable
@@ -46,13 +46,7 @@ class ShippedRuntime:
 
 
 def runtime_spec(policy: MLPolicy, *jobs: dict[str, Any], **job_set: Any) -> TrainingRuntimeSpec:
-    """The spec of a runtime.
-
-    Args:
-        policy: mlPolicy.
-        jobs: the replicatedJobs of the JobSetSpec.
-        job_set: its other fields, in wire form; they come before the jobs.
-    """
+    """The spec of a runtime with these replicatedJobs, and before them other fields of the JobSetSpec in wire form."""
     template = JobSetTemplate(spec={**job_set, "replicatedJobs": list(jobs)})
     return TrainingRuntimeSpec(ml_policy=policy, template=template)
 
@@ -60,13 +54,9 @@ def runtime_spec(policy: MLPolicy, *jobs: dict[str, Any], **job_set: Any) -> Tra
 def replicated_job(
     name: str, container: JSONDict, ancestor: str | None = None, **pod: Any
 ) -> JSONDict:
-    """A replicated job of one container.
+    """A replicated job of one container; `ancestor` is the value of its label, None for no label.
 
-    Args:
-        name: the replicated job's name.
-        container: the Container object.
-        ancestor: value of the ancestor label on the Job template; None for no label.
-        pod: further fields of the PodSpec, in wire form; they come before the container.
+    Further fields of the PodSpec, in wire form, come before the container.
     """
     metadata = {"metadata": {"labels": {names.ANCESTOR_LABEL: ancestor}}} if ancestor else {}
     pod_template = {"spec": {**pod, "containers": [container]}}

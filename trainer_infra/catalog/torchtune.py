@@ -48,6 +48,7 @@ def _torchtune(name: str, purpose: str, model: _Model) -> ShippedRuntime:
 
 
 def _spec(model: _Model) -> TrainingRuntimeSpec:
+    claim = initializers.workspace_claim(model.storage, model.access)
     node = shipped_runtime.node_job(
         f"{IMAGES}/torchtune-trainer:{TAG}",
         command=[
@@ -68,9 +69,7 @@ def _spec(model: _Model) -> TrainingRuntimeSpec:
         _initializer(names.DATASET_INITIALIZER, DATASET),
         _initializer(names.MODEL_INITIALIZER, model.uri),
         shipped_runtime.depends_on(node, "Complete", *initializers.ROLES),
-        volumeClaimPolicies=[
-            {"templates": [initializers.workspace_claim(model.storage, model.access)]}
-        ],
+        volumeClaimPolicies=[{"templates": [claim]}],
     )
 
 
@@ -79,19 +78,14 @@ def _initializer(name: str, uri: str) -> dict[str, Any]:
     return initializers.initializer_job(name, f"{IMAGES}/{name}:{TAG}", env=env)
 
 
-def _llama(size: str) -> _Model:
-    uri = f"hf://meta-llama/Llama-3.2-{size}-Instruct"
-    return _Model(uri, f"llama3_2/{size}_full", LLAMA_TOKENIZER)
+def _llama(size: str) -> ShippedRuntime:
+    uri, config = f"hf://meta-llama/Llama-3.2-{size}-Instruct", f"llama3_2/{size}_full"
+    name, purpose = f"llama3.2-{size.lower()}", f"fine-tunes Llama 3.2 {size} with torchtune"
+    return _torchtune(f"torchtune-{name}", purpose, _Model(uri, config, LLAMA_TOKENIZER))
 
 
-LLAMA_3_2_1B: Final = _torchtune(
-    "torchtune-llama3.2-1b", "fine-tunes Llama 3.2 1B with torchtune", _llama("1B")
-)
-
-LLAMA_3_2_3B: Final = _torchtune(
-    "torchtune-llama3.2-3b", "fine-tunes Llama 3.2 3B with torchtune", _llama("3B")
-)
-
+LLAMA_3_2_1B: Final = _llama("1B")
+LLAMA_3_2_3B: Final = _llama("3B")
 QWEN_2_5_1_5B: Final = _torchtune(
     "torchtune-qwen2.5-1.5b",
     "fine-tunes Qwen 2.5 1.5B with torchtune",

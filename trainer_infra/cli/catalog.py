@@ -35,15 +35,8 @@ def show(names: Sequence[str], output: str) -> None:
         raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
     found = [known[name] for name in names] or catalog.RUNTIMES
     if output == "table":
-        typer.echo(
-            "\n".join(
-                table.table_lines(
-                    COLUMNS,
-                    [(each.name, each.framework, each.purpose, _image(each)) for each in found],
-                    screen.screen_of_stdout(),
-                )
-            )
-        )
+        rows = [(each.name, each.framework, each.purpose, _image(each)) for each in found]
+        typer.echo("\n".join(table.table_lines(COLUMNS, rows, screen.screen_of_stdout())))
         return
     objects = [each.runtime().to_wire() for each in found]
     typer.echo(render.objects_text(objects, output), nl=False)

@@ -6,7 +6,6 @@ writes every report at the end. What few checks need is imported where one needs
 # ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 
 import gc
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from trainer_infra.cli import screen
-from trainer_infra.cli.check_request import CheckRequest
+from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import check as checking
 from trainer_infra.review import environments, sources
@@ -41,41 +40,19 @@ PASSES: Final = 20
 """Most times that files are mended: patches that meet are made one after the other."""
 
 
-class Usage(Exception):
-    """The options do not go together; the message says what to write."""
-
-
 @dataclass(frozen=True, slots=True)
 class _MendingInputs:
     """What stays as it is while files are mended."""
 
     settled: ResolvedConfiguration
-    """Pack, pools and exemptions."""
     stdin: SourceObjects
-    """The objects of stdin, which can be read once."""
+    """Which can be read once."""
     there: "Live | None"
     """What the cluster has; None where it was not read."""
     before: "ComparedRevision | None"
-    """The revision to compare with; None where there is none."""
     known: tuple[Mark, ...]
     """Findings of the baseline."""
     exclusion: Exclusion
-    """What is left out."""
-
-
-def outputs(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The formats and files of `--output`.
-
-    Raises:
-        Usage: One is not FORMAT=FILE.
-    """
-    found = []
-    for each in given:
-        form, sign, file = each.partition("=")
-        if not sign or not file or form not in FORMATS:
-            raise Usage(f"--output {each}: must be FORMAT=FILE, FORMAT one of {', '.join(FORMATS)}")
-        found.append((form, file))
-    return tuple(found)
 
 
 def run(asked: CheckRequest) -> int:
@@ -85,7 +62,9 @@ def run(asked: CheckRequest) -> int:
         InvalidInput: Configuration, pack or baseline cannot be used; has every problem.
         NotAvailable: There is no such revision or cluster, or a file cannot be written.
         Refused: The cluster does not know the user.
+        typer.BadParameter: An `--output` is not FORMAT=FILE.
     """
+    outputs = [_output(each) for each in asked.output or ()]
     # What a check makes is of use until its end: looking for rubbish takes as long as the check.
     gc.disable()
     try:
@@ -97,12 +76,27 @@ def run(asked: CheckRequest) -> int:
             from trainer_infra.review import baseline
 
             _write(asked.write_baseline, baseline.baseline_text(report))
-        for form, file in asked.outputs:
+        for form, file in outputs:
             _write(file, FORMATS[form](report))
-        typer.echo(_shown(asked, report), nl=False)
+        if asked.form == "text":
+            from trainer_infra.review import text
+
+            shown = text.report_text(report, colour=screen.screen_of_stdout().colour)
+        else:
+            shown = FORMATS[asked.form](report)
+        typer.echo(shown, nl=False)
         return report.exit_code()
     finally:
         gc.enable()
+
+
+def _output(given: str) -> tuple[str, str]:
+    """The format and the file of an `--output`."""
+    form, _, file = given.partition("=")
+    if not file or form not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise typer.BadParameter(f"--output {given}: must be FORMAT=FILE, FORMAT one of {known}")
+    return form, file
 
 
 def _write(file: str, words: str) -> None:
@@ -112,54 +106,40 @@ def _write(file: str, words: str) -> None:
         raise NotAvailable(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def _shown(asked: CheckRequest, report: Report) -> str:
-    if asked.form == "text":
-        from trainer_infra.review import text
-
-        return text.report_text(report, colour=screen.screen_of_stdout().colour)
-    return FORMATS[asked.form](report)
-
-
 def _given(asked: CheckRequest) -> _MendingInputs:
-    settled, there = _settled(asked), _there(*asked.cluster) if asked.cluster else None
-    if there and not there.problems:
+    settled = _settled(asked)
+    there: Live | None = None
+    before: ComparedRevision | None = None
+    known: tuple[Mark, ...] = ()
+    if asked.cluster:
+        # It loads a client of a cluster.
+        from trainer_infra.review import live
+
+        there = live.read_live(asked.kubeconfig, asked.context)
         # What a cluster does not have either is nowhere.
-        settled = replace(settled, is_whole=True)
-    exclusion = Exclusion.of((*settled.exclude, *asked.exclude))
-    return _MendingInputs(
-        settled,
-        sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
-        there,
-        _before(asked, settled, exclusion),
-        _known(asked),
-        exclusion,
-    )
+        settled = settled if there.problems else replace(settled, is_whole=True)
+    exclusion = Exclusion.of((*settled.exclude, *(asked.exclude or ())))
+    stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
+    if asked.changed_from:
+        from trainer_infra.cli import compared_revision
 
+        ref = asked.changed_from
+        before = compared_revision.compared_revision(ref, asked, settled, exclusion)
+    if asked.baseline:
+        from trainer_infra.review import baseline
 
-def _before(
-    asked: CheckRequest, settled: ResolvedConfiguration, exclusion: Exclusion
-) -> "ComparedRevision | None":
-    """The revision to compare with; None where there is none."""
-    if not asked.changed_from:
-        return None
-    from trainer_infra.cli import compared_revision
-
-    return compared_revision.compared_revision(asked.changed_from, asked, settled, exclusion)
-
-
-def _known(asked: CheckRequest) -> tuple[Mark, ...]:
-    """Findings of the baseline."""
-    if not asked.baseline:
-        return ()
-    from trainer_infra.review import baseline
-
-    return baseline.read_baseline(asked.baseline)
+        known = baseline.read_baseline(asked.baseline)
+    return _MendingInputs(settled, stdin, there, before, known, exclusion)
 
 
 def _settled(asked: CheckRequest) -> ResolvedConfiguration:
-    file = asked.policy_file()
-    found = _configuration(file) if file else Configuration()
-    pack = None
+    file, found, pack = asked.policy_file(), Configuration(), None
+    try:
+        if file:
+            text = Path(file).read_bytes().decode("utf-8")
+            found = configuration.read_configuration(text, file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput([Problem("", f"cannot be read: {error}", where=file or "")]) from None
     if asked.pack:
         from trainer_infra.review import pack_folder
 
@@ -167,20 +147,13 @@ def _settled(asked: CheckRequest) -> ResolvedConfiguration:
     return configuration.resolve_configuration(found, asked.environment, pack)
 
 
-def _configuration(file: str) -> Configuration:
-    try:
-        return configuration.read_configuration(Path(file).read_bytes().decode("utf-8"), file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem("", f"cannot be read: {error}", where=file)]) from None
-
-
 def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     """All objects of the paths, each once."""
     return sources.joined_sources(
         given.stdin
         if each == sources.STDIN
-        else sources.read_sources([each], asked.values, given.exclusion)
-        for each in asked.paths
+        else sources.read_sources([each], asked.values or (), given.exclusion)
+        for each in asked.paths or ()
     )
 
 
@@ -201,18 +174,16 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         ),
         _spread(len(judged)),
     )
-    left_out = {EXCLUDED: str(len(found.excluded))} if found.excluded else {}
+    notes = dict(report.notes)
+    if found.excluded:
+        notes[EXCLUDED] = str(len(found.excluded))
     if found.passed_over:
-        left_out[PASSED_OVER] = "\n".join(found.passed_over)
-    report = replace(
-        report,
-        baseline=asked.baseline or "",
-        shown_from=Severity(asked.show),
-        notes={**report.notes, **left_out},
+        notes[PASSED_OVER] = "\n".join(found.passed_over)
+    if before is not None:
+        notes |= before.notes(judged)
+    return replace(
+        report, baseline=asked.baseline or "", shown_from=Severity(asked.show), notes=notes
     )
-    if before is None:
-        return report
-    return replace(report, notes={**report.notes, **before.notes(judged)})
 
 
 def _spread(documents: int) -> checking.Spread:
@@ -222,13 +193,6 @@ def _spread(documents: int) -> checking.Spread:
     from trainer_infra.review import processes  # it loads Python's, in 40 ms
 
     return processes.spread_work
-
-
-def _there(kubeconfig: str | None, context: str | None) -> "Live":
-    """What the cluster has. A check of files needs no client of a cluster."""
-    from trainer_infra.review import live  # it loads one
-
-    return live.read_live(kubeconfig, context)
 
 
 def _mended(asked: CheckRequest, given: _MendingInputs, report: Report) -> Report:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainer_infra.cli.check_request import CheckRequest
+from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.review import changed_files, costs, environments
 from trainer_infra.review.documents import Document
 from trainer_infra.review.exclusion import Exclusion
@@ -20,7 +20,6 @@ class ComparedRevision:
     changed_policy: Mapping[str, str]
     """Which files that say what is judged how are others now: a note of the report."""
     settled: ResolvedConfiguration
-    """Pack, pools and exemptions of the check."""
 
     def is_judged(self, now: Sequence[Document]) -> Mapping[int, bool]:
         """Positions of the objects, and whether they differ from those of the revision."""
@@ -34,18 +33,9 @@ class ComparedRevision:
 def compared_revision(
     ref: str, asked: CheckRequest, settled: ResolvedConfiguration, exclusion: Exclusion
 ) -> ComparedRevision:
-    """The revision to compare with.
-
-    Args:
-        ref: A commit, a branch or a tag.
-        asked: What is checked.
-        settled: Pack, pools and exemptions.
-        exclusion: What is left out.
-
-    Raises:
-        NotAvailable: There is no git, no repository or no such revision; one sentence.
-    """
-    there = changed_files.objects_in_base(asked.paths, ref, asked.values, exclusion)
+    """The revision to compare with: a commit, a branch or a tag."""
+    paths, values = asked.paths or (), asked.values or ()
+    there = changed_files.objects_in_base(paths, ref, values, exclusion)
     documents = environments.documents_of(asked.environment, there, settled.folders)
     return ComparedRevision(documents, _changed_policy(ref, asked), settled)
 

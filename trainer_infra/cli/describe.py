@@ -5,6 +5,7 @@ how it failed, what the cluster said. A program reads `get -o json` instead.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -15,7 +16,7 @@ from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import NotAvailable
 from trainer_infra.runs import failure_advice, sentences
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import Run, RunKey
 
 if TYPE_CHECKING:
     from trainer_infra.cluster.describe import RunEvent
@@ -40,23 +41,19 @@ INDENT: Final = "  "
 
 
 def show(place: RunPlace, name: str) -> None:
-    """Print a run of the place's namespace.
-
-    Raises:
-        NotAvailable: there is no run of that name.
-    """
+    """Print the run of the place's namespace that is meant by a name."""
     shown = screen.screen_of_stdout()
     if place.cluster is None:
         typer.echo("\n".join(_whole(place, named_runs.known_run(place, name), shown)))
         return
-    namespace = place.namespace
-    found = place.cluster.described(namespace, name) if named_runs.is_name(name) else None
-    found = found or place.cluster.described(namespace, named_runs.likely_name(place, name))
+    key = partial(RunKey, place.namespace)
+    found = place.cluster.described(key(name)) if named_runs.is_name(name) else None
+    found = found or place.cluster.described(key(named_runs.likely_name(place, name)))
     if found is None:
         raise NotAvailable(named_runs.missing_run(place, name))
     events = _section("Events", _events(found.events, shown))
     typer.echo("\n".join((*_whole(place, found.run, shown), *events)))
-    if unseen := place.cluster.unseen(namespace):
+    if unseen := place.cluster.unseen(place.namespace):
         typer.echo(f"warning: {unseen}", err=True)
 
 
@@ -114,12 +111,8 @@ def _conditions(run: Run, shown: Screen) -> Iterator[str]:
     found = run.status.get("conditions") or ()
     rows = [
         (
-            each["type"],
-            each["status"],
-            each.get("reason", ""),
-            sentences.time_between(each["lastTransitionTime"])
-            if each.get("lastTransitionTime")
-            else "",
+            *(each["type"], each["status"], each.get("reason", "")),
+            _age(each.get("lastTransitionTime")),
             each.get("message", ""),
         )
         for each in found
@@ -141,14 +134,11 @@ def _failure(run: Run) -> Iterator[str]:
 def _events(found: "Sequence[RunEvent]", shown: Screen) -> Iterator[str]:
     """The newest last, next to where a person goes on reading."""
     rows = [
-        (
-            sentences.time_between(each.time) if each.time else "",
-            each.type,
-            each.reason,
-            each.about,
-            str(each.count),
-            each.message,
-        )
+        (_age(each.time), each.type, each.reason, each.about, str(each.count), each.message)
         for each in found
     ]
     return table.table_lines(EVENTS, rows, shown.indented(len(INDENT))) if rows else iter(())
+
+
+def _age(time: str | None) -> str:
+    return sentences.time_between(time) if time else ""

@@ -71,7 +71,10 @@ class CommandDocuments:
             if not isinstance(each.object, TrainJob) and document_key(each) == wanted:
                 return each.object
         if kind == names.TRAINING_RUNTIME:
-            raise InvalidInput([_missing(name, wanted.namespace)])
+            inside = f"the documents of namespace {wanted.namespace}"
+            what = f"names a TrainingRuntime that is not in {inside}"
+            fix = "add it, or name a ClusterTrainingRuntime"
+            raise InvalidInput([Problem("spec.runtimeRef.name", what, name, fix)])
         return catalog.get(name)
 
     def problems(self, deviations: frozenset[Deviation] = ALL) -> Iterator[Problem]:
@@ -184,15 +187,6 @@ def _names(value: Any) -> Iterator[str]:
         metadata = each.get("metadata") if isinstance(each, Mapping) else None
         if isinstance(metadata, Mapping) and isinstance(metadata.get("name"), str):
             yield metadata["name"]
-
-
-def _missing(name: str, namespace: str) -> Problem:
-    return Problem(
-        "spec.runtimeRef.name",
-        f"names a TrainingRuntime that is not in the documents of namespace {namespace}",
-        got=name,
-        fix="add it, or name a ClusterTrainingRuntime",
-    )
 
 
 def _about(document: ManifestDocument) -> str:

@@ -21,7 +21,6 @@ import typer
 
 from trainer_infra import home_folders
 from trainer_infra.cli import screen, table
-from trainer_infra.cli.screen import Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.local import disk_use, environments, packages, run_folder, runs
 from trainer_infra.local.environments import FAILED, UNFINISHED, PythonEnvironment
@@ -47,11 +46,9 @@ _OUTPUTS: Final = (
 
 
 def collect_environments(older_than: float | None, *, confirmed: bool) -> None:
-    """List the environments that no run uses, ask, and remove them.
+    """List the environments that no run uses, ask unless that is confirmed, and remove them.
 
-    Args:
-        older_than: only those that were last used this many seconds ago; None for all.
-        confirmed: whether to remove without asking.
+    With `older_than` only those that were last used this many seconds ago.
     """
     known = environments.every_environment()
     old = [each for each in known if time.time() - each.used >= (older_than or 0)]
@@ -66,17 +63,19 @@ def collect_environments(older_than: float | None, *, confirmed: bool) -> None:
         )
         return
     typer.echo(f"environments in {packages.environments_home()} that no run uses{since}:")
-    typer.echo("\n".join(_environment_table(unused, screen.screen_of_stdout())))
+    rows = [
+        (each.path.name, each.state, _size(each.path), _ago(each.used), each.packages)
+        for each in unused
+    ]
+    typer.echo("\n".join(table.table_lines(_ENVIRONMENTS, rows, screen.screen_of_stdout())))
     if screen.is_confirmed(len(unused), confirmed=confirmed):
         _remove_environments(unused)
 
 
 def collect_code(older_than: float | None, *, confirmed: bool) -> None:
-    """Name the code that no run of this machine needs, ask, and remove it; nothing where there is none.
+    """Name the code that no run of this machine needs, ask unless that is confirmed, and remove it.
 
-    Args:
-        older_than: only what a preview last used this many seconds ago; None for all.
-        confirmed: whether to remove without asking.
+    With `older_than` only what a preview last used this many seconds ago.
     """
     is_old = partial(_is_unused_for, max(older_than or 0, KEPT_SECONDS))
     # Also what a preview that was killed had written by half.
@@ -104,8 +103,6 @@ class KeptOutputs:
     """The folder, in which each output has its own."""
     written: float
     """When a file of it was written last; seconds since the epoch."""
-    size: int
-    """Bytes."""
 
     @property
     def names(self) -> str:
@@ -114,11 +111,9 @@ class KeptOutputs:
 
 
 def collect_outputs(older_than: float | None, *, confirmed: bool) -> None:
-    """List outputs whose runs are gone, ask, and remove them.
+    """List outputs whose runs are gone, ask unless that is confirmed, and remove them.
 
-    Args:
-        older_than: only those that were written last this many seconds ago; None for all.
-        confirmed: whether to remove without asking.
+    With `older_than` only those that were written last this many seconds ago.
     """
     root = home_folders.state_home() / "outputs"
     known = [each for each in _kept(root) if time.time() - each.written >= (older_than or 0)]
@@ -132,42 +127,41 @@ def collect_outputs(older_than: float | None, *, confirmed: bool) -> None:
         typer.echo(f"there is no output in {root} without its run that was left as it is{since}")
         return
     typer.echo(f"outputs in {root} of runs that are gone, left as they are{since}:")
-    typer.echo("\n".join(_outputs_table(left)))
+    rows = [
+        (each.path.parent.name, each.path.name, _size(each.path), _ago(each.written), each.names)
+        for each in left
+    ]
+    typer.echo("\n".join(table.table_lines(_OUTPUTS, rows, screen.screen_of_stdout())))
     if not screen.is_confirmed(len(left), confirmed=confirmed):
         return
-    freed = disk_use.bytes_freed([each.path for each in left])
-    for each in left:
-        shutil.rmtree(each.path, ignore_errors=True)
-    kept = disk_use.bytes_freed([each.path for each in left])
-    gone = sum(not each.path.exists() for each in left)
+    paths = [each.path for each in left]
+    freed = disk_use.bytes_freed(paths)
+    for path in paths:
+        shutil.rmtree(path, ignore_errors=True)
+    kept = disk_use.bytes_freed(paths)
+    gone = sum(not path.exists() for path in paths)
     typer.echo(f"{gone} deleted, {disk_use.size_text(freed - kept)} freed")
 
 
-def _environment_table(unused: Sequence[PythonEnvironment], shown: Screen) -> Iterator[str]:
-    rows = [
-        (
-            each.path.name,
-            each.state,
-            disk_use.size_text(disk_use.size_of(each.path)),
-            f"{sentences.duration_shown(time.time() - each.used)} ago",
-            each.packages,
-        )
-        for each in unused
-    ]
-    return table.table_lines(_ENVIRONMENTS, rows, shown)
+def _size(path: Path) -> str:
+    return disk_use.size_text(disk_use.size_of(path))
+
+
+def _ago(time_of_it: float) -> str:
+    return f"{sentences.duration_shown(time.time() - time_of_it)} ago"
 
 
 def _remove_environments(unused: Sequence[PythonEnvironment]) -> None:
     paths = [each.path for each in unused]
     size, freed = sum(map(disk_use.size_of, paths)), disk_use.bytes_freed(paths)
-    gone = []
+    gone = 0
     for each in unused:
         if environments.remove_environment(each):
-            gone.append(each)
+            gone += 1
         else:
             typer.echo(f"{each.path.name} is left alone: it is used by now", err=True)
     left = disk_use.bytes_freed([path for path in paths if path.exists()])
-    typer.echo(f"{len(gone)} deleted, {disk_use.size_text(freed - left)} freed")
+    typer.echo(f"{gone} deleted, {disk_use.size_text(freed - left)} freed")
     shared = size - freed
     if shared:
         typer.echo(
@@ -217,7 +211,7 @@ def _kept(root: Path) -> Iterator[KeptOutputs]:
     for path in sorted(root.glob("*/*")):
         if path.is_dir() and (path.parent.name, path.name) not in there:
             times = (each.lstat().st_mtime for each in (path, *path.rglob("*")))
-            yield KeptOutputs(path, max(times), disk_use.size_of(path))
+            yield KeptOutputs(path, max(times))
 
 
 def _readers() -> Mapping[str, str]:
@@ -232,17 +226,3 @@ def _readers() -> Mapping[str, str]:
 def _reader(path: Path, readers: Mapping[str, str]) -> str:
     inside = (who for read, who in readers.items() if f"{read}/".startswith(f"{path}/"))
     return next(inside, "")
-
-
-def _outputs_table(left: Sequence[KeptOutputs]) -> Iterator[str]:
-    rows = [
-        (
-            each.path.parent.name,
-            each.path.name,
-            disk_use.size_text(each.size),
-            f"{sentences.duration_shown(time.time() - each.written)} ago",
-            each.names,
-        )
-        for each in left
-    ]
-    return table.table_lines(_OUTPUTS, rows, screen.screen_of_stdout())

@@ -14,15 +14,8 @@ from typing import Any, Final
 import typer
 
 from trainer_infra.api import yamltext
-from trainer_infra.cli import (
-    chosen_runs,
-    named_runs,
-    run_columns,
-    screen,
-    shown_settings,
-    table,
-)
-from trainer_infra.cli.options import RunSelection, TableRequest
+from trainer_infra.cli import named_runs, run_columns, screen, shown_settings, table
+from trainer_infra.cli.options import RunChoice, TableRequest
 from trainer_infra.cli.screen import PHASES, PIPE, Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
@@ -50,11 +43,7 @@ _STEPS: Final = (Column("STEP"), *(Column(each.upper()) for each in _COUNTS))
 
 
 def show_one(place: RunPlace, name: str, output: str) -> None:
-    """Print one run of the place's namespace.
-
-    Raises:
-        NotAvailable: there is no run that is meant by that name, or there are several.
-    """
+    """Print the run of the place's namespace that is meant by a name."""
     run = named_runs.known_run(place, name)
     if output != "table":
         write_document(runs_document(run), output)
@@ -64,33 +53,19 @@ def show_one(place: RunPlace, name: str, output: str) -> None:
     typer.echo("\n".join(lines))
 
 
-def show_several(
-    place: RunPlace, namespace: str | None, asked: RunSelection, wanted: TableRequest, output: str
-) -> None:
-    """Print the runs of a namespace, or (`namespace` None) of all, that were asked for.
-
-    Raises:
-        Refused: No run has a column that is asked for.
-    """
-    listing = place.target.list_runs(namespace)
-    named_runs.warn_of(listing)
-    found = named_runs.select_runs(listing.runs, asked)
-    if not found and output in {"table", "csv"}:
-        typer.echo(chosen_runs.no_runs(place, namespace, asked, listing.runs), err=True)
-        return
-    by_default = run_columns.CSV if output == "csv" else _columns_of(place)
-    _show(found if not wanted else _looked_at(place, found), wanted, output, by_default)
+def show_several(place: RunPlace, choice: RunChoice, wanted: TableRequest, output: str) -> None:
+    """Print the runs that options choose, with the columns that are asked for."""
+    is_table = output in {"table", "csv"}
+    found = named_runs.chosen_runs(place, choice, says_none=is_table)
+    if found or not is_table:
+        by_default = run_columns.CSV if output == "csv" else _columns_of(place)
+        _show(_looked_at(place, found) if wanted else found, wanted, output, by_default)
 
 
 def show_named(
     place: RunPlace, run_names: Sequence[str], wanted: TableRequest, output: str
 ) -> None:
-    """Print runs of the place's namespace: in a table side by side.
-
-    Raises:
-        NotAvailable: there is no run that is meant by a name, or there are several.
-        Refused: No run has a column that is asked for.
-    """
+    """Print the runs of the place's namespace that are meant by names: in a table side by side."""
     found = [named_runs.known_run(place, each) for each in run_names]
     by_default = run_columns.SIDE_BY_SIDE if output == "table" else run_columns.CSV
     _show(found, wanted, output, by_default, side_by_side=len(found) > 1)

@@ -19,6 +19,7 @@ from typing import Final
 import typer
 
 from trainer_infra.api import yamltext
+from trainer_infra.cli.options import StarterRequest, TargetName
 from trainer_infra.deploy import backend
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.in_pod import own_place
@@ -41,30 +42,10 @@ runtime:
 {options}backend:
   url: file://~ # the state of its stacks is in your home folder
 """
-_OPTIONS: Final = """\
-  options:
-    {virtualenv}
-"""
 _EMPTY: Final = """\
 # The passphrase of this stack is empty: anyone with this file can read the secrets in it. Before you
 # store one, run `pulumi stack change-secrets-provider passphrase`.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class StarterRequest:
-    """What the user asks for."""
-
-    directory: str
-    """Where the project goes; it need not exist."""
-    name: str | None
-    """Of the project; None for the folder's."""
-    target: str
-    """`local` or `kubernetes`."""
-    context: str | None
-    """Of the kubeconfig; None for the one that is current at each command."""
-    package: str | None
-    """A path or URL from which a colleague installs this package; None for where this one is from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +81,16 @@ def create(wanted: StarterRequest) -> None:
     name = wanted.name or re.sub("[^A-Za-z0-9_.-]+", "-", folder.name).strip("-") or "training"
     try:
         _make_stack(pulumi, folder, _settled(wanted, name, environment))
-        _write_program(folder, environment, requirement)
+        for each in PROGRAM:
+            shutil.copyfile(STARTER / each, folder / each)
+        _add_lines(folder / "requirements.txt", (requirement,))
+        _add_lines(folder / ".gitignore", (ENVIRONMENT, "__pycache__/"))
+        if environment.linked:
+            (folder / ENVIRONMENT).symlink_to(environment.linked)
     except OSError as error:
         raise NotAvailable(f"{error.filename} cannot be written: {error.strerror}") from None
-    typer.echo(
-        "\n".join(
-            [f"created project {name} in {folder}:", *_listed(wanted, environment, requirement)]
-        )
-    )
+    typer.echo(f"created project {name} in {folder}:")
+    typer.echo("\n".join(_listed(wanted, environment, requirement)))
     typer.echo("\n".join(["next:", *(f"  {each}" for each in _next(folder))]))
 
 
@@ -149,12 +132,10 @@ def _settled(
     wanted: StarterRequest, name: str, environment: StarterEnvironment
 ) -> Mapping[str, str]:
     """The files that the Pulumi command reads, by name."""
-    options = (
-        _OPTIONS.format(virtualenv=_pair("virtualenv", environment.option))
-        if environment.option
-        else ""
-    )
-    lines = [f"  trainer:target: {wanted.target}"]
+    options = ""
+    if environment.option:
+        options = f"  options:\n    {_pair('virtualenv', environment.option)}\n"
+    lines = [f"  trainer:target: {wanted.place}"]
     if wanted.context:
         lines.append(f"  {_pair('trainer:context', wanted.context)}")
     # The variable comes before the file, also where it is empty.
@@ -201,16 +182,6 @@ def _make_stack(pulumi: str, folder: Path, files: Mapping[str, str]) -> None:
         )
 
 
-def _write_program(folder: Path, environment: StarterEnvironment, requirement: str) -> None:
-    """What the user edits, and what a repository of it needs."""
-    for each in PROGRAM:
-        shutil.copyfile(STARTER / each, folder / each)
-    _add_lines(folder / "requirements.txt", (requirement,))
-    _add_lines(folder / ".gitignore", (ENVIRONMENT, "__pycache__/"))
-    if environment.linked:
-        (folder / ENVIRONMENT).symlink_to(environment.linked)
-
-
 def _requirement(wanted: StarterRequest) -> str:
     """What installs this package in another environment.
 
@@ -240,7 +211,7 @@ def _listed(
     wanted: StarterRequest, environment: StarterEnvironment, requirement: str
 ) -> Iterator[str]:
     """Each file with what it is."""
-    where = "this machine" if wanted.target == "local" else "Kubernetes"
+    where = "this machine" if wanted.place is TargetName.LOCAL else "Kubernetes"
     yield "  __main__.py       the program: a TrainJob"
     yield "  train.py          what it trains"
     yield "  Pulumi.yaml       the project"

@@ -10,35 +10,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import typer
 
+from trainer_infra.cli.options import LockRequest
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.local import installer, pip_settings, pod_environment
 from trainer_infra.trainers.pods import lock_file
 
 SUFFIX: Final = ".lock"
 INSTALL: Final = "install it (`pip install uv`)"
-
-
-@dataclass(frozen=True, slots=True)
-class LockRequest:
-    """What to lock."""
-
-    requirements: Path
-    """A requirements file: names, with ranges or without."""
-    output: Path | None
-    """The lock; beside the requirements, with the suffix `.lock`, when not given."""
-    python: str | None
-    """The oldest Python that it is for; that of this command when not given."""
-    image_has: tuple[str, ...]
-    """Packages of the image, which are left out with all that only they need."""
-    upgrade: bool
-    """Whether to take the newest versions, whatever the lock has."""
 
 
 def lock_requirements(request: LockRequest) -> Path:
@@ -76,7 +61,7 @@ def lock_requirements(request: LockRequest) -> Path:
 def _compile(uv: Sequence[str], request: LockRequest, made: Path, excluded: Path) -> None:
     python = request.python or f"{sys.version_info.major}.{sys.version_info.minor}"
     again = ["trainer-infra", "lock", str(request.requirements), "--python", python]
-    again += [part for each in request.image_has for part in ("--image-has", each)]
+    again += [part for each in request.image_has or () for part in ("--image-has", each)]
     options = ["--universal", "--generate-hashes", "--color", "never", "--no-progress"]
     options += ["--python-version", python, "--custom-compile-command", " ".join(again)]
     if request.image_has:

@@ -28,11 +28,7 @@ WATCH: Final = 5.0
 
 
 def show(place: RunPlace, name: str, wanted: LogSelection) -> None:
-    """Print lines of a run of the place's namespace.
-
-    Raises:
-        NotAvailable: there is no such run, or no such pod in it.
-    """
+    """Print lines of the run that is meant by a name, or of one of its pods."""
     run = named_runs.known_run(place, name)
     if wanted.follow:
         # The run once a pod of it has started or it has ended; says meanwhile what it waits for.

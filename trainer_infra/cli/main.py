@@ -5,32 +5,33 @@ help costs more time than all else together and is off. Errors raised on purpose
 message on stderr and exit code 1; any other error is a bug and shows its traceback.
 """
 # ruff: noqa: PLC0415  a command's module is imported when the command runs
-# ruff: noqa: PLR0913, PLR0917  a command has as many parameters as options
+# ruff: noqa: PLR0913  a command has as many parameters as options
 # ruff: noqa: ARG001  the callback of `run --target` has judged it: there is one target
 
 import gc
 import io
 import os
 import sys
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from trainer_infra.cli import policy, runs
+from trainer_infra.cli import runs
 from trainer_infra.cli.command_group import CommandGroup
 from trainer_infra.cli.options import (
-    Context,
-    CpuOfPython,
+    ControllerRequest,
+    LikeReference,
+    LockRequest,
     MigratedAs,
-    NodesOfPython,
     ObjectFormat,
     Plugins,
-    RuntimeOfPython,
+    PythonRequest,
+    StarterRequest,
     TableFormat,
     TargetName,
     with_option_groups,
 )
+from trainer_infra.cli.policy import CheckRequest, PackOfRules, RulesFormat, RulesRequest
 from trainer_infra.errors import TrainerInfraError
 
 app = typer.Typer(
@@ -93,30 +94,14 @@ def trainer_infra(
 
 
 @app.command()
-def init(
-    directory: Annotated[
-        str, typer.Argument(metavar="DIR", help="Where; made where it is missing.")
-    ] = ".",
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The project's name; else the folder's.")
-    ] = None,
-    target: Annotated[TargetName | None, typer.Option(help="Where it trains; else local.")] = None,
-    context: Context = None,
-    package: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLACE",
-            help="Path or URL of trainer-infra for requirements.txt; else where this one is from.",
-        ),
-    ] = None,
-) -> None:
+@with_option_groups
+def init(wanted: StarterRequest) -> None:
     """Begin a Pulumi project that trains a model, with a stack `dev`."""
     from trainer_infra.cli import init as command
 
-    if target is TargetName.LOCAL and context is not None:
+    if wanted.target is TargetName.LOCAL and wanted.context is not None:
         raise typer.BadParameter("--context is of --target kubernetes, not of local")
-    place = target or (TargetName.LOCAL if context is None else TargetName.KUBERNETES)
-    command.create(command.StarterRequest(directory, name, place.value, context, package))
+    command.create(wanted)
 
 
 @app.command()
@@ -130,9 +115,7 @@ def render(
     output: Annotated[
         ObjectFormat, typer.Option("--output", "-o", help="Format.")
     ] = ObjectFormat.YAML,
-    like_reference: Annotated[
-        bool, typer.Option("--like-reference", help="Switch our deviations off.")
-    ] = False,
+    like_reference: LikeReference = False,
     plugin: Plugins = None,
 ) -> None:
     """Show every Kubernetes object that TrainJobs become."""
@@ -145,34 +128,12 @@ def render(
 
 
 @app.command()
-def controller(
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="The manager's configuration."),
-    ] = None,
-    kubeconfig: Annotated[
-        str | None,
-        typer.Option("--kubeconfig", metavar="FILE", help="Outside a cluster: which one."),
-    ] = None,
-    feature_gates: Annotated[
-        str, typer.Option("--feature-gates", metavar="NAME=BOOL,...", help="Alpha features.")
-    ] = "",
-    like_reference: Annotated[
-        bool, typer.Option("--like-reference", help="Switch our deviations off.")
-    ] = False,
-    log_level: Annotated[
-        str, typer.Option("--log-level", help="debug, info, warning or error.")
-    ] = "info",
-    plugin: Plugins = None,
-) -> None:
+@with_option_groups
+def controller(asked: ControllerRequest) -> None:
     """Reconcile the TrainJobs of a cluster; runs until SIGTERM."""
     from trainer_infra.cli import controller as command
 
-    command.run_controller(
-        command.ControllerOptions(
-            config, kubeconfig, feature_gates, plugin or (), log_level, like_reference
-        )
-    )
+    command.run_controller(asked)
 
 
 @app.command()
@@ -207,16 +168,13 @@ def migrate(
 
 
 @app.command()
+@with_option_groups
 def run(
     context: typer.Context,
     file: Annotated[
         str,
         typer.Argument(metavar="FILE", help="A YAML file, - for stdin, or FILE.py[:FUNCTION]."),
     ],
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ARGS", help="Arguments of a Python script."),
-    ] = None,
     name: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The run's name; in YAML the TrainJob to run."),
@@ -226,23 +184,8 @@ def run(
         typer.Option("--namespace", "-n", metavar="NAME", help="The run's namespace."),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Submit and return.")] = False,
-    runtime: RuntimeOfPython = None,
-    nodes: NodesOfPython = None,
-    cpu: CpuOfPython = None,
-    arg: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=JSON", help="Python: an argument of the function; repeatable."),
-    ] = None,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Python: an env variable; repeatable."),
-    ] = None,
-    package: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME==VERSION", help="Python: a requirement, or a lock file; repeatable."
-        ),
-    ] = None,
+    *,
+    python: PythonRequest,
     plugin: Plugins = None,
     target: Annotated[
         TargetName, typer.Option(callback=_here, help="Only local.")
@@ -255,19 +198,9 @@ def run(
     from trainer_infra.cli import run as command
     from trainer_infra.cli import submission
 
-    python = submission.Python(
-        runtime=runtime,
-        nodes=nodes,
-        cpu=cpu,
-        arg=tuple(arg or ()),
-        env=tuple(env or ()),
-        package=tuple(package or ()),
-        words=tuple(words or ()),
-    )
+    named = submission.RunNaming(name, namespace, tuple(plugin or ()))
     try:
-        made = submission.submission_of(
-            file, submission.RunNaming(name, namespace, tuple(plugin or ())), python
-        )
+        made = submission.submission_of(file, named, python)
     except submission.RunUsage as error:
         raise typer.BadParameter(str(error), context) from error
     raise typer.Exit(command.run(made, detach=detach))
@@ -303,37 +236,69 @@ def crds(
 
 
 @app.command()
-def lock(
-    requirements: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A requirements file.")
-    ] = Path("requirements.in"),
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The lock; else FILE with .lock."),
-    ] = None,
-    python: Annotated[
-        str | None,
-        typer.Option(metavar="VERSION", help="The oldest Python that it is for; else this one."),
-    ] = None,
-    image_has: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--image-has",
-            metavar="NAME",
-            help="A package of the image, left out with what only it needs; repeatable.",
-        ),
-    ] = None,
-    upgrade: Annotated[
-        bool, typer.Option("--upgrade", help="Take the newest versions, not those of the lock.")
-    ] = False,
-) -> None:
+@with_option_groups
+def lock(request: LockRequest) -> None:
     """Resolve a job's packages once, into a lock file for CustomTrainer(packages=...)."""
     from trainer_infra.cli import lock as command
 
-    command.lock_requirements(
-        command.LockRequest(requirements, output, python, tuple(image_has or ()), upgrade)
-    )
+    command.lock_requirements(request)
 
 
-app.command()(policy.check)
-app.add_typer(policy.rules_app, name="rules")
+@app.command()
+@with_option_groups
+def check(asked: CheckRequest) -> None:
+    """Judge TrainJobs, runtimes and queues by policy rules.
+
+    Exit code: 0 nothing fails, 1 a finding does, 2 wrong usage, 3 something cannot be read.
+    """
+    from trainer_infra.cli import check as command
+
+    if not asked.paths and not asked.cluster:
+        raise typer.BadParameter("name a file or a folder, - for stdin, or use --cluster")
+    raise typer.Exit(command.run(asked))
+
+
+rules_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="List policy rules, explain them, test packs."
+)
+
+app.add_typer(rules_app, name="rules")
+
+
+@rules_app.command("list")
+@with_option_groups
+def list_rules(
+    asked: RulesRequest,
+    output: Annotated[
+        RulesFormat, typer.Option("--output", "-o", help="Format.")
+    ] = RulesFormat.TABLE,
+) -> None:
+    """List the policy rules."""
+    from trainer_infra.cli import rules as command
+
+    typer.echo(command.list_rules(asked, output.value), nl=False)
+
+
+@rules_app.command()
+def explain(
+    rule: Annotated[str, typer.Argument(metavar="ID", help="A rule.")], pack: PackOfRules = None
+) -> None:
+    """Show why a rule is there, what to do about its findings, its parameters and an example."""
+    from trainer_infra.cli import rules as command
+
+    typer.echo(command.explain_rule(rule, pack), nl=False)
+
+
+@rules_app.command()
+def test(
+    pack: Annotated[
+        str, typer.Argument(metavar="PACK", help="One of ours, or a folder of your own.")
+    ],
+) -> None:
+    """Try every rule of a pack on its good and bad examples.
+
+    Exit code: 0 all are as they should be, 1 some are not.
+    """
+    from trainer_infra.cli import rules as command
+
+    raise typer.Exit(command.try_rules(pack))

@@ -1,8 +1,6 @@
 """`trainer-infra get NAME --metrics`: what training reported, as a table or as a plot of one metric.
 
-A table has some rows, evenly spread over the time, unless all are asked for.
-
-A plot is of braille dots: one character has two dots beside each other, and four on top of each other.
+A table has some rows, evenly spread over the time, unless all are asked for. A plot is of braille dots: one character has two dots beside each other, and four on top of each other.
 """
 
 from collections import defaultdict
@@ -27,18 +25,13 @@ from trainer_infra.runs.run import Run, RunKey
 
 DOTS: Final = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """Bits of a braille character's dots, by row and column."""
-
 BLANK: Final = 0x2800
 """The braille character without dots."""
-
 PLOT_ROWS: Final = 15
 """Lines of a plot without its axis."""
-
 UP, CORNER, ALONG = "\u2502\u2514\u2500"
 """The axes."""
-
 Point = tuple[float, float]
-
 ROWS: Final = 20
 """Rows of a table, unless all are asked for."""
 WIDTH: Final = 80
@@ -53,10 +46,10 @@ FIRST: Final = (STEP, "epoch", names.SAMPLES_PER_SECOND)
 
 
 def show_metrics(place: RunPlace, name: str, asked: MetricsRequest, output: str) -> None:
-    """Print what a run of the place's namespace reported.
+    """Print what the run reported that is meant by a name.
 
     Raises:
-        NotAvailable: there is no run that is meant by that name, or no such metric of it.
+        NotAvailable: it has no such metric.
     """
     run = named_runs.known_run(place, name)
     history = place.target.history(RunKey(*run.key.address))
@@ -64,21 +57,16 @@ def show_metrics(place: RunPlace, name: str, asked: MetricsRequest, output: str)
         get.write_document({"items": [asdict(each) for each in history]}, output)
         return
     if not history:
-        typer.echo(_silence(run), err=True)
+        how = "let its training code call trainer_infra.report, or use a callback of trainer_infra.callbacks"
+        typer.echo(f"{run.name} has reported nothing: {how}", err=True)
         return
     shown = screen.screen_of_stdout()
     if asked.plot is not None:
         lines = _plots(run, history, asked.plot, shown)
     else:
-        lines = _table(
-            run, history if asked.all_rows else report_history.thinned(history, ROWS), shown
-        )
+        rows = history if asked.all_rows else report_history.thinned(history, ROWS)
+        lines = _table(run, rows, shown)
     typer.echo("\n".join(lines))
-
-
-def _silence(run: Run) -> str:
-    how = "let its training code call trainer_infra.report, or use a callback of trainer_infra.callbacks"
-    return f"{run.name} has reported nothing: {how}"
 
 
 def _table(run: Run, history: Sequence[PastReport], shown: Screen) -> Iterator[str]:

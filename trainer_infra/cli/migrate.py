@@ -2,9 +2,7 @@
 
 For each v1 job the runtime comes first, then the TrainJob: what an API server wants to know first.
 What has no counterpart goes to stderr, and into YAML and Python as a comment. A job that cannot be
-migrated does not stop the others.
-
-In a Pulumi program each TrainJob has its runtime inline and the v1 job's name, for the runtime has host names that
+migrated does not stop the others. In a Pulumi program each TrainJob has its runtime inline and the v1 job's name, for the runtime has host names that
 begin with it.
 """
 
@@ -33,14 +31,12 @@ from trainer_infra import TrainJob
 
 WIDTH: Final = 100
 """Columns of a line."""
-
 ARGUMENTS: Final = {
     "trainer": "trainer",
     "suspend": "suspend",
     "activeDeadlineSeconds": "active_deadline_seconds",
 }
 """Fields of the spec of a migrated TrainJob, and the arguments of the resource."""
-
 NO_ARGUMENT: Final = "# - spec.managedBy: {!r}: is left out: the stack's target runs the job\n"
 
 Placed: TypeAlias = tuple[Source, FieldPath, Any]
@@ -183,7 +179,12 @@ def _json(found: Sequence[MigratedJob]) -> str:
 
 
 def _python(found: Sequence[MigratedJob]) -> str:
-    return program_text([each.migration for each in found], [_comment(each) for each in found])
+    names = Counter(each.migration.train_job.metadata.name for each in found)
+    parts = [
+        _declaration(each, is_alone=names[each.migration.train_job.metadata.name] == 1)
+        for each in found
+    ]
+    return "\n".join([HEAD, *parts])
 
 
 _FORMATS: Final[Mapping[str, Callable[[Sequence[MigratedJob]], str]]] = {
@@ -193,45 +194,24 @@ _FORMATS: Final[Mapping[str, Callable[[Sequence[MigratedJob]], str]]] = {
 }
 
 
-def program_text(migrations: Sequence[Migration], comments: Sequence[str]) -> str:
-    """The program.
-
-    Args:
-        migrations: what the v1 jobs became.
-        comments: the text above each of them, whole lines.
-    """
-    names = Counter(each.train_job.metadata.name for each in migrations)
-    parts = [
-        _declaration(each, comment, is_alone=names[each.train_job.metadata.name] == 1)
-        for each, comment in zip(migrations, comments, strict=True)
-    ]
-    return "\n".join([HEAD, *parts])
-
-
-def _declaration(migration: Migration, comment: str, *, is_alone: bool) -> str:
-    job = migration.train_job.to_wire()
+def _declaration(each: MigratedJob, *, is_alone: bool) -> str:
+    job = each.migration.train_job.to_wire()
     metadata, spec = job["metadata"], job["spec"]
     name, namespace = metadata["name"], metadata.get("namespace")
     resource = name if is_alone or not namespace else f"{namespace}-{name}"
     arguments = {
-        "runtime": migration.runtime.to_wire(),
+        "runtime": each.migration.runtime.to_wire(),
         **{ARGUMENTS[key]: value for key, value in spec.items() if key in ARGUMENTS},
         **{key: metadata[key] for key in metadata if key != "namespace" or namespace},
     }
     left = NO_ARGUMENT.format(spec["managedBy"]) if "managedBy" in spec else ""
-    lines = [f"{comment}{left}TrainJob(", f"    {_literal(resource, 4)},"]
+    lines = [f"{_comment(each)}{left}TrainJob(", f"    {_literal(resource, 4)},"]
     lines += [f"    {key}={_literal(value, 4, len(key) + 1)}," for key, value in arguments.items()]
     return "\n".join([*lines, ")", ""])
 
 
 def _literal(value: Any, indent: int, before: int = 0) -> str:
-    """The value as Python writes it, in one line where it fits.
-
-    Args:
-        value: JSON.
-        indent: columns of the line in which it begins.
-        before: columns of what stands before it in that line.
-    """
+    """A JSON value as Python writes it, in one line where it fits behind the indent and what is before it."""
     flat = _flat(value)
     if not value or not isinstance(value, Mapping | list) or indent + before + len(flat) < WIDTH:
         return flat

@@ -6,13 +6,12 @@ want the whole name, and an error lists what it could be. Or runs by what option
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
 import typer
 
-from trainer_infra.cli.options import RunSelection
+from trainer_infra.cli.options import RunChoice, RunSelection
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.errors import NotAvailable, Refused
@@ -43,11 +42,16 @@ def likely_name(place: RunPlace, name: str) -> str:
     Raises:
         NotAvailable: there is none, or several can be meant.
     """
-    alike = _alike(_newest_first(place), name)
-    if alike.only is None:
+    of_resource, begun = _alike(_newest_first(place), name)
+    # A resource's whole name says more than the beginning of another run's name.
+    first = of_resource or begun
+    if len(first) != 1:
         raise NotAvailable(missing_run(place, name))
-    typer.echo(f"{name} is taken for {_shown(alike.only)}", err=True)
-    return alike.only.name
+    stack = stack_name(first[0].owner)
+    whose = f" of stack {stack}" if stack else ""
+    age = f"{first[0].phase}, {sentences.time_between(first[0].created)} old"
+    typer.echo(f"{name} is taken for run {first[0].name}{whose} ({age})", err=True)
+    return first[0].name
 
 
 def is_name(name: str) -> bool:
@@ -89,7 +93,7 @@ def missing_run(place: RunPlace, name: str) -> str:
     here = _newest_first(place)
     names = [each.name for each in here]
     sentence = f"there is no run {name!r} in namespace {place.namespace} {place.shown}; "
-    near = [each.name for each in _alike(here, name).runs]
+    near = [each.name for runs in _alike(here, name) for each in runs]
     near = near or nearest(name, names, SHOWN)
     hint = f"its runs are: {listed(names, most=SHOWN) or 'none'}"
     if near:
@@ -99,11 +103,33 @@ def missing_run(place: RunPlace, name: str) -> str:
     return sentence + hint + other
 
 
-def select_runs(runs: Iterable[Run], selection: RunSelection) -> tuple[Run, ...]:
-    """The runs that fit all that is asked, the newest last, as events are shown."""
-    return tuple(
-        sorted((run for run in runs if _fits(run, selection)), key=lambda run: run.created)
-    )
+def chosen_runs(place: RunPlace, choice: RunChoice, *, says_none: bool = True) -> Sequence[Run]:
+    """The runs that are named, or those that options choose, the newest last, as events are shown.
+
+    Where options choose none, `says_none` has it said where was looked.
+
+    Raises:
+        NotAvailable: names every name that is unknown.
+    """
+    if choice.names:
+        return known_runs(place, choice.names)
+    namespace = None if choice.every_namespace else place.namespace
+    listing = place.target.list_runs(namespace)
+    warn_of(listing)
+    found = [run for run in listing.runs if _fits(run, choice.selection)]
+    if not found and says_none:
+        where = f"{f' in namespace {namespace}' if namespace else ''} {place.shown}"
+        typer.echo(_no_runs(where, choice.selection, listing.runs), err=True)
+    return sorted(found, key=lambda run: run.created)
+
+
+def _no_runs(where: str, asked: RunSelection, there: Sequence[Run]) -> str:
+    """A sentence where no run of a place is as asked."""
+    if not asked or not there:
+        return f"no runs{where}"
+    stacks = sorted({stack_name(each.owner) for each in there} - {""})
+    others = f"; the runs there are of {listed(stacks, most=SHOWN)}" if stacks else ""
+    return f"no run{where} is all that the options ask for{others}"
 
 
 def stack_name(owner: Owner) -> str:
@@ -113,28 +139,16 @@ def stack_name(owner: Owner) -> str:
 
 def ended_before(run: Run, seconds: float) -> bool:
     """Whether a run has ended, and that longer ago."""
-    return (
-        sentences.is_finished(run)
-        and sentences.seconds_between(run.finished or run.created) >= seconds
-    )
+    age = sentences.seconds_between(run.finished or run.created)
+    return sentences.is_finished(run) and age >= seconds
 
 
-@dataclass(frozen=True, slots=True)
-class _Alike:
-    """Runs that a name can mean."""
-
-    runs: Sequence[Run]
-    """Those of a resource that is called so, then those whose names begin so."""
-    only: Run | None
-    """The one that is meant, where one alone can be."""
-
-
-def _alike(here: Sequence[Run], name: str) -> _Alike:
+def _alike(here: Sequence[Run], name: str) -> tuple[Sequence[Run], Sequence[Run]]:
+    """Runs of a resource that is called so, and others whose names begin so."""
     of_resource = [run for run in here if name in _resources(run)]
-    begun = [run for run in here if run.name.startswith(name) and run not in of_resource]
-    # A resource's whole name says more than the beginning of another run's name.
-    first = of_resource or begun
-    return _Alike((*of_resource, *begun), first[0] if len(first) == 1 else None)
+    return of_resource, [
+        run for run in here if run.name.startswith(name) and run not in of_resource
+    ]
 
 
 def _resources(run: Run) -> frozenset[str]:
@@ -151,12 +165,6 @@ def exact_run(place: RunPlace, name: str) -> Run | None:
 def _newest_first(place: RunPlace) -> Sequence[Run]:
     here = place.target.list_runs(place.namespace).runs
     return sorted(here, key=lambda run: run.created, reverse=True)
-
-
-def _shown(run: Run) -> str:
-    stack = stack_name(run.owner)
-    whose = f" of stack {stack}" if stack else ""
-    return f"run {run.name}{whose} ({run.phase}, {sentences.time_between(run.created)} old)"
 
 
 def _namespaces(place: RunPlace, name: str) -> list[str]:

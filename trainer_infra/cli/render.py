@@ -35,12 +35,7 @@ class RenderedObjects:
 def render_documents(
     sources: Sequence[str], plugins: Sequence[str], *, like_reference: bool
 ) -> RenderedObjects:
-    """Every object of every TrainJob in files, folders and stdin.
-
-    Args:
-        sources: the files and folders; `-` is stdin.
-        plugins: listed plugins, as `render.plugin_registry` takes them.
-        like_reference: render without our named deviations from the reference.
+    """Every object of every TrainJob in files, folders and (`-`) stdin.
 
     Raises:
         InvalidInput: holds every problem of every document.
@@ -85,20 +80,12 @@ def warnings_shown(item: JSONObject) -> JSONObject:
     """The object; of a Secret not the contents, which are made when it is created."""
     if item["kind"] != "Secret":
         return item
-    contents = {
-        part: dict.fromkeys(item[part], names.GENERATED_SHOWN)
-        for part in ("data", "stringData")
-        if part in item
-    }
-    return {**item, **contents}
+    parts = (part for part in ("data", "stringData") if part in item)
+    return {**item, **{part: dict.fromkeys(item[part], names.GENERATED_SHOWN) for part in parts}}
 
 
 def crds_text(kinds: Sequence[str], output: str) -> str:
-    """The CRDs as YAML documents, or as one JSON List.
-
-    Args:
-        kinds: TrainJob, TrainingRuntime or ClusterTrainingRuntime; none for all three.
-        output: yaml or json.
+    """The CRDs of these kinds, or of all of ours, as YAML documents or as one JSON List.
 
     Raises:
         InvalidInput: a name is not one of these.

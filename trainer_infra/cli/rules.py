@@ -2,12 +2,12 @@
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import typer
 
 from trainer_infra.cli import screen, table
+from trainer_infra.cli.policy import RulesRequest
 from trainer_infra.cli.table import Column
 from trainer_infra.review import as_json, pack_folder, rule_tests, rulebook, summary, text
 from trainer_infra.review.pack_folder import PackInFolder
@@ -25,20 +25,6 @@ COLUMNS: Final[Mapping[str, Column]] = {
 """Columns that are more than a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class RulesRequest:
-    """Which rules are to be listed."""
-
-    pack: str | None
-    """Name or folder of a pack; None for all rules."""
-    tags: tuple[str, ...]
-    """Those that have one of these; empty for all."""
-    severity: str | None
-    """Those that are at least as bad; None for all."""
-    frameworks: tuple[str, ...]
-    """Those of one of these standards; empty for all."""
-
-
 def list_rules(asked: RulesRequest, output: str) -> str:
     """The rules that were asked for, as a table or as JSON.
 
@@ -46,9 +32,9 @@ def list_rules(asked: RulesRequest, output: str) -> str:
         InvalidInput: There is no such pack.
     """
     selection = Selection(
-        tags=asked.tags or None,
+        tags=tuple(asked.tag or ()) or None,
         severity=Severity(asked.severity) if asked.severity else None,
-        frameworks=asked.frameworks or None,
+        frameworks=tuple(asked.framework or ()) or None,
     )
     rules = _chosen(_found(asked.pack), selection)
     if output == "json":
@@ -61,21 +47,14 @@ def list_rules(asked: RulesRequest, output: str) -> str:
 
 
 def explain_rule(rule: str, pack: str | None) -> str:
-    """All that there is to say of a rule.
-
-    Raises:
-        InvalidInput: There is no such rule, or no such pack.
-    """
+    """All that there is to say of a rule, of a pack or of ours."""
     where = _found(pack)
     chosen = rulebook.found_rules(_chosen(where, Selection()), rule)
     return rulebook.explained_rule(chosen, pack_folder.first_example(where, rule))
 
 
 def try_rules(pack: str) -> int:
-    """Print which rules of a pack are not as their examples say; the exit code.
-
-    Args:
-        pack: Its name or folder.
+    """Print which rules of a pack (its name or folder) are not as their examples say; the exit code.
 
     Raises:
         InvalidInput: There is no such pack, or its examples cannot be read.

@@ -8,19 +8,22 @@ are neither suspended nor resumed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import typer
 
-from trainer_infra.cli import chosen_runs, get, named_runs, screen
-from trainer_infra.cli.chosen_runs import RunChoice
+from trainer_infra.cli import get, named_runs, screen
+from trainer_infra.cli.options import RunChoice
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import LOCAL
-from trainer_infra.errors import Refused
+from trainer_infra.errors import Refused, TrainerInfraError
 from trainer_infra.local import disk_use, run_folder
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import SUSPENDED, Run
 
+AT_A_TIME: Final = 16
+"""Runs that are changed at the same time."""
 TIMEOUT: Final = 60.0
 """Seconds that a deletion waits, as the provider's does."""
 
@@ -28,11 +31,7 @@ TIMEOUT: Final = 60.0
 def delete(
     place: RunPlace, run_names: Sequence[str], *, timeout: float, ignore_not_found: bool
 ) -> int:
-    """Delete runs of the place's namespace by name; the exit code.
-
-    Raises:
-        NotAvailable: names every name that is unknown.
-    """
+    """Delete runs of the place's namespace by name; the exit code."""
     if ignore_not_found:
         found = (named_runs.exact_run(place, name) for name in dict.fromkeys(run_names))
         runs = tuple(run for run in found if run is not None)
@@ -42,12 +41,12 @@ def delete(
         if run.owner.stack:
             stack = f"stack {run.owner.stack} of project {run.owner.project}"
             typer.echo(f"{run.name} belongs to {stack}: its next refresh finds it gone", err=True)
-    return remove_runs(place, runs, lambda run: run.name, timeout)
+    return _remove_runs(place, runs, lambda run: run.name, timeout)
 
 
 def delete_selected(place: RunPlace, choice: RunChoice, *, timeout: float, confirmed: bool) -> int:
     """Delete the runs that options choose; the exit code."""
-    runs = chosen_runs.chosen_runs(place, choice)
+    runs = named_runs.chosen_runs(place, choice)
     if not runs:
         return 0
     stacks = dict.fromkeys(named_runs.stack_name(run.owner) for run in runs if run.owner.stack)
@@ -62,10 +61,9 @@ def retry(place: RunPlace, choice: RunChoice) -> int:
     """Run runs again: those named, or those that failed of those that options choose; the exit code.
 
     Raises:
-        NotAvailable: names every name that is unknown.
         Refused: A run that is named has not failed; then none is started.
     """
-    runs = chosen_runs.chosen_runs(place, choice)
+    runs = named_runs.chosen_runs(place, choice)
     failed = [run for run in runs if sentences.may_be_retried(run)]
     if choice.names and len(failed) < len(runs):
         raise Refused("\n".join(sentences.no_retry(run) for run in runs if run not in failed))
@@ -76,18 +74,17 @@ def retry(place: RunPlace, choice: RunChoice) -> int:
         again = place.target.retry(run.key)
         return f"{run.name} runs again; `{sentences.command('logs -f', again)}` follows it"
 
-    return chosen_runs.change_each(failed, change)
+    return _change_each(failed, change)
 
 
 def suspend(place: RunPlace, choice: RunChoice, *, value: bool) -> int:
     """Suspend runs, or resume them; the exit code.
 
     Raises:
-        NotAvailable: names every name that is unknown.
         Refused: A run that is named has ended.
     """
     word = "suspended" if value else "resumed"
-    runs = chosen_runs.chosen_runs(place, choice)
+    runs = named_runs.chosen_runs(place, choice)
     ended = [run for run in runs if sentences.is_finished(run)]
     if ended and choice.names:
         raise Refused(
@@ -106,11 +103,36 @@ def suspend(place: RunPlace, choice: RunChoice, *, value: bool) -> int:
         how = "suspended already" if value else f"not suspended, it is {run.phase.lower()}"
         return f"{run.name} is {how}"
 
-    return chosen_runs.change_each(runs, change)
+    return _change_each(runs, change)
 
 
-def remove_runs(
-    place: RunPlace, runs: Sequence[Run], shown: Callable[[Run], str], timeout: float = TIMEOUT
+def _change_each(
+    runs: Sequence[Run], change: Callable[[Run], str], done: Callable[[Run], str] | None = None
+) -> int:
+    """Change runs, several at a time, and say of each, in order, what became of it; the exit code.
+
+    `change` gives what to say of one, or with `done` what is left of it, if anything; `done` gives what to say of one of
+    which nothing is left.
+    """
+
+    def one(run: Run) -> TrainerInfraError | str:
+        try:
+            return change(run)
+        except TrainerInfraError as error:
+            return error
+
+    failed = False
+    with ThreadPoolExecutor(AT_A_TIME) as workers:
+        for run, said in zip(runs, workers.map(one, runs), strict=True):
+            is_error, is_left = isinstance(said, TrainerInfraError), done is not None and bool(said)
+            failed |= is_error
+            text = str(said) or (done(run) if done else "")
+            typer.echo(text, err=is_error or is_left)
+    return int(failed)
+
+
+def _remove_runs(
+    place: RunPlace, runs: Sequence[Run], shown: Callable[[Run], str], timeout: float
 ) -> int:
     """Delete runs and say of each, in order, that it is gone or what is left; the exit code."""
 
@@ -118,7 +140,7 @@ def remove_runs(
         # Of another owner since it was listed: then it is not ours to delete.
         return place.target.delete(run.key, timeout)
 
-    return chosen_runs.change_each(runs, change, lambda run: f"{shown(run)} deleted")
+    return _change_each(runs, change, lambda run: f"{shown(run)} deleted")
 
 
 def collect_unowned(place: RunPlace, namespace: str) -> None:
@@ -137,12 +159,7 @@ def confirm_and_remove(
 ) -> int:
     """Show runs, ask, delete them, and say how much that freed on this machine; the exit code.
 
-    Args:
-        place: where they are.
-        runs: those to delete.
-        lines: how they are shown.
-        confirmed: whether to delete without asking.
-        timeout: seconds that each may take to end.
+    `timeout` is the seconds that each may take to end.
     """
     for line in lines:
         typer.echo(line)
@@ -152,7 +169,7 @@ def confirm_and_remove(
         run_folder.folder_of(run.namespace, run.name).path for run in runs if place.kind == LOCAL
     ]
     before = disk_use.bytes_freed(paths)
-    code = remove_runs(place, runs, name_shown, timeout)
+    code = _remove_runs(place, runs, name_shown, timeout)
     if paths:
         typer.echo(f"{disk_use.size_text(before - disk_use.bytes_freed(paths))} freed")
     return code

@@ -132,10 +132,7 @@ _READERS: Final[Mapping[str, Callable[[Run], Mapping[str, Any]]]] = {
 def columns_of(runs: Sequence[Run], wanted: Sequence[str]) -> tuple[RunColumn, ...]:
     """The columns of these names, and of the groups among them, each once.
 
-    Args:
-        runs: those that are shown.
-        wanted: names of columns or of groups; `metrics.loss` is the metric where an argument is
-            called so too.
+    `metrics.loss` is the metric where an argument is called so too.
 
     Raises:
         Refused: No run has a column of a name.

@@ -15,6 +15,7 @@ from trainer_infra.cli.options import (
     MetricsRequest,
     Name,
     Names,
+    RunChoice,
     RunFormat,
     RunSelection,
     TableRequest,
@@ -24,7 +25,6 @@ from trainer_infra.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from trainer_infra.cli.chosen_runs import RunChoice
     from trainer_infra.cli.target import RunPlace
 
 
@@ -55,11 +55,8 @@ def get(
     if history:
         _judge_history(names, history, output, is_table=is_table)
     if names and (all_namespaces or selection):
-        which = (
-            "--all-namespaces lists runs"
-            if all_namespaces
-            else "options that choose runs are for a list"
-        )
+        of_selection = "options that choose runs are for a list"
+        which = "--all-namespaces lists runs" if all_namespaces else of_selection
         raise typer.BadParameter(f"{which}: leave NAME out")
     place = _place(asked)
     if history:
@@ -71,8 +68,8 @@ def get(
     elif names:
         command.show_named(place, names, wanted, output.value)
     else:
-        where = None if all_namespaces else place.namespace
-        command.show_several(place, where, selection, wanted, output.value)
+        choice = RunChoice(None, selection, all_namespaces)
+        command.show_several(place, choice, wanted, output.value)
 
 
 def _judge_history(
@@ -115,56 +112,28 @@ def logs(
     command.show(_place(asked), name, LogSelection(pod, tail, follow))
 
 
-def suspend(
-    run_names: Names = None,
-    *,
-    selection: RunSelection,
-    all_namespaces: AllNamespaces = False,
-    asked: TargetRequest,
-) -> None:
+def suspend(choice: RunChoice, asked: TargetRequest) -> None:
     """Hold runs back: their pods end, and start again when they are resumed."""
     from trainer_infra.cli import run_changes as command
 
-    choice = _choice(run_names, selection, all_namespaces=all_namespaces)
+    choice.judge()
     raise typer.Exit(command.suspend(_place(asked), choice, value=True))
 
 
-def resume(
-    run_names: Names = None,
-    *,
-    selection: RunSelection,
-    all_namespaces: AllNamespaces = False,
-    asked: TargetRequest,
-) -> None:
+def resume(choice: RunChoice, asked: TargetRequest) -> None:
     """Let suspended runs go on."""
     from trainer_infra.cli import run_changes as command
 
-    choice = _choice(run_names, selection, all_namespaces=all_namespaces)
+    choice.judge()
     raise typer.Exit(command.suspend(_place(asked), choice, value=False))
 
 
-def retry(
-    run_names: Names = None,
-    *,
-    selection: RunSelection,
-    all_namespaces: AllNamespaces = False,
-    asked: TargetRequest,
-) -> None:
+def retry(choice: RunChoice, asked: TargetRequest) -> None:
     """Run runs again that failed, as they were submitted."""
     from trainer_infra.cli import run_changes as command
 
-    choice = _choice(run_names, selection, all_namespaces=all_namespaces)
-    raise typer.Exit(command.retry(_place(asked), choice))
-
-
-def _choice(
-    run_names: list[str] | None, selection: RunSelection, *, all_namespaces: bool
-) -> "RunChoice":
-    from trainer_infra.cli.chosen_runs import RunChoice
-
-    choice = RunChoice(run_names or (), selection, all_namespaces)
     choice.judge()
-    return choice
+    raise typer.Exit(command.retry(_place(asked), choice))
 
 
 def delete(
@@ -189,7 +158,8 @@ def delete(
     """End runs and remove what is left of them: those named, or those that options choose."""
     from trainer_infra.cli import run_changes as command
 
-    choice = _choice(run_names, selection, all_namespaces=all_namespaces)
+    choice = RunChoice(run_names, selection, all_namespaces)
+    choice.judge()
     place = _place(asked)
     if run_names:
         done = command.delete(place, run_names, timeout=timeout, ignore_not_found=ignore_not_found)
@@ -238,15 +208,13 @@ def gc(
             gc_here.collect_environments(older_than, confirmed=yes)
             gc_here.collect_code(older_than, confirmed=yes)
         return
-    if stack:
-        from trainer_infra.cli import gc_runs
+    from trainer_infra.cli import gc_runs
 
+    if stack:
         raise typer.Exit(gc_runs.collect_lost(asked, stack, older_than, confirmed=yes))
     if older_than is None:
         raise typer.BadParameter(
             "say what to delete: --stack NAME, what a stack lost; --older-than AGE, runs that ended; "
             "--cache, environments of packages and code of previews; --outputs, what runs kept that are gone"
         )
-    from trainer_infra.cli import gc_runs
-
     raise typer.Exit(gc_runs.collect_ended(asked, older_than, confirmed=yes))

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog import one_job
 from trainer_infra.cli import documents
 from trainer_infra.cli.documents import CommandDocuments
+from trainer_infra.cli.options import PythonRequest
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local import capacity, unsupported_fields
@@ -48,25 +49,6 @@ class RunUsage(TrainerInfraError):
 
 
 @dataclass(frozen=True, slots=True)
-class Python:
-    """What only a Python file has, named as its options; all empty for a YAML file."""
-
-    runtime: str | None
-    """Name of a shipped runtime; None for `PLAIN`."""
-    nodes: int | None
-    cpu: str | None
-    """Quantity of processors of each node."""
-    arg: tuple[str, ...]
-    """`KEY=JSON`, arguments of the function."""
-    env: tuple[str, ...]
-    """`KEY=VALUE`."""
-    package: tuple[str, ...]
-    """Pinned requirements, or the path of one lock file."""
-    words: tuple[str, ...]
-    """Arguments of a script."""
-
-
-@dataclass(frozen=True, slots=True)
 class RunNaming:
     """What the run is called, and what renders it."""
 
@@ -77,7 +59,7 @@ class RunNaming:
     """Listed plugins, as `render.plugin_registry` takes them."""
 
 
-def submission_of(file: str, named: RunNaming, python: Python) -> Submission:
+def submission_of(file: str, named: RunNaming, python: PythonRequest) -> Submission:
     """What to run.
 
     Raises:
@@ -93,11 +75,7 @@ def submission_of(file: str, named: RunNaming, python: Python) -> Submission:
 
 
 def _check_kind(file: str) -> None:
-    """Raise what to do about a file that is not a Python.
-
-    Raises:
-        RunUsage: It is a file of another kind.
-    """
+    """Raise what to do about a file that is not Python's."""
     path = Path(file.partition(":")[0])
     if path.name == "__main__.py" and (path.parent / "Pulumi.yaml").is_file():
         raise RunUsage(f"{file} is the program of a Pulumi project: run `pulumi up` in its folder")
@@ -122,8 +100,8 @@ def _is_shell(path: Path) -> bool:
     return False
 
 
-def _of_yaml(file: str, named: RunNaming, python: Python) -> Submission:
-    used = [each.name for each in fields(python) if getattr(python, each.name)]
+def _of_yaml(file: str, named: RunNaming, python: PythonRequest) -> Submission:
+    used = [name for name, value in python._asdict().items() if value]
     if used:
         shown = ", ".join("ARGS" if each == "words" else f"--{each}" for each in used)
         raise RunUsage(f"{shown}: only for a Python file, a TrainJob says it in its spec")
@@ -159,20 +137,21 @@ def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
     raise InvalidInput([problem])
 
 
-def _of_python(file: str, named: RunNaming, python: Python) -> Submission:
+def _of_python(file: str, named: RunNaming, python: PythonRequest) -> Submission:
     shipped = {each.name: each for each in catalog.RUNTIMES}
     name = python.runtime or PLAIN
     if name not in shipped:
         raise RunUsage(f"--runtime {name} is not in the catalog: {catalog.advice(name)}")
-    runtime = shipped[name].runtime()
+    runtime, package = shipped[name].runtime(), tuple(python.package or ())
     trainer = CustomTrainer(
         file,
         func_args={key: _json(value) for key, value in _pairs("--arg", python.arg).items()},
-        args=python.words,
+        args=tuple(python.words or ()),
         num_nodes=python.nodes,
         resources_per_node={"cpu": python.cpu} if python.cpu else None,
         env=_pairs("--env", python.env),
-        packages=_packages(python.package),
+        # Requirements, or the one lock file that is there.
+        packages=package[0] if len(package) == 1 and Path(package[0]).is_file() else package,
     )
     packed = trainer.pack()
     if python.runtime is None:
@@ -214,11 +193,6 @@ def _submission(
     )
 
 
-def _packages(given: Sequence[str]) -> Sequence[str] | str:
-    """Requirements, or the one lock file that is there."""
-    return given[0] if len(given) == 1 and Path(given[0]).is_file() else given
-
-
 def name_of(file: str) -> str:
     """A run's name for `dir/train.py`, `train.py:function`, `folder:main.py` or `folder:package.module:function`.
 
@@ -233,9 +207,9 @@ def name_of(file: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).lstrip("0123456789-").rstrip("-") or "train"
 
 
-def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+def _pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
     pairs = {}
-    for each in given:
+    for each in given or ():
         key, equals, value = each.partition("=")
         if not key or not equals:
             raise RunUsage(f"{option} wants KEY=VALUE, got {each!r}")

@@ -42,10 +42,7 @@ def table_lines(
 ) -> Iterator[str]:
     """The head and the rows; a row is one line, in a terminal as many as it needs.
 
-    Args:
-        columns: the columns.
-        rows: one cell per column; an empty one is shown as `NOTHING`.
-        screen: where they are shown.
+    A row has a cell per column; an empty one is shown as `NOTHING`.
     """
     kept = [i for i, each in enumerate(columns) if not each.optional or any(r[i] for r in rows)]
     shown = [columns[i] for i in kept]
@@ -64,14 +61,7 @@ def table_lines(
 def fitting_lines(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], screen: Screen, elsewhere: str
 ) -> Iterator[str]:
-    """The columns that there is room for, and a line that names the others.
-
-    Args:
-        columns: the columns.
-        rows: one cell per column.
-        screen: where they are shown.
-        elsewhere: how to see the others.
-    """
+    """The columns that there is room for, and a line that names the others and `elsewhere`, how to see them."""
     fitting = _fitting(columns, rows, screen)
     yield from table_lines(columns[:fitting], [row[:fitting] for row in rows], screen)
     if fitting < len(columns):
@@ -150,9 +140,6 @@ def _folded(cell: str, width: int) -> Sequence[str]:
 def _below(column: Column, cell: str, screen: Screen) -> Iterator[str]:
     """`    image: python:3.13-slim`, in lists a blank after each comma so that they can be folded."""
     words = re.sub(r",(?=\S)", ", ", cell)
-    for line in wrap(
-        f"{column.name.lower()}: {words}",
-        max(LEAST, (screen.width or 0) - INDENT),
-        break_on_hyphens=False,
-    ):
+    text, width = f"{column.name.lower()}: {words}", max(LEAST, (screen.width or 0) - INDENT)
+    for line in wrap(text, width, break_on_hyphens=False):
         yield f"{' ' * INDENT}{screen.paint(line, 'dim')}"

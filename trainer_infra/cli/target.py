@@ -17,13 +17,7 @@ from trainer_infra import names
 from trainer_infra.cli.options import TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.operations.targets import (
-    ENGINES,
-    KUBERNETES,
-    LOCAL,
-    PROVIDER,
-    TARGETS,
-)
+from trainer_infra.deploy.operations.targets import ENGINES, KUBERNETES, LOCAL, PROVIDER, TARGETS
 from trainer_infra.deploy.stack_config import Project, Settings
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import kubeconfig_context
@@ -49,19 +43,6 @@ class RunPlace:
     """The target where it is a cluster, which knows events besides."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Connection:
-    """How a target is reached."""
-
-    kind: str
-    kubeconfig: str | None = None
-    context: str | None = None
-    engine: str = PROVIDER
-    """The one that is asked first."""
-    namespace: str | None = None
-    """The stack's."""
-
-
 def chosen_place(asked: TargetRequest) -> RunPlace:
     """The place of a command in this folder.
 
@@ -74,12 +55,7 @@ def chosen_place(asked: TargetRequest) -> RunPlace:
 
 
 def of_stack(asked: TargetRequest, project: Project, stack: str) -> RunPlace:
-    """The place of a stack's runs; options that are given come first.
-
-    Raises:
-        NotAvailable: The stack says what cannot be.
-        typer.BadParameter: The options exclude one another.
-    """
+    """The place of a stack's runs; options that are given come first, and errors are those of `chosen_place`."""
     return _place(asked, (stack_config.of_stack(project, stack),))
 
 
@@ -88,41 +64,35 @@ def _needs_stack(asked: TargetRequest) -> bool:
 
 
 def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
-    found = _connection(asked, stacks)
-    if found.kind == LOCAL:
-        this_machine = targets.open_target(LOCAL)
-        namespace = names.namespace_of(asked.namespace or found.namespace)
-        return RunPlace(this_machine, LOCAL, "on this machine", namespace)
-    seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
-    shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
-    # With the runs of every engine, the stack's first.
-    cluster = targets.open_cluster(found.kubeconfig, found.context, found.engine, every_run=True)
-    namespace = asked.namespace or found.namespace or seen.namespace
-    return RunPlace(cluster, KUBERNETES, shown, namespace, cluster)
-
-
-def _connection(asked: TargetRequest, stacks: Sequence[Settings]) -> _Connection:
     given = [each for each in ("kubeconfig", "context") if getattr(asked, each) is not None]
     if asked.target == LOCAL and given:
         raise typer.BadParameter(f"--{given[0]} is of --target {KUBERNETES}, not of {LOCAL}")
     kind = asked.target or (KUBERNETES if given else None)
-    if kind == LOCAL or not _needs_stack(asked):
-        return _Connection(kind or LOCAL, asked.kubeconfig, asked.context)
-    told = {each for each in ("context", "namespace") if getattr(asked, each)}
-    stack = _only([each for each in stacks if kind in (None, _target(each))], told)
+    stack = None
+    if _needs_stack(asked):
+        told = {each for each in ("context", "namespace") if getattr(asked, each)}
+        stack = _only([each for each in stacks if kind in (None, _target(each))], told)
     if stack is None:
-        return _Connection(kind or LOCAL, None, asked.context)
-    namespace = asked.namespace or stack.get("namespace")
+        return _here(asked.namespace) if kind != KUBERNETES else _cluster(asked, PROVIDER)
+    asked = asked._replace(namespace=asked.namespace or stack.get("namespace"))
     if _target(stack) == LOCAL:
-        return _Connection(LOCAL, namespace=namespace)
-    engine = stack.get("engine") or PROVIDER
-    if engine not in ENGINES:
-        raise NotAvailable(
-            f"stack {stack.stack} of project {stack.project.name} has trainer:engine {engine!r}, "
-            f"which is not one of {', '.join(ENGINES)}; name a cluster with --kubeconfig"
-        )
+        return _here(asked.namespace)
+    engine = _one_of(ENGINES, stack, "engine", PROVIDER, "name a cluster with --kubeconfig")
     context = asked.context or stack.get("context")
-    return _Connection(KUBERNETES, _kubeconfig(stack), context, engine, namespace)
+    return _cluster(asked._replace(kubeconfig=_kubeconfig(stack), context=context), engine)
+
+
+def _here(namespace: str | None) -> RunPlace:
+    this_machine = targets.open_target(LOCAL)
+    return RunPlace(this_machine, LOCAL, "on this machine", names.namespace_of(namespace))
+
+
+def _cluster(found: TargetRequest, engine: str) -> RunPlace:
+    """A cluster with the runs of every engine, this one's first."""
+    seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
+    shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
+    cluster = targets.open_cluster(found.kubeconfig, found.context, engine, every_run=True)
+    return RunPlace(cluster, KUBERNETES, shown, found.namespace or seen.namespace, cluster)
 
 
 def _only(stacks: Sequence[Settings], told: Collection[str]) -> Settings | None:
@@ -149,11 +119,16 @@ def _summary(values: Mapping[str, Any]) -> str:
 
 
 def _target(stack: Settings) -> str:
-    found = stack.get("target") or LOCAL
-    if found not in TARGETS:
+    return _one_of(TARGETS, stack, "target", LOCAL, "name one with --target")
+
+
+def _one_of(known: Collection[str], stack: Settings, key: str, otherwise: str, advice: str) -> str:
+    """A stack's setting, whose value must be known."""
+    found = stack.get(key) or otherwise
+    if found not in known:
         raise NotAvailable(
-            f"stack {stack.stack} of project {stack.project.name} has trainer:target {found!r}, "
-            f"which is not one of {', '.join(TARGETS)}; name one with --target"
+            f"stack {stack.stack} of project {stack.project.name} has trainer:{key} {found!r}, "
+            f"which is not one of {', '.join(known)}; {advice}"
         )
     return found
 

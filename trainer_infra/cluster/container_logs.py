@@ -1,33 +1,37 @@
-"""The containers of a run whose logs there are, and the last lines of these: for progress, and why a pod failed.
+"""The containers of a run whose logs there are, and what stands in these: their last lines, and reports.
 
-A line that cannot be read (no right to, not started, gone) is nothing.
+The last lines are for progress, and why a pod failed; one that cannot be read (no right to, not started,
+gone) is nothing. A report is a line of a log, whether a server takes reports or not.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from trainer_infra import names
-from trainer_infra.cluster import ownership
+from trainer_infra.cluster import live_objects
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient, LogOf, ObjectSelection
-from trainer_infra.kube.refusals import NotFound
+from trainer_infra.kube.client import KubeClient, LogOf
+from trainer_infra.kube.refusals import Forbidden, NotFound, Unauthorized
 from trainer_infra.kube.resource import JOBSET, POD
+from trainer_infra.render import resolve
 from trainer_infra.runs import pods as pod_facts
+from trainer_infra.runs import report_history, reports, sentences
+from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import Run
 from trainer_infra.runs.terminal_lines import lines_of
 
 TAIL: Final = 100
-"""Lines that are read: reports stand among others."""
-
+"""Last lines that are read: reports stand among others."""
 PODS: Final = 16
 """Pods whose logs are read at most."""
-
 WITHIN: Final = 3.0
-"""Seconds for reading them; a node may not answer."""
+REPORTS_WITHIN: Final = 60.0
+"""Seconds for reading the last lines of a log, and all of it: a node may not answer."""
+MOST_REPORTS: Final = 5000
+"""Reports of a container that are kept; a log may hold a hundred thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +60,12 @@ async def jobset_and_pods(
     client: KubeClient, run: Run
 ) -> tuple[JSONObject | None, tuple[JSONObject, ...]]:
     """The run's JobSet, and its pods in order."""
-    labels = f"{names.JOBSET_NAME_LABEL}={run.name}"
-    page = await client.list(ObjectSelection(POD, run.namespace, labels))
+    pods = await live_objects.objects_of_jobset(client, POD, run.key)
     jobset: JSONObject | None = None
     with suppress(NotFound):
         found = await client.get(JOBSET, run.name, run.namespace)
-        jobset = found if ownership.is_of(found, run.uid) else None
-    return jobset, pod_facts.in_order(jobset, page.items)
+        jobset = found if live_objects.is_of(found, run.uid) else None
+    return jobset, pod_facts.in_order(jobset, pods)
 
 
 def started_containers(
@@ -93,9 +96,8 @@ async def last_lines_by_pod(
 
 async def last_lines(client: KubeClient, pod: JSONObject, container: str = "") -> tuple[str, ...]:
     """The last lines of a container; of the first, which is the one that trains, unless named."""
-    metadata = pod["metadata"]
-    container = container or pod["spec"]["containers"][0]["name"]
-    wanted = LogOf(metadata["namespace"], metadata["name"], container, tail=TAIL)
+    first = pod["spec"]["containers"][0]["name"]
+    wanted = ContainerLog(pod, container or first).log(tail=TAIL)
     with suppress(TrainerInfraError, TimeoutError):
         async with asyncio.timeout(WITHIN):
             return tuple([each async for line in client.logs(wanted) for each in lines_of(line)])
@@ -105,3 +107,49 @@ async def last_lines(client: KubeClient, pod: JSONObject, container: str = "") -
 def _has_started(container: JSONObject) -> bool:
     states = (container.get(key) or {} for key in ("state", "lastState"))
     return any("running" in each or "terminated" in each for each in states)
+
+
+async def reports_in_logs(
+    client: KubeClient, run: Run, hidden: Redaction
+) -> tuple[report_history.PastReport, ...]:
+    """The reports in the logs of the first pods that train, of each pod in order of time.
+
+    The run's UID is that of what owns its JobSet.
+
+    Raises:
+        Refused: This account may not read logs.
+    """
+    jobset, pods = await jobset_and_pods(client, run)
+    training = resolve.trainer_jobs((jobset or {}).get("spec") or {})
+    first = [each for each in pods if pod_facts.step_of(each) in training][:PODS]
+    ran = started_containers(jobset, tuple(first))
+    found = await asyncio.gather(*(_of_container(client, run, each, hidden) for each in ran))
+    return tuple(each for history in found for each in history)
+
+
+async def _of_container(
+    client: KubeClient, run: Run, container: ContainerLog, hidden: Redaction
+) -> Sequence[report_history.PastReport]:
+    """The reports of a container: of its try before this one first, where it was started again."""
+    node = sentences.short_pod_name(run, pod_facts.host_name(container.pod))
+    found: list[report_history.PastReport] = []
+    tries = (True, False) if pod_facts.restart_count(container.pod) else (False,)
+    for previous in tries:
+        try:
+            async with asyncio.timeout(REPORTS_WITHIN):
+                async for line in client.logs(container.log(previous=previous)):
+                    if (status := reports.of_line(line)) is None:
+                        continue
+                    report = report_history.past_report(node, status)
+                    report = replace(report, metrics=hidden.texts(report.metrics))
+                    # A report that did not reach the server is sent again, and so printed again.
+                    if found[-1:] != [report]:
+                        found.append(report)
+                    if len(found) > 2 * MOST_REPORTS:
+                        found = list(report_history.thinned(found, MOST_REPORTS))
+        except (Forbidden, Unauthorized):
+            raise
+        except (TrainerInfraError, TimeoutError):
+            # A log that is gone, or a node that does not answer: what was read so far.
+            continue
+    return found

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster.run_store import Record
 from trainer_infra.errors import InvalidInput, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle.status import Delegation, TrainJobCase, decide_status
@@ -13,19 +13,12 @@ from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.runs import reports, view
-from trainer_infra.runs.view import Observation
 
 
 def decided_status(
-    record: Record, seen: Observation, delegation: Delegation, now: datetime
+    record: Record, seen: view.Observation, delegation: Delegation, now: datetime
 ) -> JSONObject:
-    """The status.
-
-    Args:
-        record: of the run.
-        seen: what there is of it, with its JobSet and what its pods reported.
-        delegation: what others see to.
-        now: the time.
+    """The status, by what there is of the run: its JobSet and what its pods reported.
 
     Raises:
         Unreadable: What the record has is not a TrainJob.

@@ -13,15 +13,9 @@ from contextlib import aclosing, suppress
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    concurrent_requests,
-    live_objects,
-    ownership,
-    rights,
-)
+from trainer_infra.cluster import live_objects
 from trainer_infra.cluster.rights import Rights
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunStore
+from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection, Propagation
@@ -40,20 +34,15 @@ async def delete_run(
 ) -> str:
     """End a run and remove what is left of it; a warning sentence, or empty.
 
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: which run; another one of that name, and one of another owner, is left alone.
-        within: seconds to wait until its pods are gone.
-        account: whose rights are asked for before anything is deleted.
+    Another run of that name, and one of another owner, is left alone. The account's rights are asked for
+    before anything is deleted; after so many seconds its pods are not waited for any more.
 
     Raises:
         Refused: A right is missing, or the cluster says no.
         Unreadable: What is kept of it is damaged, and no UID says that it is meant.
     """
-    try:
-        value = await client.get(store.kind, store.object_name(key.name), key.namespace)
-    except (NotFound, NotServed):
+    value = await store.live_holder(client, key)
+    if value is None:
         # An earlier call removed the holder, after the JobSet did not go in time.
         return await _jobset_removed(client, key, within) if key.uid else ""
     if key.uid not in ("", store.uid_of(value)):
@@ -67,11 +56,10 @@ async def delete_run(
     if record is None:
         return ""
     if key.owner is not None and not record.owner.is_same(key.owner):
-        return sentences.left_alone(key.namespace, key.name, record.owner.shown())
+        return sentences.left_alone(key, record.owner.shown())
     if account is not None:
         jobset = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
-        wanted = await rights.to_delete(client, (record.value, *record.owned, jobset))
-        await account.require(key.namespace, wanted, f"delete {ownership.run_shown(record)}")
+        await account.require_delete(record.key, (record.value, *record.owned, jobset))
     return await remove_objects(client, store, record, within)
 
 
@@ -80,7 +68,7 @@ async def _damaged_removed(
 ) -> str:
     """Remove a run by its UID alone; the garbage collector takes what only its record could name."""
     if key.owner is not None and not store.may_be_of(value, key.owner):
-        return sentences.left_alone(key.namespace, key.name, ownership.owner_shown(value))
+        return sentences.left_alone(key, live_objects.owner_shown(value))
     left = await pods_removed(client, store, key, value, within)
     if store.holder_first:
         await delete_object(client, value)
@@ -89,9 +77,8 @@ async def _damaged_removed(
 
 async def remove_objects(client: KubeClient, store: RunStore, record: Record, within: float) -> str:
     """Remove everything of a run; a warning sentence, or empty."""
-    key = RunKey(record.namespace, record.name)
-    left = await pods_removed(client, store, key, record.value, within)
-    await concurrent_requests.all_results(
+    left = await pods_removed(client, store, record.key, record.value, within)
+    await live_objects.all_results(
         _owned_removed(client, record, each)
         for each in record.owned
         if each["kind"] != names.JOBSET
@@ -104,15 +91,7 @@ async def remove_objects(client: KubeClient, store: RunStore, record: Record, wi
 async def pods_removed(
     client: KubeClient, store: RunStore, key: RunKey, value: JSONObject, within: float
 ) -> str:
-    """Delete what starts the pods of a run, with them; a sentence about what is left, or empty.
-
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: its name.
-        value: the object that keeps it.
-        within: seconds to wait until its pods are gone.
-    """
+    """Delete what starts the pods of a run, with them; a sentence about what is left, or empty."""
     if not store.holder_first and (left := await object_removed(client, store.kind, value, within)):
         return f"{_still_there(left)}; it waits for its finalizers: {finalizers(left)}"
     owned = RunKey(key.namespace, key.name, value["metadata"]["uid"])
@@ -120,17 +99,11 @@ async def pods_removed(
 
 
 async def _jobset_removed(client: KubeClient, key: RunKey, within: float) -> str:
-    """Delete the JobSet of a run; a sentence about what is left of it, or empty.
-
-    Args:
-        client: the cluster.
-        key: its name, and the UID of the object that must own it: another one's is left alone.
-        within: seconds to wait until its pods are gone.
-    """
+    """Delete the JobSet that is owned by the object of the key's UID; a sentence about what is left, or empty."""
+    jobset = await live_objects.named_object(client, JOBSET, key.name, key.namespace)
     left = None
-    with suppress(NotFound, NotServed):
-        jobset = await client.get(JOBSET, key.name, key.namespace)
-        if ownership.is_of(jobset, key.uid):
+    if jobset is not None and live_objects.is_of(jobset, key.uid):
+        with suppress(NotServed):
             left = await object_removed(client, JOBSET, jobset, within, "Foreground")
     if left is None:
         return ""
@@ -138,7 +111,7 @@ async def _jobset_removed(client: KubeClient, key: RunKey, within: float) -> str
 
 
 def _still_there(value: JSONObject) -> str:
-    return f"{ownership.object_shown(value)} is still being deleted"
+    return f"{live_objects.object_shown(value)} is still being deleted"
 
 
 def finalizers(value: JSONObject) -> str:
@@ -195,7 +168,7 @@ async def _is_seen_to_go(
 async def _owned_removed(client: KubeClient, record: Record, value: JSONObject) -> None:
     """Delete one object, if it is the run's: a cluster without a garbage collector keeps it."""
     found = await live_objects.live_object(client, value, record.namespace)
-    if found is not None and ownership.is_of(found, record.holder):
+    if found is not None and record.owns(found):
         await delete_object(client, found)
 
 

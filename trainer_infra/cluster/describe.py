@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from trainer_infra import names
-from trainer_infra.cluster import events, run_lookup, secret_values
+from trainer_infra.cluster import observe, run_lookup, secret_values
 from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.causes.surroundings import time_of
@@ -38,23 +38,20 @@ class RunDescription:
     """The oldest first; Kubernetes keeps them for an hour."""
 
 
-async def describe_run(session: Session, namespace: str, name: str) -> RunDescription | None:
+async def describe_run(session: Session, key: RunKey) -> RunDescription | None:
     """The run with its history; None when there is none of that name."""
-    run = await run_lookup.at_one(session, namespace, name)
+    run = await run_lookup.at_one(session, key)
     if run is None:
         return None
-    found = await events.events_of(session.client, namespace, "")
-    steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
-    mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
-    record = await session.store.present_record(session.client, RunKey(namespace, name))
-    hidden = await secret_values.secret_redaction(session.client, session.cache, record)
-    happened = (
-        _happened(each, secret_values.event_message(each, record, hidden))
-        # An earlier run may have had the same name.
-        for each in mine
-        if events.is_since(each, run.created)
-    )
-    return RunDescription(run, tuple(happened))
+    found = await observe.events_of(session, key.namespace, "")
+    steps = tuple(f"{key.name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
+    mine = (each for each in found if _is_of(key.name, steps, each["involvedObject"]))
+    record = await session.store.present_record(session.client, key)
+    hidden = await secret_values.secret_redaction(session, record)
+    # An earlier run may have had the same name.
+    happened = observe.events_since(mine, run.created)
+    messages = (secret_values.event_message(each, record, hidden) for each in happened)
+    return RunDescription(run, tuple(map(_happened, happened, messages)))
 
 
 def _is_of(name: str, steps: tuple[str, ...], value: JSONObject) -> bool:

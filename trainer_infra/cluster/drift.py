@@ -35,12 +35,7 @@ Writers = Sequence[_Writer]
 
 
 def drifted_fields(applied: JSONObject, live: JSONObject | None) -> Mapping[str, str]:
-    """What differs, as `<kind> <name>: <path>` to what is there and whose it is.
-
-    Args:
-        applied: the object as the record has it.
-        live: as it is now; None when it is gone.
-    """
+    """What differs from what the record has, as `<kind> <name>: <path>` to what is there and whose it is."""
     head = f"{applied['kind']} {applied['metadata']['name']}"
     if live is None:
         return {head: GONE}

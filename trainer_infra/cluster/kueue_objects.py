@@ -10,13 +10,13 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from trainer_infra import names
+from trainer_infra.cluster import live_objects
 from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import Resource
 from trainer_infra.runs.causes import kueue_workload
-from trainer_infra.runs.causes.kueue_workload import Queueing
 
 Queue: TypeAlias = tuple[str, str]
 """Namespace and name of a LocalQueue."""
@@ -38,29 +38,27 @@ async def is_served(client: KubeClient) -> bool:
 
 async def of_jobset(
     client: KubeClient, cache: RequestCache, jobset: JSONObject, *, many: bool = False
-) -> Queueing | None:
+) -> kueue_workload.Queueing | None:
     """What there is of a suspended JobSet in a queue; None of another one.
 
-    Args:
-        client: the cluster.
-        cache: what was just read of it.
-        jobset: as it is stored.
-        many: whether others of its namespace are asked for too, so that one list serves all.
+    With `many` others of its namespace are asked for too, so that one list serves all.
     """
     if not kueue_workload.is_held(jobset):
         return None
     try:
         kind = await cache.answer(WORKLOAD, partial(_kind, client, WORKLOAD))
         if kind is None:
-            return Queueing(served=False)
+            return kueue_workload.Queueing(served=False)
         workload = await _workload(client, cache, kind, jobset, many=many)
     except NotServed:  # Kueue was taken away since its kind was found
-        return Queueing(served=False)
+        return kueue_workload.Queueing(served=False)
     except Answer:
-        return Queueing(readable=False)
+        return kueue_workload.Queueing(readable=False)
     if workload is None:
-        return Queueing(missing=await _missing_class(client, cache, jobset))
-    return Queueing(workload=workload, cluster_queue=await _cluster_queue(client, cache, workload))
+        return kueue_workload.Queueing(missing=await _missing_class(client, cache, jobset))
+    return kueue_workload.Queueing(
+        workload=workload, cluster_queue=await _cluster_queue(client, cache, workload)
+    )
 
 
 async def workload_of(client: KubeClient, jobset: JSONObject) -> JSONObject | None:
@@ -173,6 +171,6 @@ async def _is_there(client: KubeClient, kind: Resource, name: str, namespace: st
 async def _kind(client: KubeClient, kind: str) -> Resource | None:
     """A kind of Kueue's in the best version that is served."""
     for version in VERSIONS:
-        with suppress(NotServed):
-            return await client.resource(version, kind)
+        if found := await live_objects.served_kind(client, version, kind):
+            return found
     return None

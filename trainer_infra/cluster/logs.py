@@ -6,27 +6,19 @@ log is gone with it is said.
 """
 
 import asyncio
-import re
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import container_logs, ownership
-from trainer_infra.cluster.container_logs import ContainerLog
+from trainer_infra.cluster import container_logs
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
+from trainer_infra.kube import refusals
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import (
-    Forbidden,
-    NotFound,
-    NotKubernetes,
-    Unauthorized,
-    Unreachable,
-)
+from trainer_infra.kube.log_lines import SeenLines
 from trainer_infra.kube.resource import POD
 from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.runs import pods as pod_facts
@@ -45,7 +37,8 @@ PATIENCE: Final = 120.0
 BROKEN: Final = "(the log cannot be read any more: {})"
 TRIES: Final = 20
 """Tries in a row to take up a log again, each of which waits for the server itself too."""
-_TIME: Final = re.compile(r"([-0-9]{10}T[:0-9]{8})(?:\.([0-9]+))?(Z|[-+][:0-9]{5})")
+HOPELESS: Final = (refusals.NotKubernetes, refusals.Forbidden, refusals.Unauthorized)
+"""After these the server or the node may answer again, but will not know this user sooner."""
 _WAITING: Final = 1000
 """Lines that are read ahead of who follows."""
 
@@ -53,13 +46,9 @@ _WAITING: Final = 1000
 async def open_lines(
     client: KubeClient, run: Run, wanted: LogSelection, hidden: Redaction
 ) -> AsyncIterator[Line]:
-    """The lines as (pod, line).
+    """The lines as (pod, line), none of which shows a value of the run's secrets.
 
-    Args:
-        client: the cluster.
-        run: as it was declared or, once that was seen, as it ended.
-        wanted: which lines.
-        hidden: values of the run's secrets, which no line shows.
+    The run is as it was declared or, once that was seen, as it ended.
 
     Raises:
         NotAvailable: The run never had such a pod.
@@ -70,9 +59,7 @@ async def open_lines(
     found = any(_is_wanted(each, wanted) for each in pods) or wanted.pod in (None, *gone)
     if not found:
         shown = ", ".join(known) or "none yet"
-        raise NotAvailable(
-            f"{ownership.run_shown(run)} has no pod {wanted.pod}; its pods are {shown}"
-        )
+        raise NotAvailable(f"{run.key.shown()} has no pod {wanted.pod}; its pods are {shown}")
     if wanted.follow and jobset is not None and not _has_ended(jobset):
         return _redacted(_followed(client, run, wanted), hidden)
     return _redacted(
@@ -93,7 +80,7 @@ async def _written(
     client: KubeClient,
     wanted: LogSelection,
     run: Run,
-    sources: Iterator[ContainerLog],
+    sources: Iterator[container_logs.ContainerLog],
 ) -> AsyncGenerator[Line, None]:
     """The lines that there are, pod after pod."""
     seen = []
@@ -109,7 +96,7 @@ async def _written(
 
 
 async def _read(
-    client: KubeClient, source: ContainerLog, tail: int | None
+    client: KubeClient, source: container_logs.ContainerLog, tail: int | None
 ) -> AsyncGenerator[str, None]:
     """The lines of a container; with `tail` more are read than wanted, for reports are among them."""
     asked = None if tail is None else 4 * tail + 100
@@ -121,7 +108,7 @@ async def _read(
                     kept.append(each)
                 else:
                     yield each
-    except NotFound:
+    except refusals.NotFound:
         yield GONE
     for line in kept:
         yield line
@@ -178,7 +165,7 @@ class _Reader:
             try:
                 goes_on = await self._goes_on()
                 answered = time.monotonic()
-            except Unreachable:
+            except refusals.Unreachable:
                 goes_on = True
                 if time.monotonic() - answered > PATIENCE:
                     raise
@@ -195,39 +182,35 @@ class _Reader:
                 self._tasks[source.key] = asyncio.ensure_future(self._read(source))
         return jobset is not None and not _has_ended(jobset)
 
-    async def _read(self, source: ContainerLog) -> None:
+    async def _read(self, source: container_logs.ContainerLog) -> None:
         """Every line of a container, over lost connections and its own restarts."""
-        position = _Position(source.pod["metadata"]["creationTimestamp"])
+        seen = SeenLines(source.pod["metadata"]["creationTimestamp"])
         tail, broken, why = self._wanted.tail, 0, ""
         while broken < TRIES:
-            position.begin()
+            wanted = source.log(follow=True, tail=tail, since=seen.resume())
             try:
-                async for line in self._client.logs(
-                    source.log(follow=True, tail=tail, since=position.since)
-                ):
+                async for line in self._client.logs(wanted):
                     at, _, text = line.partition(" ")
                     tail, broken = None, 0
-                    shown = lines_of(text) if position.is_new(at) else ()
+                    shown = lines_of(text) if seen.is_new(at) else ()
                     for each in reports.without_reports(shown):
                         await self._lines.put((source.name, each))
-            except NotFound:
+            except refusals.NotFound:
                 await self._lines.put((source.name, GONE))
                 return
             except TrainerInfraError as error:
-                # The server or the node may answer again, but will not know this user sooner.
-                hopeless = isinstance(error, NotKubernetes | Forbidden | Unauthorized)
-                broken, why = TRIES if hopeless else broken + 1, str(error)
+                broken, why = TRIES if isinstance(error, HOPELESS) else broken + 1, str(error)
             else:
                 if await self._is_over(source):
                     return
             await asyncio.sleep(INTERVAL)
         await self._lines.put((source.name, BROKEN.format(why)))
 
-    async def _is_over(self, source: ContainerLog) -> bool:
+    async def _is_over(self, source: container_logs.ContainerLog) -> bool:
         """Whether the container has ended for good."""
         try:
             pod = await self._client.get(POD, source.name, self._run.namespace)
-        except NotFound:
+        except refusals.NotFound:
             return True
         except TrainerInfraError:
             return False
@@ -240,33 +223,6 @@ class _Reader:
         )
         ended = next((each.get("terminated") for each in states), None)
         return ended is not None and ended.get("exitCode") == 0
-
-
-class _Position:
-    """How far a container's log was read: a log is asked for from a second on."""
-
-    def __init__(self, since: str) -> None:
-        self.since = since
-        """Time of the last line."""
-        self._same = self._known = 0
-        self._is_behind = False
-
-    def begin(self) -> None:
-        """The log is opened, perhaps again: lines that were read come first."""
-        self._is_behind, self._known = self._same > 0, self._same
-
-    def is_new(self, at: str) -> bool:
-        """Whether a line of that time was not read before."""
-        if self._is_behind:
-            if _sortable(at) < _sortable(self.since):
-                return False
-            if at == self.since and self._known:
-                self._known -= 1
-                return False
-            self._is_behind = False
-        self._same = self._same + 1 if at == self.since else 1
-        self.since = at
-        return True
 
 
 def _is_wanted(pod: JSONObject, wanted: LogSelection) -> bool:
@@ -287,12 +243,3 @@ def _has_ended(jobset: JSONObject) -> bool:
         status_conditions.is_true(conditions, each)
         for each in (names.JOBSET_COMPLETED, names.JOBSET_FAILED)
     )
-
-
-def _sortable(text: str) -> tuple[datetime, str]:
-    """A time of a log as it sorts: nodes write it in their own zone, with up to nine digits."""
-    found = _TIME.fullmatch(text)
-    if found is None:
-        return datetime.max.replace(tzinfo=UTC), ""
-    whole, fraction, zone = found.groups(default="")
-    return datetime.fromisoformat(whole + zone), f"{fraction:0<9}"

@@ -1,36 +1,60 @@
-"""What a cluster says of a run besides its JobSet: what every engine on Kubernetes looks at.
+"""What a cluster says of a run besides its JobSet: logs, events, nodes, what Kueue has.
 
-One run that a person looks at is read closely: logs for its progress, events and nodes for what it
-waits for. Of many that are looked at in a moment, one list of each kind is read.
+An account that may not read one of them gets less to see, not an error. One run that a person looks at is
+read closely, object by object; of many that are looked at in a moment a few lists are read for all of them,
+of events those that hold troubles only.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import container_logs, events
-from trainer_infra.cluster.last_seen import FailedPod
-from trainer_infra.cluster.session import Session
+from trainer_infra.cluster import container_logs, kueue_objects, live_objects
+from trainer_infra.cluster.session import FailedPod, Session
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient, ObjectSelection
+from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.refusals import Answer
-from trainer_infra.kube.resource import JOB, POD
+from trainer_infra.kube.resource import EVENT, JOB, NODE
 from trainer_infra.render import resolve
-from trainer_infra.runs import pods as run_pods
+from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import view
-from trainer_infra.runs.causes import node
-from trainer_infra.runs.causes.surroundings import Surroundings
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.causes import node, objects, schedule, steps
+from trainer_infra.runs.causes.surroundings import Surroundings, time_of
+from trainer_infra.runs.run import Run, RunKey
 from trainer_infra.runs.view import Observation
+
+MOST_NODES: Final = 8
+"""Kubernetes nodes that are asked for at most, of one run."""
+
+AGE: Final = 4.0
+"""Seconds for which the events of many runs are used."""
+
+OLD: Final = 20.0
+"""Seconds after which the Jobs of one of many runs are read, and for which they are used."""
+
+TROUBLES: Final = (
+    "involvedObject.kind=JobSet,type=Warning",
+    "involvedObject.kind=Job,reason=FailedCreate",
+    "involvedObject.kind=Pod,reason=FailedMount",
+    "involvedObject.kind=Pod,reason=FailedAttachVolume",
+    "involvedObject.kind=Pod,reason=FailedCreatePodSandBox",
+)
+"""Which events are read of many runs: those of runs that go on are not among them."""
+
+PREEMPTED: Final = f"involvedObject.kind=Pod,reason={schedule.PREEMPTED}"
 
 
 async def with_surroundings(session: Session, seen: Observation, *, closely: bool) -> Observation:
     """What is seen of a run that goes on, with events, nodes and, closely, the lines of its logs."""
     if seen.jobset is None:
         return seen
-    nodes = await events.nodes_of(session.client, session.cache, seen.pods)
+    nodes = await nodes_of(session, seen.pods)
     around, lines = await asyncio.gather(
         surroundings_of(session, seen.jobset, seen.pods, closely=closely),
         _lines(session, seen.jobset, seen.pods, nodes if closely else None),
@@ -44,36 +68,21 @@ async def without_jobset(session: Session, keeper: JSONObject, seen: Observation
         return seen
     metadata = keeper["metadata"]
     fields = f"involvedObject.kind={names.TRAIN_JOB},involvedObject.name={metadata['name']}"
-    found = await events.events_of(session.client, metadata["namespace"], fields)
-    since = (each for each in found if events.is_since(each, metadata["creationTimestamp"]))
-    return replace(seen, surroundings=Surroundings(events.in_order(since)))
-
-
-async def surroundings_of(
-    session: Session, jobset: JSONObject, pods: Sequence[JSONObject], *, closely: bool
-) -> Surroundings:
-    """What else the cluster says of a run, from lists that others share unless closely."""
-    if closely:
-        return await events.of_run(session.client, session.cache, jobset, pods)
-    return await events.of_one_of_many(session.client, session.cache, jobset, pods)
+    found = await events_of(session, metadata["namespace"], fields)
+    since = events_since(found, metadata["creationTimestamp"])
+    return replace(seen, surroundings=Surroundings(since))
 
 
 async def with_reason(session: Session, seen: Observation, run: Run) -> Observation:
-    """What is seen of a run that failed: its Jobs, where one may be late, and the log of its pod.
-
-    Args:
-        session: of the cluster.
-        seen: so far.
-        run: as it is by that.
-    """
+    """What is seen of a run that failed: its Jobs, where one may be late, and the log of its pod."""
     if run.failure is None or _has_deadline(seen.jobset):
-        selection = ObjectSelection(JOB, run.namespace, f"{names.JOBSET_NAME_LABEL}={run.name}")
         with suppress(Answer):
-            seen = replace(seen, jobs=tuple((await session.client.list(selection)).items))
+            jobs = await live_objects.objects_of_jobset(session.client, JOB, run.key)
+            seen = replace(seen, jobs=jobs)
     if run.failure is None:
         return seen
     name = run.failure.pod
-    pod = next(each for each in seen.pods if run_pods.name(each) == name)
+    pod = next(each for each in seen.pods if pod_facts.name(each) == name)
     container = view.failed_container(seen.pods)
     lines = await container_logs.last_lines(session.client, pod, container)
     return replace(seen, lines={name: lines or await session.last_seen.last_lines(pod)})
@@ -88,14 +97,8 @@ def with_failed(
     pods: Sequence[JSONObject], failed: Mapping[str, FailedPod]
 ) -> tuple[JSONObject, ...]:
     """The pods, and those that failed and were deleted since."""
-    live = {run_pods.name(each) for each in pods}
+    live = {pod_facts.name(each) for each in pods}
     return (*pods, *(each.pod for name, each in failed.items() if name not in live))
-
-
-async def pods_of(client: KubeClient, namespace: str, name: str) -> Sequence[JSONObject]:
-    """The pods of the JobSet of that name."""
-    selection = ObjectSelection(POD, namespace, f"{names.JOBSET_NAME_LABEL}={name}")
-    return (await client.list(selection)).items
 
 
 async def _lines(
@@ -108,7 +111,110 @@ async def _lines(
     if nodes is None:
         return {}
     training = resolve.trainer_jobs(jobset["spec"])
-    wanted = (each for each in pods if run_pods.step_of(each) in training)
+    wanted = (each for each in pods if pod_facts.step_of(each) in training)
     return await container_logs.last_lines_by_pod(
         session.client, (each for each in wanted if not node.is_lost(each, nodes))
     )
+
+
+async def surroundings_of(
+    session: Session, jobset: JSONObject, pods: Sequence[JSONObject], *, closely: bool
+) -> Surroundings:
+    """The events that say why a run does not go on; of a suspended JobSet what Kueue has of it.
+
+    Unless closely, from lists that are read once for all runs of the namespace.
+    """
+    if jobset["spec"].get("suspend"):
+        client, cache = session.client, session.cache
+        queueing = await kueue_objects.of_jobset(client, cache, jobset, many=not closely)
+        return Surroundings(queueing=queueing)
+    if closely:
+        return await _of_one(session, jobset, pods)
+    return await _of_one_of_many(session, jobset, pods)
+
+
+async def _of_one(session: Session, jobset: JSONObject, pods: Sequence[JSONObject]) -> Surroundings:
+    namespace = jobset["metadata"]["namespace"]
+    wanted = [
+        f"involvedObject.kind={kind},involvedObject.name={name}"
+        for kind, name in objects.silent_objects(jobset, pods)
+    ]
+    if any(map(schedule.is_unschedulable, pods)):
+        wanted.append(PREEMPTED)
+    found = await live_objects.all_results(
+        events_of(session, namespace, fields) for fields in wanted
+    )
+    jobs = await _jobs(session, jobset) if steps.is_empty(jobset, pods) else None
+    return Surroundings(_of(jobset, (each for page in found for each in page)), jobs=jobs)
+
+
+async def _of_one_of_many(
+    session: Session, jobset: JSONObject, pods: Sequence[JSONObject]
+) -> Surroundings:
+    silent = objects.silent_objects(jobset, pods)
+    if not silent:
+        return Surroundings()
+    namespace = jobset["metadata"]["namespace"]
+    by_object = await session.cache.answer(
+        ("troubles", namespace), partial(_troubles, session, namespace), AGE
+    )
+    found = _of(jobset, (each for one in silent for each in by_object.get(one, ())))
+    jobs = None
+    if not found and steps.is_empty(jobset, pods) and _is_old(jobset):
+        key = ("jobs", namespace, jobset["metadata"]["name"])
+        jobs = await session.cache.answer(key, partial(_jobs, session, jobset), OLD)
+    return Surroundings(found, jobs=jobs)
+
+
+async def nodes_of(session: Session, pods: Iterable[JSONObject]) -> dict[str, JSONObject]:
+    """The Kubernetes nodes of pods that are not ready, by name, as far as they may be read."""
+    wanted = sorted({pod_facts.node_of(each) for each in pods if node.is_suspicious(each)})
+    found: dict[str, JSONObject] = {}
+    for name in wanted[:MOST_NODES]:
+        with suppress(Answer):
+            ask = partial(session.client.get, NODE, name)
+            found[name] = await session.cache.answer(("node", name), ask)
+    return found
+
+
+def events_since(events: Iterable[JSONObject], begin: str) -> list[JSONObject]:
+    """Events that are not from before a time, the oldest first; some have whole seconds, others parts of them."""
+    return sorted((each for each in events if time_of(each)[:19] >= begin[:19]), key=time_of)
+
+
+async def events_of(session: Session, namespace: str, fields: str) -> Sequence[JSONObject]:
+    """Events of a namespace by a field selector; none where they may not be read."""
+    with suppress(Answer):
+        selection = ObjectSelection(EVENT, namespace, fields=fields)
+        return (await session.client.list(selection)).items
+    return ()
+
+
+def _of(jobset: JSONObject, found: Iterable[JSONObject]) -> list[JSONObject]:
+    """Those that are not from an earlier run of the same name, the oldest first."""
+    return events_since(found, jobset["metadata"].get("creationTimestamp") or "")
+
+
+async def _troubles(session: Session, namespace: str) -> Mapping[objects.About, list[JSONObject]]:
+    pages = await live_objects.all_results(
+        events_of(session, namespace, fields) for fields in TROUBLES
+    )
+    found: dict[objects.About, list[JSONObject]] = {}
+    for each in (event for page in pages for event in page):
+        about = each["involvedObject"]
+        found.setdefault((about.get("kind", ""), about.get("name", "")), []).append(each)
+    return found
+
+
+async def _jobs(session: Session, jobset: JSONObject) -> Sequence[JSONObject] | None:
+    """The Jobs of the JobSet; None where they may not be read."""
+    key = RunKey(jobset["metadata"]["namespace"], jobset["metadata"]["name"])
+    with suppress(Answer):
+        return await live_objects.objects_of_jobset(session.client, JOB, key)
+    return None
+
+
+def _is_old(jobset: JSONObject) -> bool:
+    """Whether its Jobs have had time to make pods."""
+    created = jobset["metadata"].get("creationTimestamp")
+    return bool(created) and time.time() - datetime.fromisoformat(created).timestamp() > OLD

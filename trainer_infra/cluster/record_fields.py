@@ -14,14 +14,7 @@ from typing import Any, Final, TypeVar
 from trainer_infra import names
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import (
-    FINISHED,
-    Owner,
-    Run,
-    is_fixed,
-    owner_from_json,
-    run_from_json,
-)
+from trainer_infra.runs.run import FINISHED, Owner, Run, is_fixed, owner_from_json, run_from_json
 
 T = TypeVar("T")
 
@@ -30,7 +23,6 @@ FIRST: Final = 1
 FORMAT: Final = 2
 """Of the records that this release writes; the first one had no backend and no format."""
 _CONDITION: Final = ("type", "status", "reason", "message")
-_TIMES: Final = ("started", "finished")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +100,7 @@ def read_owner(notes: JSONObject) -> Owner:
 
 
 def read_job(value: JSONObject, place: TextPlace) -> JSONObject:
-    """The TrainJob.
-
-    Args:
-        value: the ConfigMap, to whose name the TrainJob's must lead.
-        place: where it stands there.
-    """
+    """The TrainJob in a ConfigMap, to whose name the TrainJob's must lead."""
     where = place.shown
     found = _mapping(_json(place.texts(value), place.key, where), where)
     metadata = _mapping(found.get("metadata"), f"{where}: metadata")
@@ -127,12 +114,7 @@ def read_job(value: JSONObject, place: TextPlace) -> JSONObject:
 
 
 def read_objects(value: JSONObject, place: TextPlace) -> tuple[JSONObject, ...]:
-    """What was applied; nothing where the record says nothing.
-
-    Args:
-        value: the object that keeps the run.
-        place: where it stands there.
-    """
+    """What was applied, by the object that keeps the run; nothing where that says nothing."""
     texts, where = place.texts(value), place.shown
     found = _list(_json(texts, place.key, where) if texts.get(place.key) else [], where)
     return tuple(_object(each, f"{where}[{index}]") for index, each in enumerate(found))
@@ -148,17 +130,14 @@ def read_status(value: JSONObject, place: TextPlace) -> JSONObject:
 
 
 def read_final(known: JSONObject, identity: JSONObject, where: str) -> Run | None:
-    """The run as it ended; None before that was seen.
+    """The run as it ended, by the record's status; None before that was seen.
 
-    Args:
-        known: the record's status.
-        identity: what the record itself says of the run, which counts.
-        where: what a sentence calls the status.
+    What the record itself says of the run, its identity, counts.
     """
     if known.get("phase") not in FINISHED:
         return None
     run = _read(where, run_from_json, {**known, **identity})
-    for key in _TIMES:
+    for key in ("started", "finished"):
         _time(getattr(run, key), f"{where}: {key}")
     _job_status(run.status, f"{where}: status")
     return run

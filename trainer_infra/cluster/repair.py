@@ -7,15 +7,8 @@ record does not: what another writer put there instead never stays.
 from collections.abc import Mapping
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    drift,
-    live_objects,
-    object_contents,
-    ownership,
-    refusal_explanation,
-)
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunStore
+from trainer_infra.cluster import drift, live_objects, object_writes
+from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -23,20 +16,13 @@ from trainer_infra.runs.run import Contents, RunKey
 
 
 async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Contents) -> None:
-    """Write every object again that has a field of ours changed, or is gone.
+    """Write every object again that has a field of ours changed, or is gone, with the contents that the state has.
 
     A JobSet that is gone is a lost run: it is not made again.
 
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: which run.
-        known: contents of objects, as the state has them.
-
     Raises:
         NotAvailable: There is no such run; or an object is gone whose contents are kept nowhere.
-        Refused: The run, or an object of that name, is another owner's by now, or the cluster says
-            no.
+        Refused: The run, or an object of that name, is another owner's by now, or the cluster says no.
     """
     record = await store.present_record(client, key)
     for each in record.owned:
@@ -46,7 +32,7 @@ async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Co
         if drift.drifted_fields(each, live):
             await rewrite_object(client, record, each, known)
     if patch := store.repair_patch(record):
-        with refusal_explanation.explained(patch):
+        with object_writes.explained(patch):
             await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
 
 
@@ -55,33 +41,27 @@ async def rewrite_object(
 ) -> JSONObject:
     """An object of the record written over what is there, or made again when it is gone.
 
-    Args:
-        client: the cluster.
-        record: of the run.
-        value: the object as the record has it.
-        known: contents of objects that the record does not keep.
-
     Raises:
         NotAvailable: It is gone, and its contents are not known.
         Refused: It is another owner's by now, or the cluster says no.
     """
     now = await live_objects.live_object(client, value, record.namespace)
-    if now is not None and not ownership.is_of(now, record.holder):
+    if now is not None and not record.owns(now):
         raise Refused(
-            f"{ownership.object_shown(now)} belongs to {ownership.owner_shown(now)} now; delete it, then run "
+            f"{live_objects.object_shown(now)} belongs to {live_objects.owner_shown(now)} now; delete it, then run "
             "`pulumi up` again to have ours back"
         )
-    changed = now is None or any(map(object_contents.is_content, drift.drifted_fields(value, now)))
+    changed = now is None or any(map(object_writes.is_content, drift.drifted_fields(value, now)))
     if now is None or changed:
-        whole = object_contents.to_create(value, record, known)
-        if object_contents.is_empty(whole):
+        whole = object_writes.to_create(value, record, known)
+        if object_writes.is_empty(whole):
             raise NotAvailable(
-                f"{ownership.object_shown(whole)} was deleted or changed, and what was in it is kept "
+                f"{live_objects.object_shown(whole)} was deleted or changed, and what was in it is kept "
                 "nowhere else; raise attempt to run the job again"
             )
     else:
-        whole = object_contents.to_apply(value, record, now, known)
-    with refusal_explanation.explained(whole):
+        whole = object_writes.to_apply(value, record, now, known)
+    with object_writes.explained(whole):
         if now is not None and changed and now.get("immutable"):
             kind, metadata = await live_objects.resource_of(client, now), now["metadata"]
             await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
@@ -91,13 +71,7 @@ async def rewrite_object(
 async def replace_secrets(
     client: KubeClient, store: RunStore, key: RunKey, data: Mapping[str, str]
 ) -> None:
-    """Replace the values of the job's own Secret; a job without one has none.
-
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: which run.
-        data: every key with its value.
+    """Replace the values of the job's own Secret, every key; a job without one has none.
 
     Raises:
         NotAvailable: There is no such run.
@@ -105,8 +79,8 @@ async def replace_secrets(
     """
     record = await store.present_record(client, key)
     for each in record.objects:
-        if not object_contents.is_own_secret(each, record):
+        if not object_writes.is_own_secret(each, record.name):
             continue
-        new = object_contents.to_create(each, record, Contents(data))
-        with refusal_explanation.explained(new):
+        new = object_writes.to_create(each, record, Contents(data))
+        with object_writes.explained(new):
             await client.apply(new, manager=names.FIELD_MANAGER, force=True)

@@ -44,20 +44,14 @@ class RequestCache:
         self._answers: dict[Hashable, _Answer] = {}
 
     async def answer(self, key: Hashable, ask: Callable[[], Awaitable[T]], age: float = AGE) -> T:
-        """The answer to `ask`, or the one that another caller just got for the same key.
-
-        Args:
-            key: what names the question.
-            ask: gets the answer.
-            age: seconds that it is used.
-        """
+        """The answer to `ask`, or the one that another caller just got for the same key, used for so many seconds."""
         now = time.monotonic()
         known = self._answers.get(key)
         if known is None or not known.serves(now):
             self._answers = {
                 each: answer for each, answer in self._answers.items() if answer.serves(now)
             }
-            known = _Answer(asyncio.ensure_future(_asked(ask)), age)
+            known = _Answer(asyncio.ensure_future(ask()), age)
             self._answers[key] = known
         # Who gives up does not take the answer from the others.
         result: T = await asyncio.shield(known.task)
@@ -66,7 +60,3 @@ class RequestCache:
     def forget(self) -> None:
         """Ask everything anew, because something was written."""
         self._answers = {}
-
-
-async def _asked(ask: Callable[[], Awaitable[T]]) -> T:
-    return await ask()

@@ -8,16 +8,8 @@ that a retry that is killed loses nothing that the next submit of the run cannot
 """
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    delete,
-    live_objects,
-    ownership,
-    refusal_explanation,
-    repair,
-    rights,
-    unowned_objects,
-)
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster import delete, live_objects, object_writes, repair, unowned_objects
+from trainer_infra.cluster.run_store import Record
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
@@ -26,12 +18,9 @@ from trainer_infra.runs.run import Contents, RunKey
 
 
 async def retry_run(session: Session, key: RunKey, within: float) -> None:
-    """Run it again.
+    """Run again what failed, or was lost, once the pods of its last try are gone.
 
-    Args:
-        session: of the cluster; its account's rights are asked for before anything changes.
-        key: which run; of what failed, or was lost.
-        within: seconds to wait until the pods of the last try are gone.
+    Its account's rights are asked for before anything changes.
 
     Raises:
         NotAvailable: There is no such run, its pods do not go, or contents of an object are lost.
@@ -39,21 +28,20 @@ async def retry_run(session: Session, key: RunKey, within: float) -> None:
     """
     client, store = session.client, session.store
     record = await store.present_record(client, key)
-    wanted = await rights.to_submit(client, (record.value, *record.owned))
-    await session.rights.require(record.namespace, wanted, f"retry {ownership.run_shown(record)}")
+    await session.rights.require_submit(record.key, (record.value, *record.owned), "retry")
     again = store.repeated_holder(record)
     if again is not None:
         for each in [await _kept(client, record, each) for each in record.owned]:
             # Without an owner it stays when the holder goes.
             free = {**each, "metadata": {**each["metadata"], "ownerReferences": []}}
-            with refusal_explanation.explained(free):
+            with object_writes.explained(free):
                 await client.apply(free, manager=names.FIELD_MANAGER, force=True)
     if left := await delete.pods_removed(client, store, key, record.value, within):
         raise NotAvailable(f"{left}; run it again when that is gone")
     if again is None:
         await _with_new_jobset(session, record)
         return
-    with refusal_explanation.explained(again):
+    with object_writes.explained(again):
         stored = await client.create(again, manager=names.FIELD_MANAGER)
     await unowned_objects.write_owned(client, store.known_record(stored), Contents())
 
@@ -64,7 +52,7 @@ async def _kept(client: KubeClient, record: Record, value: JSONObject) -> JSONOb
     if live is None:
         metadata = {**value["metadata"], "namespace": record.namespace}
         raise NotAvailable(
-            f"{ownership.object_shown({**value, 'metadata': metadata})} was deleted, and what was in "
+            f"{live_objects.object_shown({**value, 'metadata': metadata})} was deleted, and what was in "
             "it is kept nowhere else; raise attempt to run the job again"
         )
     metadata = {

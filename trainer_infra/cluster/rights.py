@@ -16,23 +16,10 @@ from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, live_objects
 from trainer_infra.errors import Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
+from trainer_infra.kube import resource as kinds
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotServed
-from trainer_infra.kube.resource import (
-    ACCESS_REVIEW,
-    CLUSTER_TRAINING_RUNTIME,
-    CONFIG_MAP,
-    EVENT,
-    JOB,
-    JOBSET,
-    NODE,
-    POD,
-    SECRET,
-    SERVICE,
-    TRAIN_JOB,
-    TRAINING_RUNTIME,
-    Resource,
-)
+from trainer_infra.runs.run import RunKey
 
 WITHIN: Final = 5.0
 """Seconds for asking; without an answer it is tried without."""
@@ -57,71 +44,62 @@ class Right:
         return f"{self.verb} {'.'.join(filter(None, (self.resource, self.group)))}"
 
 
-def right_to(kind: Resource, *verbs: str, subresource: str = "") -> tuple[Right, ...]:
+def right_to(kind: kinds.Resource, *verbs: str, subresource: str = "") -> tuple[Right, ...]:
     """The rights to do that with a kind."""
     resource = "/".join(filter(None, (kind.plural, subresource)))
     group = kind.api_version.rpartition("/")[0]
     return tuple(Right(verb, resource, group, kind.namespaced) for verb in verbs)
 
 
-WORKLOAD: Final = Resource(kueue_objects.VERSIONS[0], kueue_objects.WORKLOAD, "workloads")
+WORKLOAD: Final = kinds.Resource(kueue_objects.VERSIONS[0], kueue_objects.WORKLOAD, "workloads")
 
 WHOLE: Final = ("create", "get", "patch", "delete")
 """What is done with every object of a run: made, found, repaired or adopted, removed."""
 
 ROLES: Final[Mapping[str, tuple[Right, ...]]] = {
     "submit": (
-        *right_to(CONFIG_MAP, *WHOLE, "list"),
-        *right_to(SECRET, *WHOLE),
-        *right_to(JOBSET, *WHOLE, "list"),
-        *right_to(POD, "list"),
-        *right_to(SERVICE, "get"),
+        *right_to(kinds.CONFIG_MAP, *WHOLE, "list"),
+        *right_to(kinds.SECRET, *WHOLE),
+        *right_to(kinds.JOBSET, *WHOLE, "list"),
+        *right_to(kinds.POD, "list"),
+        *right_to(kinds.SERVICE, "get"),
     ),
     "gate": (
-        *right_to(CONFIG_MAP, "get", "list", "patch"),
-        *right_to(SECRET, "get"),
-        *right_to(JOBSET, "get", "list"),
-        *right_to(POD, "list", "watch"),
-        *right_to(POD, "get", subresource="log"),
-        *right_to(EVENT, "list"),
-        *right_to(JOB, "list"),
+        *right_to(kinds.CONFIG_MAP, "get", "list", "patch"),
+        *right_to(kinds.SECRET, "get"),
+        *right_to(kinds.JOBSET, "get", "list"),
+        *right_to(kinds.POD, "list", "watch"),
+        *right_to(kinds.POD, "get", subresource="log"),
+        *right_to(kinds.EVENT, "list"),
+        *right_to(kinds.JOB, "list"),
         *right_to(WORKLOAD, "list"),
     ),
-    "nodes": right_to(NODE, "get"),
+    "nodes": right_to(kinds.NODE, "get"),
     "cli": (
-        *right_to(CONFIG_MAP, "get", "list", "patch", "delete"),
-        *right_to(SECRET, "get", "delete"),
-        *right_to(JOBSET, "get", "list", "patch", "delete"),
-        *right_to(POD, "get", "list", "watch"),
-        *right_to(POD, "get", subresource="log"),
-        *right_to(EVENT, "list"),
-        *right_to(JOB, "list"),
+        *right_to(kinds.CONFIG_MAP, "get", "list", "patch", "delete"),
+        *right_to(kinds.SECRET, "get", "delete"),
+        *right_to(kinds.JOBSET, "get", "list", "patch", "delete"),
+        *right_to(kinds.POD, "get", "list", "watch"),
+        *right_to(kinds.POD, "get", subresource="log"),
+        *right_to(kinds.EVENT, "list"),
+        *right_to(kinds.JOB, "list"),
         *right_to(WORKLOAD, "list"),
     ),
     "gc": (
-        *right_to(CONFIG_MAP, "get", "list", "delete"),
-        *right_to(SECRET, "get", "delete"),
-        *right_to(JOBSET, "get", "list", "delete"),
-        *right_to(POD, "list"),
+        *right_to(kinds.CONFIG_MAP, "get", "list", "delete"),
+        *right_to(kinds.SECRET, "get", "delete"),
+        *right_to(kinds.JOBSET, "get", "list", "delete"),
+        *right_to(kinds.POD, "list"),
     ),
     "trainjobs": (
-        *right_to(TRAIN_JOB, *WHOLE, "list", "watch"),
-        *right_to(TRAINING_RUNTIME, "get"),
+        *right_to(kinds.TRAIN_JOB, *WHOLE, "list", "watch"),
+        *right_to(kinds.TRAINING_RUNTIME, "get"),
     ),
-    "cluster-runtime-names": right_to(CLUSTER_TRAINING_RUNTIME, "get"),
-    "runtimes": right_to(TRAINING_RUNTIME, *WHOLE),
-    "cluster-runtimes": right_to(CLUSTER_TRAINING_RUNTIME, *WHOLE),
+    "cluster-runtime-names": right_to(kinds.CLUSTER_TRAINING_RUNTIME, "get"),
+    "runtimes": right_to(kinds.TRAINING_RUNTIME, *WHOLE),
+    "cluster-runtimes": right_to(kinds.CLUSTER_TRAINING_RUNTIME, *WHOLE),
 }
 """By the last part of the Role's name, `trainer-infra-<purpose>`."""
-
-CHANGE: Final = (*right_to(CONFIG_MAP, "get", "patch"), *right_to(JOBSET, "get", "patch"))
-"""What it takes to suspend a run, to repair it, or to give it another owner."""
-
-CHANGE_TRAIN_JOB: Final = (
-    *right_to(CONFIG_MAP, "get", "patch"),
-    *right_to(TRAIN_JOB, "get", "patch"),
-)
-"""The same with engine `controller`."""
 
 LOOK: Final = (*ROLES["gate"], *ROLES["nodes"])
 """What tells how a run is and why it waits; without it less is known, and nothing fails."""
@@ -135,12 +113,7 @@ class Rights:
         self._asked: dict[tuple[str, Right], tuple[float, asyncio.Task[bool]]] = {}
 
     async def require(self, namespace: str, rights: Iterable[Right], what: str) -> None:
-        """Refuse what this account may not do to the end.
-
-        Args:
-            namespace: where.
-            rights: all that it takes.
-            what: what is to be done, for the message: `submit run team/digits`.
+        """Refuse what this account may not do to the end, for example `submit run team/digits`.
 
         Raises:
             Refused: A right is missing; names all that are.
@@ -152,13 +125,37 @@ class Rights:
                 f"{shown_rights(denied)}; nothing was changed; ask for the Roles of {SEE}"
             )
 
+    async def require_submit(self, key: RunKey, values: Iterable[JSONObject], verb: str) -> None:
+        """Refuse to make objects that this account may not complete, repair and remove again; as `require`."""
+        found = [*right_to(kinds.POD, "list"), *right_to(kinds.SERVICE, "get")]
+        for kind in await self._kinds(values):
+            known = (each for each in ROLES["submit"] if each in right_to(kind, *WHOLE, "list"))
+            found += tuple(known) or right_to(kind, *WHOLE)
+        await self.require(key.namespace, found, f"{verb} {key.shown()}")
+
+    async def require_delete(self, key: RunKey, values: Iterable[JSONObject]) -> None:
+        """Refuse to remove objects that this account may not find and remove; as `require`."""
+        served = await self._kinds(values)
+        wanted = (right for kind in served for right in right_to(kind, "get", "delete"))
+        await self.require(key.namespace, wanted, f"delete {key.shown()}")
+
+    async def _kinds(self, values: Iterable[JSONObject]) -> tuple[kinds.Resource, ...]:
+        """The kinds of objects, each once; those that are not served are for others to complain of."""
+        found: dict[kinds.Resource, None] = {}
+        for value in values:
+            with suppress(NotServed):
+                found[await live_objects.resource_of(self._client, value)] = None
+        return tuple(found)
+
     async def denied(self, namespace: str, rights: Iterable[Right]) -> tuple[Right, ...]:
         """Those of the rights that this account does not have; none where it cannot be asked."""
         wanted = tuple(dict.fromkeys(rights))
         try:
             async with asyncio.timeout(WITHIN):
                 # Once for all of them: the server's kinds are asked for with the first review.
-                await self._client.resource(ACCESS_REVIEW.api_version, ACCESS_REVIEW.kind)
+                await self._client.resource(
+                    kinds.ACCESS_REVIEW.api_version, kinds.ACCESS_REVIEW.kind
+                )
                 given = await asyncio.gather(*(self._allowed(namespace, each) for each in wanted))
         except (TrainerInfraError, TimeoutError):
             return ()
@@ -196,8 +193,8 @@ class Rights:
             "subresource": subresource,
         }
         review = {
-            "apiVersion": ACCESS_REVIEW.api_version,
-            "kind": ACCESS_REVIEW.kind,
+            "apiVersion": kinds.ACCESS_REVIEW.api_version,
+            "kind": kinds.ACCESS_REVIEW.kind,
             "metadata": {},
             "spec": {"resourceAttributes": attributes},
         }
@@ -212,30 +209,6 @@ def _is_stale(at: float, asked: "asyncio.Task[bool]", now: float) -> bool:
     if asked.cancelled() or asked.exception() is not None:
         return True
     return not asked.result() and now - at > DENIED_FOR
-
-
-async def to_submit(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Right, ...]:
-    """What it takes to make objects, to complete and to repair them, and to remove them again."""
-    found = [*right_to(POD, "list"), *right_to(SERVICE, "get")]
-    for kind in await _kinds(client, values):
-        known = (each for each in ROLES["submit"] if each in right_to(kind, *WHOLE, "list"))
-        found += tuple(known) or right_to(kind, *WHOLE)
-    return tuple(found)
-
-
-async def to_delete(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Right, ...]:
-    """What it takes to find objects and to remove them."""
-    kinds = await _kinds(client, values)
-    return tuple(right for kind in kinds for right in right_to(kind, "get", "delete"))
-
-
-async def _kinds(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Resource, ...]:
-    """The kinds of objects, each once; those that are not served are for others to complain of."""
-    found: dict[Resource, None] = {}
-    for value in values:
-        with suppress(NotServed):
-            found[await live_objects.resource_of(client, value)] = None
-    return tuple(found)
 
 
 def shown_rights(rights: Iterable[Right]) -> str:

@@ -47,12 +47,7 @@ def with_labels(value: JSONObject, marks: Mapping[str, str]) -> JSONObject:
 
 
 def labels_of(owner: Owner, job: str) -> Mapping[str, str]:
-    """The labels of an object of a run.
-
-    Args:
-        owner: who declared it; a URN is longer than a label may be, so its hash stands for it.
-        job: the TrainJob's name.
-    """
+    """The labels of an object of a run; a URN is longer than a label may be, so its hash stands for it."""
     return {
         names.PROJECT_LABEL: label_value(owner.project),
         names.STACK_LABEL: label_value(owner.stack),

@@ -11,29 +11,16 @@ from datetime import UTC, datetime
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    concurrent_requests,
-    drift,
-    events,
-    live_objects,
-    logs,
-    observe,
-    report_history,
-    secret_values,
-)
-from trainer_infra.cluster.last_seen import FailedPod
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunStore
-from trainer_infra.cluster.session import Session
+from trainer_infra.cluster import container_logs, drift, live_objects, logs, observe, secret_values
+from trainer_infra.cluster.run_store import Record, RunStore
+from trainer_infra.cluster.session import FailedPod, Session
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
-from trainer_infra.kube.resource import JOBSET, SECRET, Resource
+from trainer_infra.kube.resource import JOBSET, POD, SECRET
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import report_history as run_history
 from trainer_infra.runs.redaction import Redaction
-from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import FAILED, FINISHED, Listing, LogSelection, Run, RunKey, is_fixed
 from trainer_infra.runs.view import Observation
 
@@ -41,40 +28,31 @@ _LOOKED_AT: Final = frozenset((names.JOBSET, names.TRAIN_JOB))
 """Kinds of what was read to look at the run."""
 
 
-async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> Run | None:
-    """The run of that name, looked at closely; from shared lists when many are asked for.
+async def at_one(session: Session, key: RunKey) -> Run | None:
+    """The run, whatever its owner, looked at closely; from shared lists when many are asked for.
 
-    Args:
-        session: of the cluster.
-        namespace: of the TrainJob.
-        name: of the TrainJob.
-        uid: of the run; None is returned for another one. Empty for whichever there is.
+    None when there is none of that name, or it has another UID.
 
     Raises:
         Unreadable: Its record is damaged.
     """
-    if session.is_one_of_many((namespace, name)):
-        return await _one_of_many(session, namespace, name, uid)
+    if session.is_one_of_many(key):
+        return await _one_of_many(session, key)
+    client, store = session.client, session.store
     record, jobset, pods = await asyncio.gather(
-        _get(session.client, session.store.kind, namespace, session.store.object_name(name)),
-        _get(session.client, JOBSET, namespace, name),
-        observe.pods_of(session.client, namespace, name),
+        store.live_holder(client, key),
+        live_objects.named_object(client, JOBSET, key.name, key.namespace),
+        live_objects.objects_of_jobset(client, POD, key),
     )
-    known = _read(session, record, uid)
+    known = _read(session, record, key.uid)
     if known is None:
         return None
-    seen = session.store.observation(known, jobset, pods)
+    seen = store.observation(known, jobset, pods)
     return await _looked(session, known, seen, closely=True)
 
 
 async def session_of(session: Session, others: Sequence[RunStore], key: RunKey) -> Session:
-    """The session for the store that has the run; the first one where none has.
-
-    Args:
-        session: of the cluster.
-        others: where else its runs are kept.
-        key: which run.
-    """
+    """The session for the store that has the run, this one's or another; the first one where none has."""
     if others and not await _has_run(session, key):
         for each in map(session.for_store, others):
             with suppress(Answer, NotAvailable):
@@ -84,8 +62,7 @@ async def session_of(session: Session, others: Sequence[RunStore], key: RunKey) 
 
 
 async def _has_run(session: Session, key: RunKey) -> bool:
-    name = session.store.object_name(key.name)
-    value = await _get(session.client, session.store.kind, key.namespace, name)
+    value = await session.store.live_holder(session.client, key)
     try:
         return _read(session, value, key.uid) is not None
     except Unreadable:
@@ -100,8 +77,7 @@ async def at_every(session: Session, others: Sequence[RunStore], namespace: str)
             # Who may not read those of another engine has none of its runs.
             listings.append(await at_all(each, namespace))
     runs = sorted(
-        (run for each in listings for run in each.runs),
-        key=lambda run: (run.namespace, run.name),
+        (run for each in listings for run in each.runs), key=lambda run: (run.namespace, run.name)
     )
     return Listing(tuple(runs), tuple(sentence for each in listings for sentence in each.unread))
 
@@ -121,7 +97,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
         session.objects(JOBSET, namespace, session.store.jobsets), session.pods(namespace)
     )
     every = (each for found in pods.values() for each in found)
-    nodes = await events.nodes_of(session.client, session.cache, every)
+    nodes = await observe.nodes_of(session, every)
 
     async def looked(value: JSONObject) -> Run | str | None:
         try:
@@ -135,7 +111,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
             return str(error)
 
     # At once: values of a run's secrets are asked for with each.
-    results = await concurrent_requests.all_results(map(looked, records.values()))
+    results = await live_objects.all_results(map(looked, records.values()))
     runs = [each for each in results if isinstance(each, Run)]
     runs.sort(key=lambda each: (each.namespace, each.name))
     return Listing(tuple(runs), tuple(each for each in results if isinstance(each, str)))
@@ -150,37 +126,38 @@ async def log_lines(
         NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
             cannot be read to hide them.
     """
-    record, hidden = await _to_read(session, key)
-    run = replace(record.final or record.declared(session.host), uid=record.holder)
+    run, hidden = await _to_read(session, key)
     return await logs.open_lines(session.client, run, wanted, hidden)
 
 
-async def past_reports(session: Session, key: RunKey) -> tuple[PastReport, ...]:
+async def past_reports(session: Session, key: RunKey) -> tuple[run_history.PastReport, ...]:
     """What the run's training reported, from the logs of its pods, and the last reports where they are gone.
 
     Raises:
         NotAvailable: There is no such run; or values of its secrets cannot be read to hide them.
         Refused: This account may not read logs.
     """
-    record, hidden = await _to_read(session, key)
-    known = replace(record.final or record.declared(session.host), uid=record.holder)
+    known, hidden = await _to_read(session, key)
     now, found = await asyncio.gather(
-        at_one(session, *key.address), report_history.reports_in_logs(session.client, known, hidden)
+        at_one(session, key), container_logs.reports_in_logs(session.client, known, hidden)
     )
     return run_history.with_last_reports(now or known, found, pod_facts.SUFFIX)
 
 
-async def _to_read(session: Session, key: RunKey) -> tuple[Record, Redaction]:
-    """The run's record, and what is hidden in what its program printed.
+async def _to_read(session: Session, key: RunKey) -> tuple[Run, Redaction]:
+    """The run as it ended or was declared, and what is hidden in what its program printed.
+
+    Its UID is that of what owns its JobSet.
 
     Raises:
         NotAvailable: There is no such run; or values of its secrets cannot be read to hide them.
     """
     record = await session.store.present_record(session.client, key)
-    hidden = await secret_values.secret_redaction(session.client, session.cache, record)
+    hidden = await secret_values.secret_redaction(session, record)
     if hidden is None:
-        raise NotAvailable(secret_values.lines_left_out(key.namespace, key.name))
-    return record, hidden
+        raise NotAvailable(secret_values.lines_left_out(key))
+    known = record.final or record.declared(session.host)
+    return replace(known, uid=record.holder), hidden
 
 
 def _read(session: Session, value: JSONObject | None, uid: str) -> Record | None:
@@ -204,21 +181,22 @@ async def _listed(
     return await _current(session, record, seen)
 
 
-async def _one_of_many(session: Session, namespace: str, name: str, uid: str) -> Run | None:
+async def _one_of_many(session: Session, key: RunKey) -> Run | None:
     """The run from lists; what is missing there may be newer than they are, and is asked for."""
-    kind, key = session.store.kind, (namespace, session.store.object_name(name))
-    records = await session.objects(kind, namespace, names.RECORD_LABEL)
-    record = _read(session, records.get(key) or await _get(session.client, kind, *key), uid)
+    store, place = session.store, (key.namespace, key.name)
+    records = await session.objects(store.kind, key.namespace, names.RECORD_LABEL)
+    value = records.get((key.namespace, store.object_name(key.name)))
+    record = _read(session, value or await store.live_holder(session.client, key), key.uid)
     if record is None:
         return None
     if record.final:
         return replace(record.final, host=session.host)
-    jobsets = await session.objects(JOBSET, namespace, session.store.jobsets)
-    pods = (await session.pods(namespace)).get((namespace, name), ())
-    seen = session.store.observation(record, jobsets.get((namespace, name)), pods)
+    jobsets = await session.objects(JOBSET, key.namespace, store.jobsets)
+    pods = (await session.pods(key.namespace)).get(place, ())
+    seen = store.observation(record, jobsets.get(place), pods)
     if seen.jobset is None:
-        jobset = await _get(session.client, JOBSET, namespace, name)
-        seen = session.store.observation(record, jobset, pods)
+        jobset = await live_objects.named_object(session.client, JOBSET, key.name, key.namespace)
+        seen = store.observation(record, jobset, pods)
     return await _looked(session, record, seen, closely=False)
 
 
@@ -251,7 +229,7 @@ async def _ended(
     Its pods are read again: they may have changed since they were, and go with the JobSet.
     """
     client = session.client
-    pods = await observe.pods_of(client, record.namespace, record.name)
+    pods = await live_objects.objects_of_jobset(client, POD, record.key)
     seen = replace(seen, pods=observe.with_failed(pods, failed))
     run = await _current(session, record, seen)
     if run.phase == FAILED:
@@ -266,7 +244,7 @@ async def _ended(
 
 async def _current(session: Session, record: Record, seen: Observation) -> Run:
     """The run as it is now, without values of its secrets that its program printed."""
-    known = await secret_values.secret_redaction(session.client, session.cache, record)
+    known = await secret_values.secret_redaction(session, record)
     if known is None:
         seen = secret_values.without_quotes(seen)
     run = session.store.current_run(record, seen, session.host, datetime.now(UTC))
@@ -300,9 +278,3 @@ async def _live(
     found = await session.objects(kind, record.namespace, names.RUN_LABEL)
     key = (record.namespace, value["metadata"]["name"])
     return found.get(key) or await live_objects.live_object(session.client, value, record.namespace)
-
-
-async def _get(client: KubeClient, kind: Resource, namespace: str, name: str) -> JSONObject | None:
-    with suppress(NotFound, NotServed):
-        return await client.get(kind, name, namespace)
-    return None

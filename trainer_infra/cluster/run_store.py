@@ -7,24 +7,113 @@ never which engine it is of. Pure but for what takes a client: other objects are
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
 from trainer_infra import names
-from trainer_infra.cluster import record_fields, run_labels
-from trainer_infra.cluster.record_fields import TextPlace
-from trainer_infra.cluster.rights import Right
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster import live_objects, record_fields, run_labels
+from trainer_infra.cluster.rights import Right, right_to
 from trainer_infra.errors import Bug, NotAvailable, Problem, Refused, Unreadable
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import NotFound, NotServed
-from trainer_infra.kube.resource import Resource
+from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, Resource
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Owner, Run, RunKey, Submission, run_to_json
+from trainer_infra.runs.run import (
+    CREATED,
+    Owner,
+    Run,
+    RunKey,
+    Submission,
+    code_origin_of,
+    outputs_of,
+    run_to_json,
+)
+from trainer_infra.runs.settings import settings_of
 from trainer_infra.runs.view import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A run record as it is stored."""
+
+    value: JSONObject
+    """The object that keeps it."""
+    namespace: str
+    name: str
+    """Of the TrainJob."""
+    uid: str
+    """The run's."""
+    owner: Owner
+    """Who declared it, or adopted it last."""
+    content: str
+    """Hash of what was submitted."""
+    created: str
+    """RFC 3339, UTC."""
+    job: JSONObject
+    """The TrainJob in wire form, `spec.suspend` as the user has it now."""
+    objects: tuple[JSONObject, ...]
+    """What was applied, as it may be shown, what runs last; a ConfigMap with the record is not among
+    them."""
+    plugins: tuple[str, ...]
+    """Listed plugins that rendered it."""
+    status: JSONObject
+    """What was last known; empty as long as not everything was submitted."""
+
+    final: Run | None
+    """The run as it ended; None before an observer has seen that."""
+
+    def declared(self, host: str) -> Run:
+        """The run as it was declared in the cluster, before anything is observed of it."""
+        return Run(
+            namespace=self.namespace,
+            name=self.name,
+            uid=self.uid,
+            host=host,
+            owner=self.owner,
+            content=self.content,
+            created=self.created,
+            phase=CREATED,
+            outputs=outputs_of(self.job),
+            code_origin=code_origin_of(self.job),
+            settings=settings_of(self.job),
+        )
+
+    @property
+    def key(self) -> RunKey:
+        """What finds the run again, as long as it is its owner's."""
+        return RunKey(self.namespace, self.name, self.uid, self.owner)
+
+    @property
+    def holder(self) -> str:
+        """UID of the object that keeps it, which owns all others."""
+        return str(self.value["metadata"]["uid"])
+
+    def head(self) -> JSONDict:
+        """A patch of the very object that keeps it, never of another one of its name."""
+        name = self.value["metadata"]["name"]
+        return {
+            "apiVersion": self.value["apiVersion"],
+            "kind": self.value["kind"],
+            "metadata": {"name": name, "namespace": self.namespace, "uid": self.holder},
+        }
+
+    def owns(self, value: JSONObject) -> bool:
+        """Whether the object belongs to the run."""
+        return live_objects.is_of(value, self.holder)
+
+    @property
+    def owned(self) -> tuple[JSONObject, ...]:
+        """Those of its objects that the one which keeps it owns: all others."""
+        kept = (self.value["kind"], self.value["metadata"]["name"])
+        return tuple(
+            each for each in self.objects if (each["kind"], each["metadata"]["name"]) != kept
+        )
+
+    @property
+    def jobset_uid(self) -> str:
+        """UID of the run's JobSet; empty as long as not everything was submitted."""
+        return str(self.status.get("jobset") or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +135,19 @@ class RunStore(ABC):
     """Of the objects that keep them; those of runs have the label `names.RECORD_LABEL`."""
     jobsets: ClassVar[str]
     """Label selector of the runs' JobSets."""
-    change: ClassVar[tuple[Right, ...]]
-    """What it takes to suspend a run, to repair it, or to give it another owner."""
-    objects_at: ClassVar[TextPlace]
+    objects_at: ClassVar[record_fields.TextPlace]
     """Where an object that keeps a run has what was applied."""
-    status_at: ClassVar[TextPlace]
+    status_at: ClassVar[record_fields.TextPlace]
     """Where it has what was last known."""
     holder_first: ClassVar[bool]
     """Whether what keeps a run only records it: it is made first, deleted last, and the JobSet is ours to
     write. Else a controller makes the JobSet of it, so that it begins the run itself; see `submit`."""
+
+    @property
+    def change(self) -> tuple[Right, ...]:
+        """What it takes to suspend a run, to repair it, or to give it another owner."""
+        kinds = (CONFIG_MAP, JOBSET if self.holder_first else self.kind)
+        return tuple(right for each in kinds for right in right_to(each, "get", "patch"))
 
     @abstractmethod
     def object_name(self, job: str) -> str:
@@ -85,13 +178,7 @@ class RunStore(ABC):
 
     @abstractmethod
     def current_run(self, record: Record, seen: Observation, host: str, now: datetime) -> Run:
-        """The run as it is now, by what is seen of it.
-
-        Args:
-            record: the run's, without a final status.
-            seen: what there is of it, without its status.
-            host: the cluster.
-            now: the time.
+        """The run as it is now, by what is seen of it besides its status; it has not ended so far.
 
         Raises:
             Unreadable: What the record has is not a TrainJob.
@@ -108,9 +195,7 @@ class RunStore(ABC):
     def agreeing_patch(self, record: Record, holder: JSONObject) -> JSONObject | None:  # noqa: ARG002  for a holder that can change
         """The patch that makes of a record what is rendered now; None where it is that, or cannot change.
 
-        Args:
-            record: as an earlier release may have begun it.
-            holder: of the `RunParts`.
+        An earlier release may have begun the record; the holder is that of the `RunParts`.
         """
         return None
 
@@ -124,11 +209,7 @@ class RunStore(ABC):
 
     @abstractmethod
     def job_of(self, value: JSONObject, objects: Sequence[JSONObject]) -> JSONObject:
-        """The TrainJob, as `Record.job` has it.
-
-        Args:
-            value: the object that keeps the run.
-            objects: what was applied.
+        """The TrainJob, as `Record.job` has it, of the object that keeps the run, and what was applied.
 
         Raises:
             ValueError: It is damaged; names the place.
@@ -180,6 +261,11 @@ class RunStore(ABC):
             final=record_fields.read_final(status, identity, self.status_at.shown),
         )
 
+    async def live_holder(self, client: KubeClient, key: RunKey) -> JSONObject | None:
+        """The object that keeps a run of that name as it is now; None when there is none."""
+        name = self.object_name(key.name)
+        return await live_objects.named_object(client, self.kind, name, key.namespace)
+
     async def present_record(self, client: KubeClient, key: RunKey) -> Record:
         """The record of a run that must be there, and still be the one and the owner's that is meant.
 
@@ -188,17 +274,14 @@ class RunStore(ABC):
             Refused: It is another owner's by now.
             Unreadable: The record is damaged.
         """
-        with suppress(NotFound, NotServed):
-            value = await client.get(self.kind, self.object_name(key.name), key.namespace)
-            record = self.read_record(value)
-            if record is not None and key.uid in ("", record.uid):
-                if key.owner is not None and not record.owner.is_same(key.owner):
-                    raise Refused(sentences.taken_by(record))
-                return record
+        value = await self.live_holder(client, key)
+        record = self.read_record(value) if value else None
+        if record is not None and key.uid in ("", record.uid):
+            if key.owner is not None and not record.owner.is_same(key.owner):
+                raise Refused(sentences.taken_by(record))
+            return record
         shown = f" with uid {key.uid}" if key.uid else ""
-        raise NotAvailable(
-            f"there is no run {key.namespace}/{key.name}{shown} in the cluster {client.server}"
-        )
+        raise NotAvailable(f"there is no {key.shown()}{shown} in the cluster {client.server}")
 
     def unreadable(self, value: JSONObject, why: str) -> Unreadable:
         """The error of a record that cannot be read."""
@@ -237,23 +320,9 @@ class RunStore(ABC):
 
     def status_patch(self, record: Record, known: JSONObject) -> JSONObject:
         """The patch that keeps what is last known of a run."""
-        patch = head_of(record)
+        patch = record.head()
         texts = patch
         for each in self.status_at.path:
             texts = texts.setdefault(each, {})
         texts[self.status_at.key] = record_fields.compact_text(known)
         return patch
-
-
-def head_of(record: Record) -> JSONDict:
-    """A patch of the very object that keeps the run, never of another one of its name."""
-    metadata = {
-        "name": record.value["metadata"]["name"],
-        "namespace": record.namespace,
-        "uid": record.holder,
-    }
-    return {
-        "apiVersion": record.value["apiVersion"],
-        "kind": record.value["kind"],
-        "metadata": metadata,
-    }

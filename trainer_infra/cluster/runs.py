@@ -9,15 +9,7 @@ import atexit
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import (
-    Callable,
-    Collection,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,22 +22,17 @@ from trainer_infra.cluster import (
     adopt,
     delete,
     describe,
-    identity,
     kueue_objects,
     repair,
     retry,
-    rights,
     run_lookup,
     served_kinds,
     submit,
     suspend,
     unowned_objects,
 )
-from trainer_infra.cluster.describe import RunDescription
-from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.cluster.run_store import RunStore
 from trainer_infra.cluster.runtimes import ClusterRuntimes
-from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
@@ -76,7 +63,7 @@ class ClusterRuns(Target):
     """Where the engine keeps its runs."""
 
     @abstractmethod
-    def remark(self, found: ServedKinds) -> str:
+    def remark(self, found: served_kinds.ServedKinds) -> str:
         """What is worth knowing of this engine on such a cluster; or empty."""
 
     def __init__(
@@ -85,19 +72,16 @@ class ClusterRuns(Target):
         context: str | None = None,
         others: Sequence[RunStore] = (),
     ) -> None:
-        """Connect later.
+        """Connect later to a kubeconfig's context, the usual ones where they are None.
 
-        Args:
-            kubeconfig: path of the kubeconfig; None for the usual one.
-            context: of the kubeconfig; None for its current one.
-            others: where else runs of the cluster are kept, which are known by name too.
+        The other stores have runs of the cluster too, which are known by name.
         """
         self._address = (kubeconfig, context)
         self._others = others
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._asking = threading.Lock()
-        self._served: tuple[ServedKinds | None, float] = (None, 0.0)
+        self._served: tuple[served_kinds.ServedKinds | None, float] = (None, 0.0)
 
     @override
     def host(self, namespace: str = "") -> str:
@@ -108,9 +92,9 @@ class ClusterRuns(Target):
     @override
     def is_here(self, host: str, namespace: str) -> bool | None:
         now = replace(
-            identity.identity_from_text(self.host(namespace)), server=self._here().client.server
+            served_kinds.identity_from_text(self.host(namespace)), server=self._here().client.server
         )
-        return identity.identity_from_text(host).same(now)
+        return served_kinds.identity_from_text(host).same(now)
 
     @property
     @override
@@ -121,7 +105,7 @@ class ClusterRuns(Target):
     def answers(self) -> bool:
         return self.served().reachable
 
-    def served(self) -> ServedKinds:
+    def served(self) -> served_kinds.ServedKinds:
         """What the cluster has of what this engine needs, also when it cannot be reached.
 
         Asked once for many previews, and given up soon: a preview goes on without a cluster.
@@ -159,7 +143,7 @@ class ClusterRuns(Target):
     @override
     def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
         key = RunKey(namespace, name, uid)
-        return self._ask(lambda session: run_lookup.at_one(session, *key.address), key)
+        return self._ask(lambda session: run_lookup.at_one(session, key), key)
 
     @override
     def list_runs(self, namespace: str | None = None) -> Listing:
@@ -168,25 +152,20 @@ class ClusterRuns(Target):
         )
 
     def collect_unowned(self, namespace: str) -> tuple[str, ...]:
-        """Delete what killed submits left for good; what was deleted.
-
-        Args:
-            namespace: where; empty for every namespace.
-        """
+        """Delete what killed submits left for good in a namespace, or with an empty one in all; what was deleted."""
         if all(each.holder_first for each in (self.store, *self._others)):
             return ()
         with suppress(NotServed):
             return self._change(lambda session: _unowned_collected(session, namespace))
         return ()
 
-    def described(self, namespace: str, name: str) -> RunDescription | None:
+    def described(self, key: RunKey) -> describe.RunDescription | None:
         """The run with its history; None when there is none of that name."""
-        key = RunKey(namespace, name)
-        return self._ask(lambda session: describe.describe_run(session, namespace, name), key)
+        return self._ask(lambda session: describe.describe_run(session, key), key)
 
     @override
     def suspend(self, key: RunKey, value: bool) -> Run:
-        what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
+        what = f"{'suspend' if value else 'resume'} {key.shown()}"
         self._change_existing(key, what, partial(suspend.suspend_run, value=value))
         return self._known(key)
 
@@ -194,7 +173,7 @@ class ClusterRuns(Target):
     def retry(self, key: RunKey) -> Run:
         run = self.get(*key.address)
         if run is None:
-            raise NotAvailable(f"there is no run {key.namespace}/{key.name} {self._here().host}")
+            raise NotAvailable(f"there is no {key.shown()} {self._here().host}")
         if not sentences.may_be_retried(run):
             raise Refused(sentences.no_retry(run))
         found = replace(key, uid=run.uid)
@@ -209,13 +188,13 @@ class ClusterRuns(Target):
 
     @override
     def repair(self, key: RunKey, contents: Contents) -> Run:
-        what = f"repair run {key.namespace}/{key.name}"
+        what = f"repair {key.shown()}"
         self._change_existing(key, what, partial(repair.repair_run, known=contents))
         return self._known(key)
 
     @override
     def give(self, key: RunKey, to: Owner) -> None:
-        what = f"give run {key.namespace}/{key.name} its owner's new name"
+        what = f"give {key.shown()} its owner's new name"
         self._change_existing(key, what, partial(adopt.give_run, to=to))
 
     @override
@@ -244,7 +223,7 @@ class ClusterRuns(Target):
                 loop.run_in_loop(self._session.close())
             self._session = None
 
-    def _look_what_is_served(self) -> ServedKinds:
+    def _look_what_is_served(self) -> served_kinds.ServedKinds:
         try:
             session = self._here(Patience(first_contact=SERVED_WITHIN))
             return loop.run_in_loop(
@@ -255,7 +234,9 @@ class ClusterRuns(Target):
         except TimeoutError:
             return served_kinds.not_asked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
 
-    def missing_queues(self, queues: Iterable[Queue]) -> Collection[Queue]:
+    def missing_queues(
+        self, queues: Iterable[kueue_objects.Queue]
+    ) -> Collection[kueue_objects.Queue]:
         """Those queues that are known not to be there; given up soon, as `served`."""
         session = self._here()
         try:
@@ -267,7 +248,7 @@ class ClusterRuns(Target):
     def _known(self, key: RunKey) -> Run:
         run = self.get(*key.address)
         if run is None:
-            raise NotAvailable(f"run {key.namespace}/{key.name} was deleted meanwhile")
+            raise NotAvailable(f"{key.shown()} was deleted meanwhile")
         return run
 
     def _ask(
@@ -332,28 +313,26 @@ async def _connected(
 async def _submitted(
     session: Session, submission: Submission, take_over: bool, within: float
 ) -> Run:
-    client, store, metadata = session.client, session.store, submission.job["metadata"]
-    namespace, name = metadata["namespace"], metadata["name"]
-    await served_kinds.complete_identity(session, namespace)
+    client, store, key = session.client, session.store, submission.key
+    await served_kinds.complete_identity(session, key.namespace)
     parts = store.parts(submission)
-    wanted = await rights.to_submit(client, (parts.holder, *parts.owned))
-    await session.rights.require(namespace, wanted, f"submit run {namespace}/{name}")
+    await session.rights.require_submit(key, (parts.holder, *parts.owned), "submit")
     made = await submit.submit_run(client, store, submission, take_over=take_over, within=within)
     if not store.holder_first:
         with suppress(TrainerInfraError):
             # What others left is not a concern of this run.
-            await _unowned_collected(session, namespace)
+            await _unowned_collected(session, key.namespace)
     if made.jobset is not None:
         seen = Observation(made.jobset)
         run = store.current_run(made.record, seen, session.host, datetime.now(UTC))
     else:
         session.cache.forget()
-        found = await run_lookup.at_one(session, namespace, name)
+        found = await run_lookup.at_one(session, key)
         if found is None:
-            raise NotAvailable(f"run {namespace}/{name} was deleted meanwhile")
+            raise NotAvailable(f"{key.shown()} was deleted meanwhile")
         run = found
     # A namespace that is new shows its authorities a moment later.
-    await served_kinds.complete_identity(session, namespace)
+    await served_kinds.complete_identity(session, key.namespace)
     return replace(run, host=session.host)
 
 

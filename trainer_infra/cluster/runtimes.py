@@ -13,7 +13,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.cluster import drift, ownership, refusal_explanation, run_labels
+from trainer_infra.cluster import drift, live_objects, object_writes, run_labels
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -92,20 +92,13 @@ def taken_by(there: JSONObject, owner: Owner) -> str:
 
 async def missing_kind(client: KubeClient, kind: str) -> str:
     """What to do when the cluster does not serve the kind; empty when it does."""
-    try:
-        await client.resource(names.API_VERSION, kind)
-    except NotServed:
-        return f"the cluster does not serve {kind} of {names.API_VERSION}; {INSTALL_CRDS}"
-    return ""
+    if await live_objects.served_kind(client, names.API_VERSION, kind):
+        return ""
+    return f"the cluster does not serve {kind} of {names.API_VERSION}; {INSTALL_CRDS}"
 
 
 async def create_runtime(client: KubeClient, value: JSONObject, *, adopt: bool) -> JSONObject:
-    """The runtime as stored; one that its owner made before is completed.
-
-    Args:
-        client: the cluster.
-        value: the runtime, labelled.
-        adopt: take over a runtime of that name that another owner made.
+    """The labelled runtime as stored; one that its owner made before is completed, another's taken over by `adopt`.
 
     Raises:
         NotAvailable: The cluster does not serve the kind.
@@ -115,19 +108,16 @@ async def create_runtime(client: KubeClient, value: JSONObject, *, adopt: bool) 
     there = await live_runtime(client, value)
     if there is not None and not adopt and not _is_of_owner_of(value, there):
         raise Refused(
-            f"{_where(value)} exists and belongs to {_shown(there)}; choose another name, delete "
+            f"{live_objects.object_shown(value)} exists and belongs to {_shown(there)}; choose another name, delete "
             "it, or set adopt=True to take it over"
         )
     return await apply_runtime(client, value)
 
 
 async def apply_runtime(client: KubeClient, value: JSONObject, uid: str = "") -> JSONObject:
-    """The runtime as stored, with every field as it is declared, whatever writer changed it.
+    """The labelled runtime as stored, with every field as it is declared, whatever writer changed it.
 
-    Args:
-        client: the cluster.
-        value: the runtime, labelled.
-        uid: of the runtime that it must be; empty for a new one.
+    It must be the one of that UID, unless it is new.
 
     Raises:
         NotAvailable: The cluster does not serve the kind.
@@ -165,14 +155,13 @@ async def delete_runtime(client: KubeClient, value: JSONObject, uid: str, owner:
     Gone already, or another one of that name, is fine.
     """
     metadata = value["metadata"]
-    try:
-        kind = await client.resource(names.API_VERSION, value["kind"])
-    except NotServed:
+    kind = await live_objects.served_kind(client, names.API_VERSION, value["kind"])
+    if kind is None:
         return ""
     try:
         there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
         if there["metadata"]["uid"] == uid and (whose := taken_by(there, owner)):
-            return f"{_where(value)} is left alone: it belongs to {whose} now"
+            return f"{live_objects.object_shown(value)} is left alone: it belongs to {whose} now"
         await client.delete(kind, metadata["name"], metadata.get("namespace", ""), uid=uid)
         there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
     except (NotFound, Conflict):
@@ -182,13 +171,13 @@ async def delete_runtime(client: KubeClient, value: JSONObject, uid: str, owner:
     finalizers = there["metadata"].get("finalizers") or ()
     if there["metadata"]["uid"] != uid or not finalizers:
         return ""
-    return f"{_where(value)} goes once {', '.join(finalizers)} allows it: TrainJobs still use it"
+    return f"{live_objects.object_shown(value)} goes once {', '.join(finalizers)} allows it: TrainJobs still use it"
 
 
 async def _said(client: KubeClient, error: Answer | NotServed, value: JSONObject) -> Exception:
     if sentence := await missing_kind(client, value["kind"]):
         return NotAvailable(sentence)
-    return refusal_explanation.explain_refusal(error, value)
+    return object_writes.explain_refusal(error, value)
 
 
 def _is_of_owner_of(value: JSONObject, there: JSONObject) -> bool:
@@ -212,14 +201,8 @@ def _marks(value: JSONObject) -> Mapping[str, str]:
 def _shown(there: JSONObject) -> str:
     found = _marks(there)
     if names.STACK_LABEL not in found:
-        return ownership.owner_shown(there)
+        return live_objects.owner_shown(there)
     backend = found.get(names.BACKEND_ANNOTATION)
     kept = f" in backend {backend}" if backend else ""
     project = found.get(names.PROJECT_LABEL)
     return f"stack {found[names.STACK_LABEL]} of project {project}{kept}"
-
-
-def _where(value: JSONObject) -> str:
-    metadata = value["metadata"]
-    place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
-    return f"{value['kind']} {place}{metadata['name']}"

@@ -10,16 +10,15 @@ from functools import partial
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import object_contents
-from trainer_infra.cluster.request_cache import RequestCache
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster import object_writes
+from trainer_infra.cluster.run_store import Record
+from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import SECRET
 from trainer_infra.runs import reports
 from trainer_infra.runs.redaction import Redaction, decoded_text
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import Run, RunKey
 from trainer_infra.runs.view import Observation
 
 NOTHING: Final = Redaction()
@@ -28,16 +27,14 @@ QUOTING: Final = frozenset({"Unhealthy", "ProbeWarning"})
 """Reasons of events in which the kubelet quotes what a probe printed."""
 
 
-async def secret_redaction(
-    client: KubeClient, cache: RequestCache, record: Record
-) -> Redaction | None:
+async def secret_redaction(session: Session, record: Record) -> Redaction | None:
     """What is to be hidden; None where it cannot be read."""
-    if not any(object_contents.is_own_secret(each, record) for each in record.objects):
+    if not any(object_writes.is_own_secret(each, record.name) for each in record.objects):
         return NOTHING
     name = f"{record.name}{names.SECRET_SUFFIX}"
-    read = partial(client.get, SECRET, name, record.namespace)
+    read = partial(session.client.get, SECRET, name, record.namespace)
     with suppress(Answer):
-        return _of_secret(await cache.answer(("secret", record.namespace, name), read))
+        return _of_secret(await session.cache.answer(("secret", record.namespace, name), read))
     return None
 
 
@@ -55,7 +52,7 @@ def without_quotes(seen: Observation) -> Observation:
 def event_message(event: JSONObject, record: Record, known: Redaction | None) -> str:
     """What an event says, without values of the run's secrets."""
     if known is None and event.get("reason") in QUOTING:
-        return lines_left_out(record.namespace, record.name)
+        return lines_left_out(record.key)
     return (known or NOTHING).text(event.get("message") or "")
 
 
@@ -63,14 +60,14 @@ def without_lines(run: Run) -> Run:
     """The run with a sentence in place of the last lines of the pod that failed."""
     if run.failure is None:
         return run
-    said = (lines_left_out(run.namespace, run.name),)
+    said = (lines_left_out(run.key),)
     return replace(run, failure=replace(run.failure, last_lines=said))
 
 
-def lines_left_out(namespace: str, name: str) -> str:
+def lines_left_out(key: RunKey) -> str:
     """Why lines of a run are not shown."""
     return (
-        f"(lines are left out: they may hold values of Secret {namespace}/{name}"
+        f"(lines are left out: they may hold values of Secret {key.namespace}/{key.name}"
         f"{names.SECRET_SUFFIX}, which could not be read to hide them; "
-        f"it needs the right to get secrets in namespace {namespace})"
+        f"it needs the right to get secrets in namespace {key.namespace})"
     )

@@ -25,25 +25,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    adopt,
-    concurrent_requests,
-    delete,
-    live_objects,
-    name_collision,
-    object_contents,
-    ownership,
-    refusal_explanation,
-    unowned_objects,
-)
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunParts, RunStore
+from trainer_infra.cluster import adopt, delete, live_objects, object_writes, unowned_objects
+from trainer_infra.cluster.run_store import Record, RunParts, RunStore
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Conflict, Exists, NotFound
 from trainer_infra.runs import identity
-from trainer_infra.runs.identity import Claim
 from trainer_infra.runs.run import Submission, is_fixed
 
 REPLACED_WITHIN: Final = 60.0
@@ -92,7 +80,7 @@ async def submit_run(
 ) -> SubmittedRun:
     """Make everything of a run that is not there yet.
 
-    When it fails half way, what this call made is removed.
+    When it fails half way, or has not ended after so many seconds, what this call made is removed.
 
     Args:
         client: the cluster.
@@ -110,7 +98,7 @@ async def submit_run(
     problems = store.problems(submission.job, submission.objects, submission.controller)
     if problems:
         raise InvalidInput(problems)
-    metadata, parts = submission.job["metadata"], store.parts(submission)
+    parts = store.parts(submission)
     try:
         async with asyncio.timeout(within):
             patient = client.within(within * ANSWERED)
@@ -118,7 +106,7 @@ async def submit_run(
             return await _made(_WantedRun(patient, store, submission, parts, take_over, until))
     except TimeoutError:
         raise NotAvailable(
-            f"run {metadata['namespace']}/{metadata['name']} was not submitted within {within:g} s: "
+            f"{submission.key.shown()} was not submitted within {within:g} s: "
             "the cluster is slow, or an earlier run of that name is still being deleted; try again"
         ) from None
 
@@ -148,14 +136,14 @@ async def _judge_names(wanted: _WantedRun) -> None:
     """
     live = await live_objects.live_object(wanted.client, wanted.parts.holder)
     uid = live["metadata"]["uid"] if live and wanted.store.read_record(live) else ""
-    await name_collision.require_free(wanted.client, wanted.parts.owned, uid)
+    await live_objects.require_free_names(wanted.client, wanted.parts.owned, uid)
 
 
 async def _service(wanted: _WantedRun) -> Refused | None:
     """Why JobSet cannot make its Service, asked while the holder is made; `_begun` asks before a driven one."""
     if not wanted.store.holder_first:
         return None
-    return await name_collision.with_service(wanted.client, wanted.parts.jobset)
+    return await live_objects.service_taken(wanted.client, wanted.parts.jobset)
 
 
 async def _record(wanted: _WantedRun) -> tuple[Record, bool]:
@@ -179,22 +167,22 @@ async def _found(wanted: _WantedRun) -> Record | None:
         live = await live_objects.live_object(client, wanted.parts.holder)
         if live is None:
             return None
-        if not ownership.is_going(live):
+        if not live_objects.is_going(live):
             break
         await _pause(wanted, live)
     record = store.read_record(live)
     if record is None:
         raise Refused(
-            f"{ownership.object_shown(live)} belongs to {ownership.owner_shown(live)}, which is not a "
+            f"{live_objects.object_shown(live)} belongs to {live_objects.owner_shown(live)}, which is not a "
             "run of this engine; choose another name, or delete that first"
         )
     match identity.claim(record, submission, adopt=wanted.adopt):
-        case Claim.SAME:
+        case identity.Claim.SAME:
             return record
-        case Claim.ADOPT:
+        case identity.Claim.ADOPT:
             owner, known = submission.owner, submission.contents
             return await adopt.give_owner(client, store, record, owner, known)
-        case Claim.REPLACE:
+        case identity.Claim.REPLACE:
             await delete.remove_objects(client, store, record, REPLACED_WITHIN)
             return None
 
@@ -206,17 +194,17 @@ async def _begun(wanted: _WantedRun) -> Record | None:
     before: Sequence[JSONObject] = ()
     if not wanted.store.holder_first:
         # A JobSet of that name the controller would take for its own.
-        await name_collision.require_free(client, [parts.jobset], "")
+        await live_objects.require_free_names(client, [parts.jobset], "")
         # A Secret without code beside it comes later: nothing finds what a killed submit leaves of it.
         before = parts.owned if any(map(is_fixed, parts.owned)) else ()
     try:
         for each in before:
-            whole = object_contents.with_contents(
-                each, wanted.submission.job["metadata"]["name"], wanted.submission.contents
+            whole = object_writes.with_contents(
+                each, wanted.submission.key.name, wanted.submission.contents
             )
             if await unowned_objects.create_unowned(client, whole):
                 made.append(whole)
-        with refusal_explanation.explained(parts.holder), suppress(Exists):
+        with object_writes.explained(parts.holder), suppress(Exists):
             stored = await client.create(parts.holder, manager=names.FIELD_MANAGER)
             return wanted.store.known_record(stored)
     except BaseException:
@@ -235,15 +223,15 @@ async def _completed(
         await unowned_objects.write_owned(client, record, wanted.submission.contents)
         return SubmittedRun(record, None)
     if record.jobset_uid:
-        own = (each for each in owned if object_contents.is_own_secret(each, record))
-        await concurrent_requests.all_results(_written(wanted, record, each) for each in own)
+        own = (each for each in owned if object_writes.is_own_secret(each, record.name))
+        await live_objects.all_results(_written(wanted, record, each) for each in own)
         return SubmittedRun(record, None)
     if refused := await service:
         raise refused
     if patch := store.agreeing_patch(record, wanted.parts.holder):
         applied = await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
         record = store.known_record(applied)
-    await concurrent_requests.all_results(_written(wanted, record, each) for each in owned[:-1])
+    await live_objects.all_results(_written(wanted, record, each) for each in owned[:-1])
     jobset = await _written(wanted, record, owned[-1])
     return SubmittedRun(await _marked(wanted, record, jobset), jobset)
 
@@ -254,14 +242,14 @@ async def _written(wanted: _WantedRun, record: Record, value: JSONObject) -> JSO
     Raises:
         Refused: It is not this run's, or the cluster says no.
     """
-    new = object_contents.to_create(value, record, wanted.submission.contents)
-    with refusal_explanation.explained(new):
+    new = object_writes.to_create(value, record, wanted.submission.contents)
+    with object_writes.explained(new):
         while True:
             try:
                 return await wanted.client.create(new, manager=names.FIELD_MANAGER)
             except Exists:
                 live = await live_objects.live_object(wanted.client, new)
-            if live is not None and not ownership.is_going(live):
+            if live is not None and not live_objects.is_going(live):
                 return await _kept(wanted, record, new, live)
             await _pause(wanted, live)
 
@@ -274,9 +262,9 @@ async def _kept(
     This run's own stays as an earlier submit made it, keys that are made only once among it; but
     values of the job's own Secret may have changed since.
     """
-    if not ownership.is_of(live, record.uid):
-        raise name_collision.refusal_of(live)
-    if not object_contents.is_own_secret(live, record):
+    if not record.owns(live):
+        raise live_objects.name_taken(live)
+    if not object_writes.is_own_secret(live, record.name):
         return live
     return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
 
@@ -288,10 +276,9 @@ async def _pause(wanted: _WantedRun, live: JSONObject | None) -> None:
         NotAvailable: It was waited for long enough.
     """
     if live is not None and time.monotonic() > wanted.until:
-        metadata = wanted.submission.job["metadata"]
         raise NotAvailable(
-            f"run {metadata['namespace']}/{metadata['name']} is not submitted: an earlier run of that name "
-            f"is still being deleted, {ownership.object_shown(live)} waits for its finalizers "
+            f"{wanted.submission.key.shown()} is not submitted: an earlier run of that name "
+            f"is still being deleted, {live_objects.object_shown(live)} waits for its finalizers "
             f"({delete.finalizers(live)}); try again"
         )
     await asyncio.sleep(PAUSE)
@@ -310,7 +297,7 @@ async def _marked(wanted: _WantedRun, record: Record, jobset: JSONObject) -> Rec
     except (Conflict, NotFound) as error:
         await _removed(wanted, record)
         raise NotAvailable(
-            f"{ownership.run_shown(record)} was deleted while it was submitted; submit it again"
+            f"{record.key.shown()} was deleted while it was submitted; submit it again"
         ) from error
     return wanted.store.known_record(stored)
 

@@ -6,29 +6,18 @@ own, so that writing the other fields again leaves it alone.
 """
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    kueue_objects,
-    live_objects,
-    ownership,
-    refusal_explanation,
-)
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunStore
+from trainer_infra.cluster import kueue_objects, live_objects, object_writes
+from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.resource import JOBSET
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import RunKey
 
 
 async def suspend_run(client: KubeClient, store: RunStore, key: RunKey, *, value: bool) -> None:
     """Suspend or resume a run; one that has ended stays as it is.
-
-    Args:
-        client: the cluster.
-        store: where its engine keeps runs.
-        key: which run.
-        value: whether it is to be suspended.
 
     Raises:
         NotAvailable: There is no such run, or its JobSet is gone.
@@ -41,7 +30,7 @@ async def suspend_run(client: KubeClient, store: RunStore, key: RunKey, *, value
     if workload := await kueue_objects.managing_workload(client, starts):
         queue = kueue_workload.queue_of(starts)
         raise Refused(
-            f"{ownership.run_shown(record)} is in queue {queue}, so Kueue alone suspends and resumes it; "
+            f"{record.key.shown()} is in queue {queue}, so Kueue alone suspends and resumes it; "
             f"change the queue, or spec.active of {workload}"
         )
     # The holder first: what it says counts when this is interrupted and done again.
@@ -51,16 +40,12 @@ async def suspend_run(client: KubeClient, store: RunStore, key: RunKey, *, value
         head = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
         patches.append({**head, "metadata": metadata, "spec": {"suspend": value}})
     for each in patches:
-        with refusal_explanation.explained(each):
+        with object_writes.explained(each):
             await client.apply(each, manager=names.SUSPEND_MANAGER, force=True)
 
 
 async def _own_jobset(client: KubeClient, record: Record) -> JSONObject:
-    metadata = {"name": record.name, "namespace": record.namespace}
-    wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET, "metadata": metadata}
-    jobset = await live_objects.live_object(client, wanted)
-    if jobset is None or not ownership.is_of(jobset, record.holder):
-        raise NotAvailable(
-            f"{ownership.run_shown(record)} has no JobSet any more; run `pulumi refresh`"
-        )
+    jobset = await live_objects.named_object(client, JOBSET, record.name, record.namespace)
+    if jobset is None or not record.owns(jobset):
+        raise NotAvailable(f"{record.key.shown()} has no JobSet any more; run `pulumi refresh`")
     return jobset

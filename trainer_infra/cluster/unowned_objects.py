@@ -11,16 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    concurrent_requests,
-    delete,
-    live_objects,
-    name_collision,
-    object_contents,
-    ownership,
-    refusal_explanation,
-)
-from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster import delete, live_objects, object_writes
+from trainer_infra.cluster.run_store import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Exists, Forbidden, NotFound
@@ -33,23 +25,19 @@ _OF_RUNS: Final = f"{names.RUN_LABEL},!{names.RECORD_LABEL}"
 
 
 async def create_unowned(client: KubeClient, value: JSONObject) -> bool:
-    """Create what a TrainJob will own; whether it was not there before.
-
-    Args:
-        client: the cluster.
-        value: with its contents.
+    """Create what a TrainJob will own, with its contents; whether it was not there before.
 
     Raises:
         Refused: An object of that name is not the run's, or the cluster says no.
     """
-    with refusal_explanation.explained(value), suppress(Exists):
+    with object_writes.explained(value), suppress(Exists):
         await client.create(value, manager=names.FIELD_MANAGER)
         return True
     live = await live_objects.live_object(client, value)
-    if live is None or ownership.is_going(live):
+    if live is None or live_objects.is_going(live):
         return await create_unowned(client, value)
     if not _is_left_of(live, value):
-        raise name_collision.refusal_of(live)
+        raise live_objects.name_taken(live)
     if value["kind"] == SECRET.kind:
         await client.apply(value, manager=names.FIELD_MANAGER, force=True)
     return False
@@ -61,7 +49,7 @@ async def write_owned(client: KubeClient, record: Record, known: Contents) -> No
     Raises:
         Refused: An object of that name is not the run's, or the cluster says no.
     """
-    await concurrent_requests.all_results(
+    await live_objects.all_results(
         _write_owned(client, record, each, known) for each in record.owned
     )
 
@@ -69,15 +57,15 @@ async def write_owned(client: KubeClient, record: Record, known: Contents) -> No
 async def _write_owned(
     client: KubeClient, record: Record, value: JSONObject, known: Contents
 ) -> None:
-    whole = object_contents.to_create(value, record, known)
+    whole = object_writes.to_create(value, record, known)
     live = await live_objects.live_object(client, whole)
-    if live is not None and not (ownership.is_of(live, record.holder) or _is_left_of(live, whole)):
-        raise name_collision.refusal_of(live)
-    if object_contents.is_empty(whole):
+    if live is not None and not (record.owns(live) or _is_left_of(live, whole)):
+        raise live_objects.name_taken(live)
+    if object_writes.is_empty(whole):
         if live is None:
             return
-        whole = object_contents.to_apply(value, record, live, known)
-    with refusal_explanation.explained(whole):
+        whole = object_writes.to_apply(value, record, live, known)
+    with object_writes.explained(whole):
         await client.apply(whole, manager=names.FIELD_MANAGER, force=True)
 
 
@@ -90,15 +78,10 @@ async def remove_unowned(client: KubeClient, values: Sequence[JSONObject]) -> No
 
 
 async def collect_unowned(client: KubeClient, namespace: str, now: datetime) -> tuple[str, ...]:
-    """Delete what killed submits left, an hour later; the names of what is deleted.
+    """Delete what killed submits left in a namespace, or with an empty one in all, an hour later; what is deleted.
 
     What a TrainJob needs that exists is given to it instead, by the next submit of it. Secrets are not
     listed: that of a run is found by the code beside it.
-
-    Args:
-        client: the cluster.
-        namespace: where; empty for every namespace.
-        now: the time.
 
     Raises:
         NotServed: The cluster has no TrainJobs.
@@ -110,17 +93,15 @@ async def collect_unowned(client: KubeClient, namespace: str, now: datetime) -> 
     for each in page.items:
         if is_fixed(each) and _is_forgotten(each, now) and not await _has_job(client, each):
             run, space = each["metadata"]["labels"][names.RUN_LABEL], each["metadata"]["namespace"]
-            secret = {"metadata": {"name": f"{run}{names.SECRET_SUFFIX}", "namespace": space}}
-            beside = await live_objects.live_object(
-                client, {"apiVersion": "v1", "kind": SECRET.kind, **secret}
-            )
+            secret = f"{run}{names.SECRET_SUFFIX}"
+            beside = await live_objects.named_object(client, SECRET, secret, space)
             for value in filter(None, (beside, each)):
                 if (
                     _is_forgotten(value, now)
                     and value["metadata"]["labels"].get(names.RUN_LABEL) == run
                 ):
                     await delete.delete_object(client, value)
-                    gone.append(ownership.object_shown(value))
+                    gone.append(live_objects.object_shown(value))
     return tuple(gone)
 
 

@@ -135,14 +135,9 @@ def field_error(
 ) -> str:
     """The sentence for one problem of an object, in the words of Kubernetes' own validation.
 
-    Clients compare these texts with those of the reference: field, type of the error, value as compact
-    JSON, what is wrong. Rules: reference behaviour 5.
-
-    Args:
-        problem: what is wrong.
-        value: the object, whose value in the field is shown.
-        with_advice: whether the sentence ends with what to do about it.
-        longest: how many characters of that value are shown.
+    Clients compare these texts with those of the reference: field, type of the error, the object's value there
+    as compact JSON and so many characters of it, what is wrong. Rules: reference behaviour 5. With advice the
+    sentence ends with what to do about it.
     """
     advice = f"; {problem.fix}" if with_advice and problem.fix else ""
     if not problem.path:

@@ -1,9 +1,6 @@
 """Admission as a part of the manager: the server of the webhooks and the keeper of its certificate.
 
-The manager enters `admission_webhooks`; `AdmissionWebhooks.is_ready` is its part of /readyz. Another
-server of the manager takes `AdmissionWebhooks.context`, so that it shows the same certificate.
-
-Where `certManagement.enable` is false, another program keeps the certificate, for example
+The manager enters `admission_webhooks`; `AdmissionWebhooks.is_ready` is its part of /readyz. Where `certManagement.enable` is false, another program keeps the certificate, for example
 cert-manager. Folder and names of its files: reference behaviour 8.2.
 """
 
@@ -34,15 +31,9 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class CertificateFiles:
-    """Runs until it is cancelled; `step` is one look."""
+    """Shows tls.crt and tls.key of a folder, and reads ca.crt where there is one; `step` is one look."""
 
     def __init__(self, tls: ChangingTLSContext, folder: Path = FOLDER) -> None:
-        """Nothing is read yet.
-
-        Args:
-            tls: where they are shown.
-            folder: with tls.crt, tls.key and, where there is one, ca.crt.
-        """
         self._tls = tls
         self._folder = folder
         self.authorities = b""
@@ -103,15 +94,11 @@ class AdmissionWebhooks:
     """The webhooks while they are served."""
 
     port: int
-    tls: ChangingTLSContext
+    context: ssl.SSLContext
+    """What another server serves with, so that it shows the same certificate."""
     keeper: CertificateRotation | CertificateFiles
     keeping: asyncio.Task[None]
     """Looks after the certificate, until the webhooks end."""
-
-    @property
-    def context(self) -> ssl.SSLContext:
-        """What another server serves with, so that it shows the same certificate."""
-        return self.tls.context
 
     @property
     def authorities(self) -> bytes:
@@ -130,10 +117,7 @@ async def admission_webhooks(
 ) -> AsyncGenerator[AdmissionWebhooks, None]:
     """Serve the webhooks, and keep their certificate, until the context ends.
 
-    Args:
-        client: keeps the certificate; not used where files have it.
-        judge: answers.
-        options: where, and how.
+    The client keeps the certificate; where files have it, it is not used.
 
     Raises:
         NotAvailable: The port is another program's.
@@ -148,7 +132,7 @@ async def admission_webhooks(
     async with serving as port:
         keeping = asyncio.create_task(keeper.run(), name="certificates of the webhooks")
         try:
-            yield AdmissionWebhooks(port, tls, keeper, keeping)
+            yield AdmissionWebhooks(port, tls.context, keeper, keeping)
         finally:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)

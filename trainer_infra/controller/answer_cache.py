@@ -16,12 +16,7 @@ class AnswerCache(Generic[Value]):
     """A bounded number of answers, each kept until its time; belongs to one event loop."""
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
-        """Nothing yet.
-
-        Args:
-            most: how many good answers, and how many refusals, are kept; the oldest go first.
-            clock: seconds that never go back.
-        """
+        """At most so many good answers, and so many refusals; the oldest go first. The clock never goes back."""
         self._most = most
         self._clock = clock
         self._good: OrderedDict[Hashable, tuple[Value | None, float]] = OrderedDict()

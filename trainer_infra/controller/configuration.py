@@ -172,11 +172,9 @@ DEFAULT: Final = ControllerConfiguration(api_version=API_VERSION, kind=KIND)
 
 
 def read_configuration(file: Path | None, gates: str = "") -> ControllerConfiguration:
-    """The configuration in a file, with the feature gates of the command line over it.
+    """The configuration in a YAML file (None: every default), with the gates of the command line over it.
 
-    Args:
-        file: YAML; None for every default.
-        gates: `name=true,other=false`.
+    Gates are `name=true,other=false`.
 
     Raises:
         InvalidInput: Something in it cannot be; has every problem.
@@ -231,19 +229,9 @@ def _gates(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _problems(found: ControllerConfiguration) -> Iterator[Problem]:
-    for path, value, wanted in (
-        ("apiVersion", found.api_version, API_VERSION),
-        ("kind", found.kind, KIND),
-    ):
-        if value != wanted:
-            yield Problem(path, f"must be {wanted}", got=value)
-    yield from _number_problems(found)
-    for path, address in (
-        ("metrics.bindAddress", found.metrics.bind_address),
-        ("health.healthProbeBindAddress", found.health.health_probe_bind_address),
-    ):
-        if address != "0" and address_of(address) is None:
-            yield Problem(path, "must be <host>:<port>, :<port> or 0", got=address)
+    for path, value, is_good, what in _limits(found):
+        if not is_good:
+            yield Problem(path, what, got=value)
     for gate in found.feature_gates:
         if gate not in GATES:
             fix = f"known are {', '.join(GATES)}"
@@ -252,26 +240,34 @@ def _problems(found: ControllerConfiguration) -> Iterator[Problem]:
         yield from _election_problems(found.leader_election)
 
 
-def _number_problems(found: ControllerConfiguration) -> Iterator[Problem]:
-    ports = {
-        "webhook.port": found.webhook.port,
-        "statusServer.port": found.status_server.port,
-    }
-    rates = {
-        "clientConnection.qps": found.client_connection.qps,
-        "clientConnection.burst": found.client_connection.burst,
-        "statusServer.qps": found.status_server.qps,
-        "statusServer.burst": found.status_server.burst,
-    }
-    for path, port in ports.items():
-        if not 1 <= port <= _LARGEST_PORT:
-            yield Problem(path, f"must be 1 to {_LARGEST_PORT}", got=port)
+def _limits(found: ControllerConfiguration) -> Iterator[tuple[str, object, bool, str]]:
+    """Fields by path, each with its value, whether that can be, and what it must be."""
+    connection, reports = found.client_connection, found.status_server
+    yield (
+        "apiVersion",
+        found.api_version,
+        found.api_version == API_VERSION,
+        f"must be {API_VERSION}",
+    )
+    yield "kind", found.kind, found.kind == KIND, f"must be {KIND}"
+    for path, port in (("webhook.port", found.webhook.port), ("statusServer.port", reports.port)):
+        yield path, port, 1 <= port <= _LARGEST_PORT, f"must be 1 to {_LARGEST_PORT}"
     for kind, number in found.controller.group_kind_concurrency.items():
-        if number < 1:
-            yield Problem(f"controller.groupKindConcurrency[{kind}]", "must be at least 1", number)
-    for path, rate in rates.items():
-        if rate is not None and rate < 0:
-            yield Problem(path, "must not be negative", got=rate)
+        path = f"controller.groupKindConcurrency[{kind}]"
+        yield path, number, number >= 1, "must be at least 1"
+    for path, rate in (
+        ("clientConnection.qps", connection.qps),
+        ("clientConnection.burst", connection.burst),
+        ("statusServer.qps", reports.qps),
+        ("statusServer.burst", reports.burst),
+    ):
+        yield path, rate, rate is None or rate >= 0, "must not be negative"
+    for path, address in (
+        ("metrics.bindAddress", found.metrics.bind_address),
+        ("health.healthProbeBindAddress", found.health.health_probe_bind_address),
+    ):
+        is_one = address == "0" or address_of(address) is not None
+        yield path, address, is_one, "must be <host>:<port>, :<port> or 0"
 
 
 def address_of(text: str) -> tuple[str, int] | None:

@@ -41,11 +41,6 @@ class ControllerMetrics:
     """The metrics of one process."""
 
     def __init__(self, queue_state: Callable[[], QueueState]) -> None:
-        """Everything is zero.
-
-        Args:
-            queue_state: what the work queue holds.
-        """
         self.registry: Final = CollectorRegistry()
         """What the metrics endpoint shows."""
         self._states: dict[ObjectKey, str] = {}
@@ -92,14 +87,7 @@ class ControllerMetrics:
     def looked_at(
         self, key: ObjectKey, job: TrainJob, new: JSONObject | None, jobset: JSONObject | None
     ) -> None:
-        """A look has ended.
-
-        Args:
-            key: of the TrainJob.
-            job: as it was before.
-            new: its new status; None where it did not change.
-            jobset: its JobSet.
-        """
+        """A look has ended at a TrainJob as it was before; its new status is None where that did not change."""
         current = status.stored_conditions(job) if new is None else new.get("conditions") or ()
         before, after = self._states.get(key), _state(current, jobset)
         self._states[key] = after
@@ -133,9 +121,8 @@ class _Counts(Collector):
 
     @override
     def collect(self) -> Iterator[Metric]:
-        found = GaugeMetricFamily(
-            f"{PREFIX}_trainjobs", "TrainJobs by what they do.", labels=["state"]
-        )
+        name, text = f"{PREFIX}_trainjobs", "TrainJobs by what they do."
+        found = GaugeMetricFamily(name, text, labels=["state"])
         counted = Count(self._states.values())
         for state in STATES:
             found.add_metric([state], counted[state])

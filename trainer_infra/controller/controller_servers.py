@@ -63,11 +63,6 @@ async def controller_servers(
 ) -> AsyncGenerator[AdmissionWebhooks, None]:
     """Serve until the context ends; the webhooks, which know the certificate.
 
-    Args:
-        client: of the cluster.
-        settings: addresses and what is on.
-        parts: what is served.
-
     Raises:
         NotAvailable: An address is another program's.
     """
@@ -140,13 +135,7 @@ async def start_probes(
     ready: Mapping[str, Probe],
     queue_state: Callable[[], QueueState],
 ) -> web.AppRunner:
-    """Serve the probes, and `/debug/queue`.
-
-    Args:
-        address: host and port.
-        paths: of the liveness and of the readiness probe.
-        ready: what must be ready, by name.
-        queue_state: what the work queue holds.
+    """Serve the liveness and the readiness probe at their paths, and `/debug/queue`.
 
     Raises:
         OSError: The address cannot be had.
@@ -175,12 +164,7 @@ async def start_probes(
 async def start_metrics(
     address: tuple[str, int], registry: CollectorRegistry, tls: ssl.SSLContext | None
 ) -> web.AppRunner:
-    """Serve `/metrics`.
-
-    Args:
-        address: host and port.
-        registry: of the metrics.
-        tls: for HTTPS; None for HTTP.
+    """Serve `/metrics`, with TLS by HTTPS.
 
     Raises:
         OSError: The address cannot be had.

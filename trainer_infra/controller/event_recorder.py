@@ -40,12 +40,6 @@ class EventRecorder:
     """Writes the events of one process."""
 
     def __init__(self, leader: LeaderClient, is_busy: Callable[[], bool]) -> None:
-        """Nothing is written yet.
-
-        Args:
-            leader: writes.
-            is_busy: whether other work waits.
-        """
         self._leader = leader
         self._is_busy = is_busy
         self._waiting: deque[JSONObject] = deque(maxlen=MOST)

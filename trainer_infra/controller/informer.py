@@ -32,15 +32,11 @@ class ObjectCache:
     """The last known state of one kind's objects, as bytes of what is needed of each.
 
     Informers fill it from lists and watches, and workers with what their own writes return, so that a
-    decision sees every write that it follows. An older version never replaces a newer one.
+    decision sees every write that it follows. An older version never replaces a newer one. The projection
+    says what is kept of an object.
     """
 
     def __init__(self, projection: Callable[[JSONObject], JSONObject]) -> None:
-        """An empty cache.
-
-        Args:
-            projection: what is kept of an object.
-        """
         self._projection = projection
         self._objects: dict[ObjectKey, tuple[int, bytes]] = {}
         self._gone: dict[ObjectKey, int] = {}
@@ -91,12 +87,7 @@ class ObjectCache:
         return True
 
     def keep_only(self, keys: Iterable[ObjectKey], version: int) -> list[ObjectKey]:
-        """Remove what a whole list does not have; the places of what was removed.
-
-        Args:
-            keys: what the list has.
-            version: of the list; what is newer is kept.
-        """
+        """Remove what a whole list does not have and is not newer than it; the places of what was removed."""
         listed = set(keys)
         gone = [
             key for key, known in self._objects.items() if key not in listed and known[0] <= version
@@ -129,14 +120,7 @@ class Informer:
         cache: ObjectCache,
         changed: Callable[[ObjectKey], None],
     ) -> None:
-        """Nothing is asked yet.
-
-        Args:
-            client: of the cluster.
-            selection: which objects.
-            cache: what keeps them.
-            changed: called with the place of each object that is new, another or gone.
-        """
+        """`changed` is called with the place of each object that is new, another or gone."""
         self.has_synced: Final = asyncio.Event()
         """Set once the cache holds a whole list."""
         self._client = client

@@ -40,11 +40,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def start_json_logs(level: str) -> None:
-    """Write all logs of this process to stderr so.
-
-    Args:
-        level: the least that is written: debug, info, warning or error.
-    """
+    """Write all logs of this process to stderr so, from a level on: debug, info, warning or error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

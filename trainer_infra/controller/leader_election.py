@@ -48,7 +48,6 @@ class LeaderElection:
     """Takes part in one election."""
 
     def __init__(self, client: KubeClient, terms: LeaseTerms) -> None:
-        """Takes no part yet."""
         self._client = client
         self._terms = terms
         self._seen: tuple[Any, ...] = ()
@@ -104,9 +103,8 @@ class LeaderElection:
         except (Conflict, Exists):
             held = False
         except (TrainerInfraError, TimeoutError) as error:
-            _log.warning(
-                "the Lease cannot be read or renewed: %s", str(error) or "no answer in time"
-            )
+            why = str(error) or "no answer in time"
+            _log.warning("the Lease cannot be read or renewed: %s", why)
             held = False
         if held:
             # From before the write: another replica may count from then on.
@@ -173,11 +171,6 @@ class LeaderClient:
     """
 
     def __init__(self, client: KubeClient) -> None:
-        """For ever, until replicas elect a leader.
-
-        Args:
-            client: of the cluster.
-        """
         self.client = client
         """For what every replica may do, reads above all."""
         self.seconds_left: Callable[[], float] = lambda: math.inf

@@ -56,10 +56,6 @@ STOPPED_WITHIN: Final = 20.0
 DEFAULT_QPS: Final = 50.0
 DEFAULT_BURST: Final = 100
 """The reference's requests per second, and at once, where a file says 0."""
-
-REPORT_QPS: Final = 5.0
-REPORT_BURST: Final = 10
-"""The same of the status server."""
 AUTHORITIES_EVERY: Final = 1.0
 """Seconds between two looks at the authorities of the certificate."""
 
@@ -82,13 +78,7 @@ class Manager:
     def __init__(
         self, client: KubeClient, settings: ManagerSettings, reporting: KubeClient | None = None
     ) -> None:
-        """Nothing is started.
-
-        Args:
-            client: of the cluster.
-            settings: how it works.
-            reporting: what the status server asks the API server with; None for the same.
-        """
+        """The status server asks the API server with `reporting`, else with the same client."""
         self._client = client
         self._reporting = reporting or client
         self._behaviour = settings.behaviour
@@ -305,14 +295,9 @@ class Manager:
 
 
 class _BackgroundTasks:
-    """Tasks that end with what they are beside."""
+    """Tasks that end with what they are beside; `fail` is called with the error of each that fails."""
 
     def __init__(self, fail: Callable[[BaseException], None]) -> None:
-        """No task yet.
-
-        Args:
-            fail: called with the error of each that fails.
-        """
         self._fail = fail
         self._tasks: list[asyncio.Future[None]] = []
 
@@ -344,15 +329,14 @@ async def run_manager(settings: ManagerSettings) -> None:
         settings.configuration.client_connection,
         settings.configuration.status_server,
     )
+    usual = configuration.DEFAULT.status_server
     rate = None
     if connection.qps is not None:
         qps = connection.qps or DEFAULT_QPS
         rate = RequestRate(qps, connection.burst or DEFAULT_BURST)
     client = await http.connect_client(settings.kubeconfig, rate=rate)
-    reporting = await http.connect_client(
-        settings.kubeconfig,
-        rate=RequestRate(reports.qps or REPORT_QPS, reports.burst or REPORT_BURST),
-    )
+    rate = RequestRate(reports.qps or usual.qps, reports.burst or usual.burst)
+    reporting = await http.connect_client(settings.kubeconfig, rate=rate)
     manager = Manager(client, settings, reporting)
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):

@@ -54,15 +54,6 @@ class PluginWatches:
         runtimes: RuntimeLookup,
         wakers: Wakers,
     ) -> None:
-        """Nothing is followed yet.
-
-        Args:
-            client: of the cluster.
-            plugins: say what is followed.
-            train_jobs: those that may be woken.
-            runtimes: finds theirs.
-            wakers: what an event leads to.
-        """
         self._client = client
         self._train_jobs = train_jobs
         self._runtimes = runtimes

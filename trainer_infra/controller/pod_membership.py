@@ -34,7 +34,7 @@ from trainer_infra.controller.answer_cache import AnswerCache
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotFound
-from trainer_infra.kube.resource import JOB, JOBSET, POD, Resource
+from trainer_infra.kube.resource import JOB, JOBSET, POD, TRAIN_JOB, Resource
 
 KEPT: Final = 3600.0
 """Seconds for which the way from a pod or a Job to its TrainJob is kept: both are known by uid."""
@@ -60,19 +60,15 @@ class _JobMembership:
 
 
 class PodMembership:
-    """Looks up what a pod is part of; belongs to one event loop."""
+    """Looks up what a pod is part of; belongs to one event loop.
+
+    The client may read pods, Jobs and JobSets of every namespace, and has so many seconds for each request.
+    So many pods, and Jobs, are remembered; the clock's seconds never go back.
+    """
 
     def __init__(
         self, client: KubeClient, within: float, most: int, clock: Callable[[], float]
     ) -> None:
-        """Nothing is known yet.
-
-        Args:
-            client: may read pods, Jobs and JobSets of every namespace.
-            within: seconds for each request.
-            most: pods, and Jobs, that are remembered.
-            clock: seconds that never go back.
-        """
         self._client = client
         self._within = within
         self._pods: AnswerCache[str] = AnswerCache(most, clock)
@@ -115,7 +111,7 @@ class PodMembership:
         if not selector or above is None or above["name"] != name:
             return None
         jobset = await self._get(JOBSET, name, namespace, above["uid"])
-        train_job = _named_controller(jobset, names.GROUP, names.TRAIN_JOB)
+        train_job = _controller(jobset, TRAIN_JOB)
         if owner["name"] not in _job_names(jobset) or train_job is None:
             return None
         return _JobMembership(selector, train_job["uid"]) if train_job["name"] == name else None
@@ -131,13 +127,12 @@ class PodMembership:
 
 def _controller(value: JSONObject, resource: Resource) -> JSONObject | None:
     """The reference to the object that controls this one, where it is of that kind."""
-    return _named_controller(value, resource.api_version.partition("/")[0], resource.kind)
-
-
-def _named_controller(value: JSONObject, group: str, kind: str) -> JSONObject | None:
+    wanted = (resource.api_version.partition("/")[0], resource.kind)
     for each in (value.get("metadata") or {}).get("ownerReferences") or ():
-        fits = each["kind"] == kind and each["apiVersion"].partition("/")[0] == group
-        if each.get("controller") and fits:
+        if (
+            each.get("controller")
+            and (each["apiVersion"].partition("/")[0], each["kind"]) == wanted
+        ):
             found: JSONObject = each
             return found
     return None

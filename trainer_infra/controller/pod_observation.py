@@ -45,7 +45,6 @@ class PodObservation:
     """Reads the pods of TrainJobs."""
 
     def __init__(self, client: KubeClient) -> None:
-        """Nothing is read yet."""
         self._client = client
         self._looks: dict[ObjectKey, _Looks] = {}
 

@@ -60,7 +60,11 @@ class TokenVerdicts:
 
 
 class PodTokens:
-    """Reviews tokens; belongs to one event loop."""
+    """Reviews tokens; belongs to one event loop.
+
+    The client may create TokenReviews, and read pods, Jobs and JobSets of every namespace, and has so many
+    seconds for each request. Reviews have a bucket for each client address.
+    """
 
     def __init__(
         self,
@@ -69,14 +73,6 @@ class PodTokens:
         verdicts: TokenVerdicts | None = None,
         within: float = 8.0,
     ) -> None:
-        """Nothing is known yet.
-
-        Args:
-            client: may create TokenReviews, and read pods, Jobs and JobSets of every namespace.
-            reviews: buckets of reviews, one for each client address.
-            verdicts: how they are kept; None for the usual.
-            within: seconds for each request to the API server.
-        """
         self._client = client
         self._within = within
         self._reviews = reviews
@@ -189,12 +185,10 @@ def _are_names(*texts: str) -> bool:
 
 
 def reviewed_pod(status: JSONObject, namespace: str, audience: str) -> PodIdentity | None:
-    """The pod that a reviewed token is bound to; None when the token is not good for the audience.
+    """The pod that a token is bound to by the status of its TokenReview (authentication.k8s.io/v1).
 
-    Args:
-        status: of a TokenReview (authentication.k8s.io/v1).
-        namespace: where pod and service account must be.
-        audience: whom the token must be for: a server that knows no audiences names none.
+    None when the token is not good: pod and service account must be in the namespace, and the token must be
+    for the audience; a server that knows no audiences names none.
     """
     user = status.get("user") or {}
     extra = user.get("extra") or {}

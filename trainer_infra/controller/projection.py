@@ -6,12 +6,8 @@ from typing import Any, Final
 from trainer_infra.json_values import JSONObject
 
 _METADATA: Final = (
-    "name",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "deletionTimestamp",
+    *("name", "namespace", "uid"),
+    *("resourceVersion", "generation", "deletionTimestamp"),
 )
 
 

@@ -65,18 +65,11 @@ class TokenBuckets:
 
 
 class RateLimit(Authenticator):
-    """Who may report, and not too often."""
+    """Who may report, and not too often: a pod has a bucket, and all pods of a TrainJob share another."""
 
     def __init__(
         self, authenticator: Authenticator, pods: TokenBuckets, train_jobs: TokenBuckets
     ) -> None:
-        """Limits of all that the authenticator lets in.
-
-        Args:
-            authenticator: knows who reports.
-            pods: the buckets of pods.
-            train_jobs: those of TrainJobs, which all pods of one share.
-        """
         self._authenticator = authenticator
         self._pods = pods
         self._train_jobs = train_jobs
@@ -97,12 +90,7 @@ class RateLimit(Authenticator):
 
 
 def check_rate(buckets: TokenBuckets, key: Hashable, what: str) -> None:
-    """Take a token.
-
-    Args:
-        buckets: of this kind.
-        key: the one that is taken from.
-        what: what there is too much of, for the client.
+    """Take a token of a key's bucket; `what` tells the client what there is too much of.
 
     Raises:
         ReportRefusal: 429, when there is none.
@@ -122,13 +110,7 @@ class ReportConnections:
     """
 
     def __init__(self, make: Callable[[], RequestHandler], silence: float, most: int) -> None:
-        """None yet.
-
-        Args:
-            make: makes the protocol of a connection.
-            silence: seconds until its first request has a head, its handshake included.
-            most: how many may be open.
-        """
+        """`silence` is the seconds until a connection's first request has a head, its handshake included."""
         self._make = make
         self._silence = silence
         self._most = most

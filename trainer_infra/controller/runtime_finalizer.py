@@ -28,12 +28,6 @@ class RuntimeFinalizers:
     """Runtimes that have it, in the order in which they were seen; belongs to one event loop."""
 
     def __init__(self, leader: LeaderClient, caches: Mapping[str, ObjectCache]) -> None:
-        """Nothing is due yet.
-
-        Args:
-            leader: patches runtimes.
-            caches: runtimes of each kind.
-        """
         self._leader = leader
         self._caches = caches
         self._due: asyncio.Queue[tuple[str, ObjectKey]] = asyncio.Queue()

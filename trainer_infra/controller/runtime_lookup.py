@@ -108,15 +108,9 @@ _RESOURCES: Final = {
 
 
 class RuntimeLookup:
-    """Finds runtimes; parses each version of one once."""
+    """Finds runtimes in the caches of each kind, else asks for them; parses each version of one once."""
 
     def __init__(self, client: KubeClient, caches: dict[str, ObjectCache]) -> None:
-        """Nothing is parsed yet.
-
-        Args:
-            client: asked for what no cache has.
-            caches: runtimes of each kind.
-        """
         self._client = client
         self._caches = caches
         self._parsed: dict[RuntimeKey, tuple[int, Runtime]] = {}

@@ -104,15 +104,10 @@ def due_certificates(
     *,
     is_settled: bool,
 ) -> dict[str, bytes]:
-    """What the Secret is to contain; equal to what it has where nothing is due.
+    """What the Secret is to contain; equal to what is stored where nothing is due.
 
-    Args:
-        stored: contents of the Secret.
-        dns_names: what the server is called.
-        now: the time.
-        periods: how long certificates are valid.
-        is_settled: whether every webhook has had the bundle of this Secret for long enough that each
-            API server goes by it.
+    It is settled where every webhook has had the bundle of this Secret for long enough that each API server
+    goes by it.
     """
     found = read_certificates(stored, dns_names, now)
     trusted, signer, server = found.trusted, found.signer, found.server

@@ -33,7 +33,6 @@ from trainer_infra.progress.handler import ReportRefusal, Request, Response
 _LOG: Final = logging.getLogger(__name__)
 _LARGEST: Final = handler.LARGEST_BODY + 1
 """Bytes of a body that are read: one more than is allowed shows that there are too many."""
-_PROBE_SECONDS: Final = 2.0
 _POD_RATE: Final = Rate(1.0, 10)
 _TRAIN_JOB_RATE: Final = Rate(5.0, 50)
 _REVIEW_RATE: Final = Rate(5.0, 50)
@@ -79,14 +78,10 @@ async def serving(
 ) -> AsyncGenerator[int, None]:
     """Serve while the context is open; its value is the port.
 
-    Args:
-        client: may create TokenReviews, read pods, Jobs, JobSets and TrainJobs, and patch the status of
-            TrainJobs. The caller closes it, and gives it the limits of statusServer.qps and burst.
-        tls: may get another certificate at any time.
-        settings: None for the reference's.
-        registry: gets the server's own metrics.
-        training: gets what is stored here; None where it learns that by watching TrainJobs, as it must
-            where there are several replicas.
+    The client may create TokenReviews, read pods, Jobs, JobSets and TrainJobs, and patch the status of TrainJobs;
+    the caller closes it, and gives it the limits of statusServer.qps and burst. TLS may get another certificate
+    at any time. The registry gets the server's own metrics. `training` gets what is stored here; None where it
+    learns that by watching TrainJobs, as it must where there are several replicas.
     """
     chosen = settings or StatusServerSettings()
     histogram = Histogram(
@@ -107,20 +102,6 @@ async def serving(
     finally:
         if registry is not None:
             registry.unregister(histogram)
-
-
-async def is_serving(port: int, host: str = "127.0.0.1") -> bool:
-    """The health probe: whether a TLS handshake with the port succeeds (reference behaviour 6)."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE  # it is ourselves: whether it answers is all that is asked
-    try:
-        async with asyncio.timeout(_PROBE_SECONDS):
-            _, writer = await asyncio.open_connection(host, port, ssl=context)
-    except (OSError, TimeoutError):
-        return False
-    writer.transport.abort()
-    return True
 
 
 @asynccontextmanager

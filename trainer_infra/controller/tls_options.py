@@ -44,11 +44,7 @@ class ConfiguredTLS:
 
 
 def configured_tls(tls: Mapping[str, Any]) -> ConfiguredTLS:
-    """The options that `tls` of the manager's configuration asks for.
-
-    Args:
-        tls: minVersion, cipherSuites and nextProtos, each where it is set.
-    """
+    """The options that `tls` of the manager's configuration asks for, in the fields that are set."""
     warnings: list[str] = []
     asked = str(tls.get("minVersion") or "1.2")
     version = _VERSIONS.get(asked)

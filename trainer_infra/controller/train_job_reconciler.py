@@ -84,21 +84,12 @@ class TrainJobReconciler:
         metrics: ControllerMetrics,
         behaviour: Behaviour,
     ) -> None:
-        """Nothing is known yet.
-
-        Args:
-            leader: the client of the cluster.
-            caches: what informers hold.
-            recorder: takes events.
-            metrics: counts.
-            behaviour: what decides, and how far like the reference.
-        """
         self._leader = leader
         self._caches = caches
         self._recorder = recorder
         self._metrics = metrics
         self.behaviour = behaviour
-        """Replaced when what a plugin needs has changed."""
+        """What decides; replaced when what a plugin needs has changed."""
         self.runtimes: Final = RuntimeLookup(leader.client, caches.runtimes)
         """Finds live runtimes."""
         self._pods = PodObservation(leader.client)
@@ -199,18 +190,16 @@ class TrainJobReconciler:
             return True
         return await self.runtimes.runtime_of(job) is None
 
-    async def _recall_snapshot(self, key: ObjectKey, memory: ChildMemory) -> None:
-        """Read the snapshot that an earlier process has made."""
-        found = await self._existing_snapshot(key)
-        if found is not None and projection.controller_uid(found) == memory.uid:
-            memory.keep_snapshot(found)
-
-    async def _existing_snapshot(self, key: ObjectKey) -> JSONObject | None:
+    async def _recall_snapshot(self, key: ObjectKey, memory: ChildMemory) -> JSONObject | None:
+        """The snapshot that is there, perhaps of an earlier TrainJob of this name."""
         name = f"{key.name}{names.SNAPSHOT_SUFFIX}"
         try:
-            return await self._leader.within(WITHIN).get(CONFIG_MAP, name, key.namespace)
+            found = await self._leader.within(WITHIN).get(CONFIG_MAP, name, key.namespace)
         except NotFound:
             return None
+        if projection.controller_uid(found) == memory.uid:
+            memory.keep_snapshot(found)
+        return found
 
     async def _plan(
         self, key: ObjectKey, job: TrainJob, observed: ObservedObjects, now: datetime
@@ -263,20 +252,16 @@ class TrainJobReconciler:
             await self._leader.within(WITHIN).create(made, manager=names.TRAINER_MANAGER)
         except Exists:
             if is_snapshot:
-                return await self._found_snapshot(key, memory)
+                found = await self._recall_snapshot(key, memory)
+                if found is None:
+                    message = "the snapshot of an earlier TrainJob went just now"
+                    raise TimeoutError(message) from None
+                return found
         if is_snapshot:
             memory.keep_snapshot(value)
         else:
             memory.created |= {child}
         return None
-
-    async def _found_snapshot(self, key: ObjectKey, memory: ChildMemory) -> JSONObject:
-        found = await self._existing_snapshot(key)
-        if found is None:
-            raise TimeoutError("the snapshot of an earlier TrainJob went just now")
-        if projection.controller_uid(found) == memory.uid:
-            memory.keep_snapshot(found)
-        return found
 
     async def _apply(
         self, key: ObjectKey, job: TrainJob, memory: ChildMemory, value: JSONObject

@@ -30,18 +30,15 @@ _INVALID: Final = 422
 
 
 class TrainerStatusStore(Store):
-    """Writes to one API server; belongs to one event loop."""
+    """Writes to one API server; belongs to one event loop.
+
+    The client may read TrainJobs and patch their status, and has so many seconds for each request. Metrics get
+    what is stored; None where they learn it otherwise.
+    """
 
     def __init__(
         self, client: KubeClient, metrics: TrainingMetrics | None = None, within: float = 8.0
     ) -> None:
-        """No report yet.
-
-        Args:
-            client: may read TrainJobs and patch their status.
-            metrics: gets what is stored; None where it learns it otherwise.
-            within: seconds for each request to the API server.
-        """
         self._client = client
         self._metrics = metrics
         self._within = within

@@ -60,13 +60,6 @@ class TrainingMetrics(Collector):
         monotonic: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """No series yet.
-
-        Args:
-            limits: None for the usual.
-            monotonic: seconds that never go back.
-            wall: seconds since 1970.
-        """
         self._limits = limits or SeriesLimits()
         self._monotonic = monotonic
         self._wall = wall

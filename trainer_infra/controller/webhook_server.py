@@ -58,13 +58,7 @@ async def serve_webhooks(
     address: WebhookAddress,
     seconds: Histogram | None = None,
 ) -> AsyncGenerator[int, None]:
-    """Serve until the context ends; the port.
-
-    Args:
-        judge: answers.
-        context: has the certificate.
-        address: where it listens.
-        seconds: takes the seconds of each review, by path and code; None for nowhere.
+    """Serve until the context ends; the port. `seconds` takes those of each review, by path and code.
 
     Raises:
         NotAvailable: The port is another program's.

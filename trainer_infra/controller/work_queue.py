@@ -115,12 +115,7 @@ class WorkQueue:
         return key
 
     def done(self, key: ObjectKey, *, failed: bool = False) -> None:
-        """A worker has looked at it.
-
-        Args:
-            key: what `take` gave.
-            failed: whether it must be tried again.
-        """
+        """A worker has looked at what `take` gave; a look that failed must be tried again."""
         self._running.discard(key)
         if not failed:
             self._failures.pop(key, None)

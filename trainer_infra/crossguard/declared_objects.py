@@ -31,8 +31,6 @@ from trainer_infra.rules.value import UNKNOWN
 Runtimes = Mapping[RuntimeKey, AnyRuntime]
 
 NONE: Final[Runtimes] = MappingProxyType({})
-"""No runtimes."""
-
 _KUBERNETES: Final = "kubernetes:"
 _PATCH: Final = "Patch"
 """How types of resources end that change objects of others."""
@@ -60,25 +58,22 @@ class DeclaredObject:
 
 
 def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[DeclaredObject, ...]:
-    """The objects of a resource.
+    """The objects of a resource, as CrossGuard hands it over with `resource_type`, `props` and `urn`.
 
-    Args:
-        resource: As CrossGuard hands it over, with `resource_type`, `props` and `urn`.
-        runtimes: Those of the stack that are judged as well: what a resource refers to is registered
-            first.
+    The runtimes are those of the stack that are judged as well: what a resource refers to is registered first.
     """
     kind = resource.resource_type
     if not is_judged(kind):
         return ()
     properties = values.plain_value(resource.props)
-    is_local = not is_plain(kind) and properties.get("target") == names.TARGET_LOCAL
-    found = _objects(kind, properties, runtimes)
-    provider = None
+    is_local, provider, is_patch = properties.get("target") == names.TARGET_LOCAL, None, False
     if is_plain(kind):
         known = resource.provider
         is_default = known is None or _DEFAULT.fullmatch(known.name) is not None
-        provider = "" if is_default else str(known.urn)
-    whose = (resource.urn, is_local, provider, is_plain(kind) and kind.endswith(_PATCH))
+        is_local, provider = False, "" if is_default else str(known.urn)
+        is_patch = kind.endswith(_PATCH)
+    whose = (resource.urn, is_local, provider, is_patch)
+    found = _objects(kind, properties, runtimes)
     return tuple(DeclaredObject(each, member, *whose) for member, each in found)
 
 
@@ -124,50 +119,40 @@ def runtimes_among(declared: Iterable[DeclaredObject]) -> dict[RuntimeKey, AnyRu
 
 def wire_of_train_job(properties: JSONObject) -> dict[str, Any]:
     """The TrainJob that the inputs say, as a manifest would; with what is missing as unknown."""
-    name, spec = properties.get("name") or UNKNOWN, properties.get("spec", UNKNOWN)
-    return ResourceProperties({**properties, "name": name, "spec": spec}).wire_object(
-        names.TRAIN_JOB
-    )
+    known = {"spec": UNKNOWN, **properties, "name": properties.get("name") or UNKNOWN}
+    return ResourceProperties(known).wire_object(names.TRAIN_JOB)
 
 
 def train_job(properties: JSONObject) -> Subject:
     """The TrainJob of a resource's inputs; rendered here where a value is not known as yet."""
     value = wire_of_train_job(properties)
     given, rendered = properties.get("runtime"), properties.get("rendered")
-    if isinstance(given, Mapping) and isinstance(rendered, Mapping):
-        # Engine `controller` stores the TrainJob too, which is judged as what the resource is.
-        others = (each for each in rendered.values() if each.get("kind") != names.TRAIN_JOB)
-        return rule_subject.with_rendered(
-            rule_subject.subject_of(value, AnyRuntime(given, None)), others
-        )
-    if isinstance(given, Mapping):
+    if not isinstance(given, Mapping):
+        key = tree.runtime_reference(value)
+        return rule_subject.subject_of(value, tree.shipped_runtime(key) if key else None)
+    if not isinstance(rendered, Mapping):
         return rule_subject.subject_of(value, AnyRuntime(given))
-    key = tree.runtime_reference(value)
-    return rule_subject.subject_of(value, tree.shipped_runtime(key) if key else None)
+    # Engine `controller` stores the TrainJob too, which is judged as what the resource is.
+    others = (each for each in rendered.values() if each.get("kind") != names.TRAIN_JOB)
+    subject = rule_subject.subject_of(value, AnyRuntime(given, None))
+    return rule_subject.with_rendered(subject, others)
 
 
 def remedied_properties(
     kind: str, properties: Any, changes: Iterable[Change]
 ) -> dict[str, Any] | None:
-    """The properties with the changes made; None where they cannot be made here.
+    """Properties, as CrossGuard hands them over, with changes of their object; None where that cannot be made here.
 
     A batch is left to its program, and so is what has secrets in it: their mark would be lost.
-
-    Args:
-        kind: Type of the resource.
-        properties: As CrossGuard hands them over.
-        changes: Of the object that the resource is.
     """
-    raw = dict(values.behind_proxy(properties))
+    raw, ours = dict(values.behind_proxy(properties)), class_of_type(kind)
     known = values.plain_value(raw)
-    if not class_of_type(kind):
-        if values.has_secret(raw):
-            return None
-        return {**raw, **values.to_engine(patch.apply_patch(known, changes))}
-    if values.has_secret(raw.get("spec")):
+    if values.has_secret(raw.get("spec") if ours else raw):
         return None
+    if not ours:
+        return {**raw, **values.to_engine(patch.apply_patch(known, changes))}
     try:
-        made = _ours(class_of_type(kind), known, tuple(changes))
+        made = _ours(ours, known, tuple(changes))
     except InvalidInput:
         # The patch does not suit it; the validating half of the rule says what is wrong.
         return None
@@ -193,7 +178,7 @@ def _ours(kind: str, known: JSONObject, changes: tuple[Change, ...]) -> JSONObje
 
 
 def _rendered(kind: str, whole: JSONObject) -> JSONObject | None:
-    target = targets.open_target(whole["target"], engine=ResourceProperties(whole).engine)
+    target = targets.open_target(whole["target"], ResourceProperties(whole).engine)
     if kind == names.TRAIN_JOB:
         job = TrainJobProperties(whole)
         run = rendering.compose_run(job, job.name, runtime_of(job), target)

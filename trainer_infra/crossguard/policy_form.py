@@ -8,11 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf.struct_pb2 import Struct
-from pulumi.runtime.proto.analyzer_pb2 import (
-    AnalyzeRequest,
-    AnalyzerResource,
-    AnalyzeStackRequest,
-)
+from pulumi.runtime.proto.analyzer_pb2 import AnalyzeRequest, AnalyzerResource, AnalyzeStackRequest
 
 from trainer_infra.crossguard import policy_pack
 from trainer_infra.crossguard.server import Servicer
@@ -50,16 +46,14 @@ def policy_messages(
     sent = [_sent(index, each) for index, each in enumerate((*others, first))]
     answers = [servicer.Analyze(AnalyzeRequest(**each), None) for each in sent]
     stack = AnalyzeStackRequest(resources=[AnalyzerResource(**each) for each in sent])
-    found = (
-        *answers[-1].diagnostics,
-        *(
-            each
-            for each in servicer.AnalyzeStack(stack, None).diagnostics
-            if each.urn == sent[-1]["urn"]
-        ),
+    of_stack = servicer.AnalyzeStack(stack, None).diagnostics
+    mine = (each for each in of_stack if each.urn == sent[-1]["urn"])
+    found = (*answers[-1].diagnostics, *mine)
+    return tuple(
+        each.message.removeprefix(f"{each.description}\n")
+        for each in found
+        if each.policyName == chosen.rule.id
     )
-    mine = (each for each in found if each.policyName == chosen.rule.id)
-    return tuple(each.message.removeprefix(f"{each.description}\n") for each in mine)
 
 
 def _settled(chosen: ConfiguredRule, pools: Sequence[Pool]) -> ResolvedConfiguration:

@@ -38,7 +38,6 @@ EXEMPT: Final = "exempt"
 """Policy that says who answers for what the others would have said."""
 DEPLOYED: Final = "-deployed"
 """Ends the name of the policy that judges what a mending one left."""
-_ADVISORY: Final = crossguard.EnforcementLevel.ADVISORY
 
 
 def serve_pack(chosen: Pack, file: Path | None = None, environment: str | None = None) -> None:
@@ -74,23 +73,19 @@ def policies_of_pack(settled: ResolvedConfiguration) -> Iterator[crossguard.Poli
         yield policy
         if each.rule.remediates:
             yield _after_all(each, policy, verdicts)
-    said = {
-        UNSEEN: ("What rules cannot see as long as it is not known", _unseen),
-        EXEMPT: ("What is exempt from rules, and who answers for it", _exempt),
-    }
-    for name, (description, say) in said.items():
-        validate = _saying(say, verdicts)
-        yield crossguard.ResourceValidationPolicy(name, description, validate, _ADVISORY)
+    for name, description, say in (
+        (UNSEEN, "What rules cannot see as long as it is not known", _unseen),
+        (EXEMPT, "What is exempt from rules, and who answers for it", _exempt),
+    ):
+        level, validate = crossguard.EnforcementLevel.ADVISORY, _saying(say, verdicts)
+        yield crossguard.ResourceValidationPolicy(name, description, validate, level)
 
 
 def _unseen(asked: JudgedResource, _verdicts: Verdicts) -> Iterator[str]:
     """What rules could not see of a resource, in one sentence."""
-    missed: dict[str, None] = {}
-    ids: dict[str, None] = {}
-    for declared, verdict in asked.given:
-        for path in verdict.unseen:
-            missed[f"{_member(declared)}{path_text(path)}"] = None
-            ids[verdict.chosen.rule.id] = None
+    unseen = [(one, said, path) for one, said in asked.given for path in said.unseen]
+    missed = dict.fromkeys(f"{_member(one)}{path_text(path)}" for one, _, path in unseen)
+    ids = dict.fromkeys(said.chosen.rule.id for _, said, _ in unseen)
     if missed:
         yield f"{', '.join(missed)}: not known yet, and so not judged by {', '.join(ids)}"
 
@@ -242,10 +237,7 @@ def _parameters(chosen: ConfiguredRule) -> dict[str, Any]:
 
 
 class _RuleParameters:
-    """The rule with the parameters that Pulumi's own configuration of the pack has for it.
-
-    Calling it raises InvalidInput where they do not suit the rule.
-    """
+    """The rule with the parameters of Pulumi's own configuration; a call raises InvalidInput where they do not suit."""
 
     def __init__(self, applied: PackRule) -> None:
         self._applied = applied

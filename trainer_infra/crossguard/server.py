@@ -81,13 +81,7 @@ class Servicer(_PolicyAnalyzerServicer):
     """Answers the engine."""
 
     def __init__(self, name: str, policies: Sequence[Policy], description: str = "") -> None:
-        """Take a pack.
-
-        Args:
-            name: Name of the pack.
-            policies: All of them have a `validate` that is not a coroutine.
-            description: Whom the pack is for.
-        """
+        """Take a pack; all of its policies have a `validate` that is not a coroutine."""
         level = EnforcementLevel.ADVISORY
         super().__init__(name, _VERSION, list(policies), level, description=description)
         self._policies = tuple(policies)
@@ -144,13 +138,12 @@ class Servicer(_PolicyAnalyzerServicer):
     def _switched_on(self) -> tuple[_EnabledPolicy, ...]:
         asked = []
         for each in self._policies:
-            level = self._get_enforcement_level(each)
-            mends = EnforcementLevel.REMEDIATE
-            is_idle = (
-                isinstance(each, AfterAll) and self._get_enforcement_level(each.mends) != mends
-            )
-            if level != EnforcementLevel.DISABLED and not is_idle:
-                configured = each.mends if isinstance(each, AfterAll) else each
+            level, configured = self._get_enforcement_level(each), each
+            if isinstance(each, AfterAll):
+                configured = each.mends
+                if self._get_enforcement_level(configured) != EnforcementLevel.REMEDIATE:
+                    continue
+            if level != EnforcementLevel.DISABLED:
                 asked.append(_EnabledPolicy(each, level, self._get_policy_config(configured.name)))
         return tuple(asked)
 

@@ -16,17 +16,11 @@ from pulumi_policy.secret import Secret
 from trainer_infra.json_values import JSON, as_integer, with_leaves
 from trainer_infra.rules.value import UNKNOWN
 
-_UNKNOWN: Final = frozenset(
-    {
-        proxy.UNKNOWN_BOOLEAN_VALUE,
-        proxy.UNKNOWN_NUMBER_VALUE,
-        proxy.UNKNOWN_STRING_VALUE,
-        proxy.UNKNOWN_ARRAY_VALUE,
-        proxy.UNKNOWN_ASSET_VALUE,
-        proxy.UNKNOWN_ARCHIVE_VALUE,
-        proxy.UNKNOWN_OBJECT_VALUE,
-    }
-)
+_UNKNOWN: Final = frozenset((
+    proxy.UNKNOWN_BOOLEAN_VALUE, proxy.UNKNOWN_NUMBER_VALUE, proxy.UNKNOWN_STRING_VALUE,
+    proxy.UNKNOWN_ARRAY_VALUE, proxy.UNKNOWN_ASSET_VALUE, proxy.UNKNOWN_ARCHIVE_VALUE,
+    proxy.UNKNOWN_OBJECT_VALUE,
+))  # fmt: skip
 _TARGET: Final = "__target"
 """Key under which a proxy gives what is behind it."""
 

@@ -32,7 +32,6 @@ from trainer_infra.rules.world import World
 
 GPU_NODE_POOL: Final = "trainer:index:GpuNodePool"
 """Type of the platform's component."""
-
 POOL: Final = "pool"
 """Its output, in wire form."""
 
@@ -104,22 +103,12 @@ class Verdicts:
     def findings_of_rule(
         self, asked: JudgedResource, applied: PackRule, chosen: ConfiguredRule
     ) -> list[tuple[DeclaredObject, Finding]]:
-        """What a rule says, unless it is exempt.
-
-        Args:
-            asked: The resource or stack.
-            applied: The rule as the pack has it.
-            chosen: The same, or the rule with other parameters.
-        """
+        """What a rule of the pack says, as it is chosen: with its parameters or others; unless it is exempt."""
         found = asked.verdicts.get(applied.rule.id, ())
         if chosen is not applied:
             found = tuple(_judged(asked.objects, asked.worlds, [chosen]))
         asked.given.extend(found)
-        return [
-            (declared, finding)
-            for declared, verdict in found
-            for finding in self.counted_findings(declared, verdict)
-        ]
+        return [(one, each) for one, said in found for each in self.counted_findings(one, said)]
 
     def counted_findings(
         self, declared: DeclaredObject, verdict: RuleVerdict
@@ -162,15 +151,10 @@ class Verdicts:
             if declared_objects.is_plain(each.resource_type):
                 known[each.urn] = declared_objects.declared_objects(each, runtimes)
         objects = tuple(chain.from_iterable(known.values()))
-        known_pools = (
-            plain_value(each.props).get(POOL)
-            for each in resources
-            if each.resource_type == GPU_NODE_POOL
-        )
-        declared_pools = (
-            Pool.model_validate(each) for each in known_pools if isinstance(each, Mapping)
-        )
-        pools = (*settled.pools, *declared_pools)
+        nodes = (each for each in resources if each.resource_type == GPU_NODE_POOL)
+        found = (plain_value(each.props).get(POOL) for each in nodes)
+        its_own = (Pool.model_validate(each) for each in found if isinstance(each, Mapping))
+        pools = (*settled.pools, *its_own)
         worlds = {
             provider: world.world_of(subjects, pools, is_whole=settled.is_whole)
             for provider, subjects in _by_cluster(objects).items()

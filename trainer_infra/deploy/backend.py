@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import yaml
 
+from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 
 PROJECT_FILES: Final = ("Pulumi.yaml", "Pulumi.yml")
@@ -46,19 +47,17 @@ def with_backend(owner: JSONObject) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _here(organization: str) -> str:
-    file = next(project_files(Path.cwd()), None)
-    content = {} if file is None else _content(file)
-    folders = (Path.cwd(),) if file is None else (file.parent, Path.cwd())
+    content: JSONObject = {}
+    folders = [Path.cwd()]
+    if file := next(project_files(Path.cwd()), None):
+        folders.insert(0, file.parent)
+        with suppress(NotAvailable):
+            content = read_settings(file)
     return backend_identity(os.environ, content, organization, folders)
 
 
 def backend_url(environment: Mapping[str, str], project: JSONObject) -> str:
-    """The URL of the backend that the Pulumi command uses; empty where that is not known.
-
-    Args:
-        environment: variables of the process.
-        project: what `Pulumi.yaml` says.
-    """
+    """The URL of the backend that the Pulumi command uses by these variables and this `Pulumi.yaml`; or empty."""
     if found := environment.get("PULUMI_BACKEND_URL"):
         return found
     backend = project.get("backend")
@@ -81,15 +80,9 @@ def pulumi_home(environment: Mapping[str, str]) -> Path:
 def backend_identity(
     environment: Mapping[str, str], project: JSONObject, organization: str, folders: Iterable[Path]
 ) -> str:
-    """What tells the backend, and in Pulumi's service the organization, from all others.
+    """What tells the backend, and in Pulumi's service the organization, from all others; empty where that is not known.
 
-    Empty where that is not known.
-
-    Args:
-        environment: variables of the process.
-        project: what `Pulumi.yaml` says.
-        organization: of the stack.
-        folders: in which a relative path of a backend may begin, the likeliest first.
+    A relative path of a backend may begin in each of the folders, the likeliest first.
     """
     backend = backend_url(environment, project)
     if backend.startswith(FILE):
@@ -114,7 +107,11 @@ def backend_identity(
 
 def _of_folder(path: str, folders: tuple[Path, ...]) -> str:
     """The id that the folder keeps; where it can keep none, the machine and its path."""
-    places = list(_places(path, folders))
+    if path.startswith("~"):
+        places = [Path.home() / path[2:]]
+    else:
+        begins = (Path("/"),) if path.startswith("/") else folders
+        places = [Path(os.path.normpath(each / path)) for each in begins]
     place = next((each for each in places if (each / ".pulumi").is_dir()), places[0])
     with suppress(OSError):
         found = _id_in(place / ".pulumi")
@@ -123,21 +120,8 @@ def _of_folder(path: str, folders: tuple[Path, ...]) -> str:
     return f"{FILE}{platform.node()}{place}"
 
 
-def _places(path: str, folders: tuple[Path, ...]) -> Iterator[Path]:
-    if path.startswith("~"):
-        yield Path.home() / path[2:]
-    elif path.startswith("/"):
-        yield Path(os.path.normpath(path))
-    else:
-        yield from (Path(os.path.normpath(each / path)) for each in folders)
-
-
 def _id_in(folder: Path) -> str:
-    """The id in a backend's folder, made in one step where there is none as yet.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """The id in a backend's folder, made in one step where there is none as yet; OSError where that is refused."""
     file = folder / ID_FILE
     with suppress(FileNotFoundError):
         return file.read_text(encoding="utf-8", errors="replace").strip()
@@ -162,9 +146,16 @@ def project_files(folder: Path) -> Iterator[Path]:
         yield from (each / name for name in PROJECT_FILES if (each / name).is_file())
 
 
-def _content(file: Path) -> JSONObject:
+def read_settings(file: Path) -> JSONObject:
+    """What a file of the Pulumi command says.
+
+    Raises:
+        NotAvailable: It cannot be read.
+    """
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    except (OSError, ValueError, yaml.YAMLError):
-        return {}
-    return content if isinstance(content, Mapping) else {}
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise NotAvailable(f"{file} cannot be read: {error}") from None
+    if not isinstance(content, Mapping):
+        raise NotAvailable(f"{file} holds no mapping of settings")
+    return content

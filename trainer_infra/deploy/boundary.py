@@ -21,10 +21,11 @@ import grpc
 from pulumi.dynamic import CheckFailure, ConfigureRequest
 from pulumi.output import Unknown
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, status_pb2
+from typing_extensions import override
 
 from trainer_infra import names
 from trainer_infra.deploy.operations.answers import UnfinishedOperation
-from trainer_infra.deploy.operations.session import Connection, EngineGone, StackSession
+from trainer_infra.deploy.operations.session import Connection, EngineGone, Messages, StackSession
 from trainer_infra.deploy.operations.values import plain_json
 from trainer_infra.errors import Problem, TrainerInfraError
 
@@ -45,29 +46,26 @@ def from_engine(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def failure_details(problems: Iterable[Problem]) -> list[CheckFailure]:
-    """The problems as the engine shows them: one line each.
-
-    No property is named: the engine would print its whole value, and the path is in the sentence.
-    """
+    """The problems as the engine shows them: a line each; of a property that is named it would print all of the value."""
     return [CheckFailure("", str(problem)) for problem in problems]
 
 
-class EngineMessages:
-    """Messages that the engine shows beside a resource; keeps `session.Messages`."""
+class EngineMessages(Messages):
+    """Messages that the engine shows beside a resource."""
 
     def __init__(self, urn: str) -> None:
         self._urn = urn
 
+    @override
     def status(self, message: str) -> None:
-        """A message that the next one replaces."""
         self._send(engine_pb2.INFO, message, ephemeral=True)
 
+    @override
     def info(self, message: str) -> None:
-        """A message that stays."""
         self._send(engine_pb2.INFO, message)
 
+    @override
     def warn(self, message: str) -> None:
-        """Something that worked, but not as asked."""
         self._send(engine_pb2.WARNING, message)
 
     def _send(self, severity: Any, message: str, *, ephemeral: bool = False) -> None:

@@ -76,13 +76,9 @@ class OwnerCheck(TrainerResource):
         cluster: GuardedCluster | None = None,
         opts: pulumi.ResourceOptions,
     ) -> None:
-        """Ask for namespaces.
+        """Ask for the namespaces that a component makes, in the stack's own cluster unless another is given.
 
-        Args:
-            resource_name: Name of the resource: that of the component, a colon, and a word.
-            namespaces: that the component makes.
-            cluster: The cluster; the stack's own unless it is given.
-            opts: Options, the component as parent among them.
+        The resource's name is that of the component, a colon, and a word; its parent is the component.
         """
         inputs = {
             "namespaces": sorted(namespaces),

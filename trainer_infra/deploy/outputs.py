@@ -90,7 +90,7 @@ def open_outputs(
         if state.complete:
             return then(plain)
         try:
-            return {key: _unknown_whole(each) for key, each in then(plain).items()}
+            return {key: with_leaves(each, _whole_text) for key, each in then(plain).items()}
         except Exception as error:  # noqa: BLE001  a trainer of a third party may fail in any way
             if isinstance(error, InputRefusal) and error.certain:
                 raise InputRefusal(error.certain) from None
@@ -141,8 +141,6 @@ async def _open(value: Any, state: _OpenedValue) -> Any:
     return Secret(inner) if await value.is_secret() else inner
 
 
-def _unknown_whole(value: Any) -> Any:
-    """The value, with texts that have an unknown one in them unknown as a whole."""
-    return with_leaves(
-        value, lambda leaf: UNKNOWN if isinstance(leaf, str) and UNKNOWN in leaf else leaf
-    )
+def _whole_text(leaf: Any) -> Any:
+    """A leaf; a text that has an unknown one in it is unknown as a whole."""
+    return UNKNOWN if isinstance(leaf, str) and UNKNOWN in leaf else leaf

@@ -25,12 +25,9 @@ class DeclaredObjects:
     _declared: "dict[str, tuple[ref[pulumi.Resource], str]]" = field(default_factory=dict)
 
     def claim(self, keys: Iterable[str], claimant: pulumi.Resource, where: str) -> None:
-        """Note who declares objects.
+        """Note who declares objects: of each the group, a colon, and `Kind/name` or `Kind/namespace/name`.
 
-        Args:
-            keys: of each the group, a colon, and `Kind/name` or `Kind/namespace/name`.
-            claimant: who may declare them again.
-            where: what a message calls it: `Workspace vision`.
+        The claimant may declare them again; a message calls it `where`, for example `Workspace vision`.
 
         Raises:
             InvalidInput: another one declares some of them.
@@ -54,10 +51,7 @@ def is_unit_test() -> bool:
 
 
 def require_program(where: str) -> None:
-    """Refuse to declare a resource of which nothing would ever be made.
-
-    Args:
-        where: the resource, as an error names it: `TrainJob digits`.
+    """Refuse to declare a resource of which nothing would ever be made; `where` is `TrainJob digits`.
 
     Raises:
         RunError: No Pulumi program runs: Python started the file, or a cell of a notebook holds the line.
@@ -71,29 +65,21 @@ def require_program(where: str) -> None:
 
 
 class ProgramValue(Generic[T]):
-    """A value that each run of a program has one of, or each of its clusters.
+    """A value that each run of a program has one of, or each of its clusters, made when it is first asked for.
 
     Kept by the cluster's provider, or by the stack where the program chose none; both live as long as one
     run of the program.
     """
 
     def __init__(self, new: Callable[[], T]) -> None:
-        """Declare it.
-
-        Args:
-            new: makes the value when it is first asked for.
-        """
         self._new = new
         self._values: WeakKeyDictionary[pulumi.Resource, T] = WeakKeyDictionary()
 
     def of(self, cluster: pulumi.Resource | None = None) -> T:
-        """That of a cluster.
+        """That of a cluster, by its provider; of the stack's own where that is None.
 
         Under Pulumi's mocks one process runs many programs, one test each, on one stack: what belongs to
         no provider is new each time.
-
-        Args:
-            cluster: its provider; None of the stack's own cluster.
         """
         place = cluster or (None if is_unit_test() else pulumi.runtime.get_root_resource())
         if place is None:

@@ -120,6 +120,8 @@ class OwnerCheckProvider(Provider):
 class _GateProvider(Provider):
     """A gate: it waits in create and update, as long as the engine does, and has nothing to delete."""
 
+    module = "train_jobs.result_gate"
+
     @override
     def create(self, props: Properties) -> CreateResult:
         with boundary.while_engine_lives():
@@ -138,10 +140,6 @@ class _GateProvider(Provider):
 class TrainJobResultProvider(_GateProvider):
     """The gate of a TrainJob: waits for it, and knows how it ended."""
 
-    module = "train_job_result"
-
 
 class TrainJobsResultProvider(_GateProvider):
     """The gate of a batch: waits for all its TrainJobs, and knows how they ended."""
-
-    module = "train_jobs.batch_result"

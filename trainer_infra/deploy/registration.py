@@ -1,10 +1,10 @@
 """What every constructor of a resource of ours works out before it registers the resource.
 
 Secrets split off and code packed, now or once Outputs are known; the runtime as inputs have it; who
-declares it, and under which URN.
+declares it, and under which URN. `where` is the resource, as an error names it: `TrainJob digits`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import date
 from pathlib import Path
@@ -33,18 +33,12 @@ from trainer_infra.trainers.trainer import is_trainer
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
 """Inputs that are made of what the user wrote of a job."""
 
-SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
-    "target": pulumi.Config.get,
-    "engine": pulumi.Config.get,
-    "plugins": pulumi.Config.get_object,
-}
-"""Keys of `trainer:` in the stack's configuration that every resource of ours has, and how each is read."""
-_PLAIN: Final = (*SETTINGS, "namespace", "outputs", "packages", "code", "codeSecret", "codeImage")
-"""All of its keys that become plain fields of a run."""
+_PLAIN: Final = (
+    "target", "engine", "plugins", "namespace", "outputs", "packages", "code", "codeSecret", "codeImage",
+)  # fmt: skip
+"""Keys of `trainer:` in the stack's configuration that become plain fields of a run."""
 _DECLARED: Final = ProgramValue(DeclaredObjects)
 """On the stack's target, which all TrainJobs and runtimes of a program have in common."""
-_HIDDEN: Final = "secretData"
-"""Input whose values are shown nowhere."""
 
 
 def refuse_unknown_arguments(
@@ -61,15 +55,9 @@ def refuse_unknown_arguments(
 def job_arguments(
     args: Mapping[str, Any], where: str, wait_for: str | None, also: Collection[str] = ()
 ) -> TrainJobArgs:
-    """The arguments of a TrainJob, with our types in place of the kubeflow SDK's.
+    """The arguments of a TrainJob as the user gives them, with our types in place of the kubeflow SDK's.
 
-    What no check could say better ends the program here: a name that is not an argument, no runtime at all.
-
-    Args:
-        args: as the user gives them.
-        where: the resource, as an error names it: `TrainJob digits`.
-        wait_for: what the deployment waits for; None where it does not wait.
-        also: other arguments of the resource.
+    What no check could say better ends the program here: a name of no argument, nor in `also`; no runtime at all.
     """
     refuse_unknown_arguments(args, TrainJobArgs, where, also)
     try:
@@ -88,12 +76,7 @@ def job_arguments(
 
 
 def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
-    """Inputs of one run, `secretData` among them, without those that are None.
-
-    Args:
-        args: what `job_arguments` made of what the user wrote.
-        where: the resource, as an error names it: `TrainJob digits`.
-    """
+    """Inputs of one run, of what `job_arguments` gives: `secretData` among them, without those that are None."""
     inputs = {
         "name": args.get("name"),
         "namespace": args.get("namespace", default_namespace()),
@@ -115,12 +98,7 @@ def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
 
 
 def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
-    """Runtime, spec, code and secretData: now where everything is known, else when its Outputs are.
-
-    Args:
-        job: what the user wrote.
-        where: the resource, as an error names it: `TrainJob digits`.
-    """
+    """Runtime, spec, code and secretData: now where everything is known, else when its Outputs are."""
     whole = outputs.plain_inputs(job.as_mapping())
 
     def judge(plain: Mapping[str, Any]) -> None:
@@ -157,12 +135,7 @@ def _fetch_folders(spec: dict[str, Any]) -> None:
 
 
 def closed_inputs(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The inputs, none of which can be secret, or a text that cannot be encoded.
-
-    Args:
-        inputs: of a resource, without those of `parts`, which are judged there.
-        where: the resource, as an error names it: `TrainJob digits`.
-    """
+    """A resource's inputs but for `PARTS`: none can be secret, or a text that cannot be encoded."""
 
     def judge(plain: Mapping[str, Any]) -> None:
         _refuse(secret_door.misplaced_secrets(plain, ""), where)
@@ -180,13 +153,9 @@ def closed_inputs(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
 def claim_objects(
     kind: str, inputs: Iterable[Mapping[str, Any]], claimant: Resource, where: str
 ) -> None:
-    """Refuse TrainJobs or runtimes that another resource of the program declares.
+    """Refuse TrainJobs or runtimes, by the inputs of each, that another resource of the program declares.
 
-    Args:
-        kind: of them.
-        inputs: of each, its name and namespace among them; what only `up` knows is for the provider to judge.
-        claimant: the resource that declares them.
-        where: the same, as an error names it: `TrainJob digits`.
+    A name or namespace that only `up` knows is for the provider to judge.
     """
     places = ((each.get("namespace") or "", each.get("name")) for each in inputs)
     known = [each for each in places if all(isinstance(part, str) for part in each)]
@@ -222,7 +191,8 @@ def stack_settings() -> dict[str, Any]:
         (secret_door.misplaced_secret(f"trainer:{key}") for key in secret), "stack configuration"
     )
     config = pulumi.Config("trainer")
-    found = {key: read(config, key) for key, read in SETTINGS.items()}
+    found: dict[str, Any] = {key: config.get(key) for key in ("target", "engine")}
+    found["plugins"] = config.get_object("plugins")
     if found["target"] == targets.KUBERNETES:
         found["engine"] = found["engine"] or targets.PROVIDER
     return found
@@ -258,12 +228,9 @@ def outputs_root() -> str | None:
 
 def packages_cache(jobs: Iterable[TrainJobArgs]) -> str | None:
     """Where the stack keeps packages that pods install; None where no trainer has any."""
-    trainers = [each.get("trainer") for each in jobs]
-    fields_of = ("packages", "packages_to_install")
-    given = [
-        getattr(each, name, None) for each in trainers if is_trainer(each) for name in fields_of
-    ]
-    has_some = any(each is not None for each in given)
+    trainers = [each for each in (job.get("trainer") for job in jobs) if is_trainer(each)]
+    keys = ("packages", "packages_to_install")
+    has_some = any(getattr(each, key, None) is not None for each in trainers for key in keys)
     return pulumi.Config("trainer").get("packages") if has_some else None
 
 
@@ -289,24 +256,15 @@ def with_code_store(trainer: Any) -> Any:
 
 def gate_inputs(gate: Resource, name: str, job: Any, until: str, opts: Any) -> dict[str, Any]:
     """What a gate of that name and options says of the TrainJob or TrainJobs that it waits for."""
-    settings = stack_settings()
-    return {
-        "host": job.host,
-        "owner": job.owner,
-        "target": settings["target"],
-        "engine": settings["engine"],
-        "until": until,
-        "urn": resource_urn(type(gate), name, opts),
-    }
+    settings = {key: each for key, each in stack_settings().items() if key != "plugins"}
+    urn = resource_urn(type(gate), name, opts)
+    return {**settings, "host": job.host, "owner": job.owner, "until": until, "urn": urn}
 
 
 def owner_inputs(
     kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None
 ) -> dict[str, Any]:
-    """Who declares what a resource makes; becomes labels of every object of it.
-
-    Which backend the stack is in, the provider finds out (`backend`).
-    """
+    """Who declares what a resource makes: labels of each object of it; the provider finds out the `backend`."""
     return {
         "organization": pulumi.get_organization(),
         "project": pulumi.get_project(),
@@ -337,22 +295,30 @@ def uncarried_values(inputs: JSONObject) -> Iterator[Problem]:
     bytes that are no UTF-8 give texts that no encoding has.
     """
     for path, value in json_leaves(inputs):
-        yield from _problems(path, value)
+        yield from _uncarried(path, value)
         if isinstance(value, str) and _reaches_a_program(path):
             yield from env_and_args.text_problems(path_text(path), value)
     for path, key in _keys(inputs, ()):
         if isinstance(key, str):
-            yield from _problems((*path, key), key)
+            yield from _uncarried((*path, key), key)
         else:
             yield Problem(path_text(path), "must have texts as keys", key, f'write "{key}"')
 
 
-def _problems(path: JSONPath, value: Any) -> Iterator[Problem]:
-    what, fix = _uncarried(value)
-    if what:
-        got = None if path[0] == _HIDDEN else value
-        visible = path_text(path).encode("utf-8", "backslashreplace").decode()
-        yield Problem(visible, what, got, fix)
+def _uncarried(path: JSONPath, value: Any) -> Iterator[Problem]:
+    if isinstance(value, str):
+        if not any("\ud800" <= each <= "\udfff" for each in value):
+            return
+        what = "cannot be encoded, it has half of a surrogate pair in it"
+        fix = "decode bytes with their own encoding, without surrogateescape"
+    elif isinstance(value, int | float | None):
+        return
+    else:
+        kind = type(value).__name__
+        what = f"must be text, a number, true or false, a list or a mapping, not {kind}"
+        fix = f'quote it: "{value}"' if isinstance(value, date) else ""
+    visible = path_text(path).encode("utf-8", "backslashreplace").decode()
+    yield Problem(visible, what, None if path[0] == "secretData" else value, fix)
 
 
 def _reaches_a_program(path: JSONPath) -> bool:
@@ -371,17 +337,3 @@ def _keys(value: Any, path: JSONPath) -> Iterator[tuple[JSONPath, Any]]:
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
             yield from _keys(each, (*path, index))
-
-
-def _uncarried(value: Any) -> tuple[str, str]:
-    """What is wrong with a value, and what to do; both empty where nothing is."""
-    if isinstance(value, str):
-        whole = not any("\ud800" <= each <= "\udfff" for each in value)
-        what = "cannot be encoded, it has half of a surrogate pair in it"
-        fix = "decode bytes with their own encoding, without surrogateescape"
-        return ("", "") if whole else (what, fix)
-    if isinstance(value, int | float | None):
-        return "", ""
-    kind = type(value).__name__
-    what = f"must be text, a number, true or false, a list or a mapping, not {kind}"
-    return what, f'quote it: "{value}"' if isinstance(value, date) else ""

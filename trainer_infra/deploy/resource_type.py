@@ -77,13 +77,9 @@ class RuntimeResource(TrainerResource):
 
 
 def add_gate(gate: TrainerResource, opts: pulumi.ResourceOptions | None) -> None:
-    """Have what depends on the component around a job wait for the job's gate too.
+    """Have what depends on the component around a job, by the job's options, wait for the job's gate too.
 
     Pulumi takes a component for the resources right below it, and a gate is one below its job.
-
-    Args:
-        gate: of a job.
-        opts: of the job.
     """
     parent = opts.parent if opts else None
     if isinstance(parent, pulumi.ComponentResource):

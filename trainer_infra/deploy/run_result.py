@@ -2,16 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NoReturn,
-    NotRequired,
-    TypedDict,
-    TypeVar,
-    get_args,
-)
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, NotRequired, TypedDict, TypeVar, get_args
 
 import pulumi
 from typing_extensions import override
@@ -32,7 +23,8 @@ class RunResult(TypedDict):
     status: str
     """Its phase at the end of the wait."""
     metrics: dict[str, MetricValue]
-    """The last metrics that node 0 (of MPI the launcher) reported, by name."""
+    """The last metrics that node 0 (of MPI the launcher) reported, by name; where it reported nothing, those of the
+    first node that did."""
     nodes: dict[str, dict[str, MetricValue]]
     """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
     outputs: dict[str, str]
@@ -80,29 +72,22 @@ Mode = Literal["max", "min"]
 def best_result(
     results: Mapping[str, RunResult], metric: str, mode: Mode, batch: str
 ) -> BestResult:
-    """The best of the members that reported the metric as a number, of equal ones the first.
-
-    Args:
-        results: By member that ended well.
-        metric: The metric's name.
-        mode: Which value is the best.
-        batch: What an error calls the batch.
+    """The best of the members that ended well and reported the metric as a number, of equal ones the first.
 
     Raises:
         RunError: There is none, or the mode is unknown.
     """
     if mode not in get_args(Mode):
         raise pulumi.RunError(f"{batch}: mode must be 'max' or 'min', got {mode!r}")
-    values = {name: each["metrics"].get(metric) for name, each in results.items()}
+    values = ((name, each["metrics"].get(metric)) for name, each in results.items())
     numbers = {
         name: value
-        for name, value in values.items()
+        for name, value in values
         if isinstance(value, int | float) and math.isfinite(value)
     }
     if not numbers:
         raise pulumi.RunError(f"{batch}: no member is best by {metric!r}: {_none(results, metric)}")
-    choose = max if mode == "max" else min
-    name = choose(numbers, key=lambda each: numbers[each])
+    name = (max if mode == "max" else min)(numbers, key=lambda each: numbers[each])
     return {**results[name], "member": name, "value": numbers[name]}
 
 
@@ -132,12 +117,7 @@ class UnknownName(pulumi.RunError, AttributeError):
 
 
 class LaterValue(pulumi.Output[Value]):
-    """One such value, which Python can neither compare nor calculate with while the run goes on.
-
-    Args:
-        value: the Output.
-        name: how the program calls it.
-    """
+    """One such value, by its name in the program: while the run goes on, Python cannot compare or calculate with it."""
 
     def __init__(self, value: pulumi.Output[Any], name: str) -> None:
         vars(self).update(vars(value))
@@ -149,45 +129,29 @@ class LaterValue(pulumi.Output[Value]):
             "before: do it in .apply(lambda value: ...), or give it to a job that does (docs/gates.md)"
         )
 
-    __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __float__ = __int__ = __round__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = (
-        _refuse
-    )
+    __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = __round__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = _refuse
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
 
 
 class NamedValues(pulumi.Output[dict[str, Value]]):
     """An Output of values by name: a name that is known to be wrong ends the program at once.
 
-    Pulumi's own would say so by a KeyError, once the run has ended.
-
-    Args:
-        values: the Output.
-        what: how the program calls it, `outputs` or `metrics`.
-        where: the resource, for messages.
-        known: the names that there will be; None where only the run knows.
+    Pulumi's own would say so by a KeyError, once the run has ended. The program calls it `what` (`outputs`,
+    `metrics`) of the resource `where`; there will be values of the names `known`, None where only the run knows.
     """
 
     def __init__(
-        self,
-        values: pulumi.Output[Any],
-        what: str,
-        where: str,
-        known: Iterable[str] | None = None,
+        self, values: pulumi.Output[Any], what: str, where: str, known: Iterable[str] | None = None
     ) -> None:
         # The same Output: another one would wait for it, also where the program ends before.
         vars(self).update(vars(values))
-        self._what = what
-        self._where = where
+        self._what, self._where = what, where
         self._known = None if known is None else tuple(sorted(known))
 
     @override
     def __getattr__(self, item: str) -> pulumi.Output[Any]:
-        """Methods of a mapping, as of every Output; a name of a value is not an attribute.
-
-        Raises:
-            UnknownName: It is not one of them.
-        """
+        """Methods of a mapping, as of every Output; a name of a value is not an attribute (`UnknownName`)."""
         if item.startswith("_") or hasattr(dict, item):
             return super().__getattr__(item)
         raise UnknownName(
@@ -197,11 +161,7 @@ class NamedValues(pulumi.Output[dict[str, Value]]):
 
     @override
     def __getitem__(self, key: Any) -> pulumi.Output[Any]:
-        """The value of a name.
-
-        Raises:
-            UnknownName: The program did not name it.
-        """
+        """The value of a name; `UnknownName` where the program did not name it."""
         if self._known is not None and key not in self._known:
             close = nearest(str(key), self._known)
             meant = f"did you mean {close[0]!r}? " if close else ""

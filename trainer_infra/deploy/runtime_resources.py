@@ -59,7 +59,7 @@ class TrainingRuntimeArgs(ClusterTrainingRuntimeArgs, total=False):
 class _DeclaredRuntime(RuntimeResource):
     """Declares a runtime of either kind."""
 
-    _runtime_kind = ""
+    _runtime_kind: str
     _provider_class: type[Provider]
     _arguments: type
 
@@ -67,9 +67,18 @@ class _DeclaredRuntime(RuntimeResource):
         self,
         resource_name: str,
         spec: "AnySpec",
-        opts: pulumi.ResourceOptions | None,
+        *,
+        opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[TrainingRuntimeArgs],
     ) -> None:
+        """Declare a runtime.
+
+        Args:
+            resource_name: Name of the resource, and of the runtime unless `name` is given.
+            spec: The spec, typed or in wire form; or a whole runtime, of which it is a copy.
+            opts: Options of the resource.
+            args: See `TrainingRuntimeArgs` and `ClusterTrainingRuntimeArgs`.
+        """
         where = f"{self._runtime_kind} {resource_name}"
         registration.refuse_unknown_arguments(args, self._arguments, where)
         whole = _whole(outputs.plain_inputs(spec), where)
@@ -79,7 +88,10 @@ class _DeclaredRuntime(RuntimeResource):
             for key in ("labels", "annotations")
         }
         name = outputs.plain_inputs(args.get("name")) or resource_name
-        namespace = outputs.plain_inputs(args.get("namespace"))
+        namespace = None
+        if self._runtime_kind == names.TRAINING_RUNTIME:
+            given = args.get("namespace", registration.default_namespace())
+            namespace = outputs.plain_inputs(given)
         inputs = {
             **metadata,
             **registration.stack_settings(),
@@ -89,9 +101,7 @@ class _DeclaredRuntime(RuntimeResource):
             "spec": whole["spec"],
             "adopt": args.get("adopt", False),
             "owner": registration.owner_inputs(type(self), resource_name, opts),
-            "rendered": None,
-            "uid": None,
-            "host": None,
+            **dict.fromkeys(("rendered", "uid", "host")),
         }
         closed = registration.closed_inputs(inputs, where)
         registration.claim_objects(self._runtime_kind, [closed], self, where)
@@ -112,25 +122,6 @@ class TrainingRuntime(_DeclaredRuntime):
     namespace: pulumi.Output[str]
     """Namespace of the runtime."""
 
-    def __init__(
-        self,
-        resource_name: str,
-        spec: "AnySpec",
-        *,
-        opts: pulumi.ResourceOptions | None = None,
-        **args: Unpack[TrainingRuntimeArgs],
-    ) -> None:
-        """Declare a runtime.
-
-        Args:
-            resource_name: Name of the resource, and of the runtime unless `name` is given.
-            spec: The spec, typed or in wire form; or a whole runtime, of which it is a copy.
-            opts: Options of the resource.
-            args: See `TrainingRuntimeArgs`.
-        """
-        args.setdefault("namespace", registration.default_namespace())
-        super().__init__(resource_name, spec, opts, **args)
-
 
 class ClusterTrainingRuntime(_DeclaredRuntime):
     """A runtime for the TrainJobs of all namespaces."""
@@ -147,15 +138,8 @@ class ClusterTrainingRuntime(_DeclaredRuntime):
         opts: pulumi.ResourceOptions | None = None,
         **args: Unpack[ClusterTrainingRuntimeArgs],
     ) -> None:
-        """Declare a runtime.
-
-        Args:
-            resource_name: Name of the resource, and of the runtime unless `name` is given.
-            spec: The spec, typed or in wire form; or a whole runtime, of which it is a copy.
-            opts: Options of the resource.
-            args: See `ClusterTrainingRuntimeArgs`.
-        """
-        super().__init__(resource_name, spec, opts, **args)
+        """Declare a runtime as a `TrainingRuntime` is, but without a namespace."""
+        super().__init__(resource_name, spec, opts=opts, **args)
 
 
 def _whole(spec: Any, where: str) -> Mapping[str, Any]:

@@ -1,14 +1,14 @@
 """The one door of secrets: whatever is secret outside of it is refused by its path.
 
-The door is `env`, `files` and `func_args` of a trainer and `env` of an initializer:
-`train_job_arguments` moves those values to `secretData`, the only input that stays encrypted. Any
-other input would be copied into what is rendered, and so stand in plain text in previews, states
-and objects (design rule 1). Pure.
+The door is `env`, `files` and `func_args` of a trainer and `env` of an initializer: those values go
+to `secretData`, the only input that stays encrypted. Any other input would be copied into what is
+rendered, and so stand in plain text in previews, states and objects (design rule 1). Pure.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from trainer_infra import names
 from trainer_infra.api.secret import Secret
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
@@ -22,10 +22,10 @@ FIX: Final = (
 """What to do about a secret in a wrong place."""
 
 
-def misplaced_secret(path: str, where: str = "") -> Problem:
+def misplaced_secret(path: str) -> Problem:
     """What to say of a secret at a path that is not the door."""
     what = "cannot hold a secret: everybody who may read the object would see it"
-    return Problem(path, what, fix=FIX, where=where)
+    return Problem(path, what, fix=FIX)
 
 
 def misplaced_secrets(value: Any, path: str) -> Iterator[Problem]:
@@ -51,7 +51,7 @@ def misplaced_arguments(arguments: JSONObject) -> Iterator[Problem]:
                 if field not in DOORS:
                     yield from misplaced_secrets(each, f"trainer.{field}")
         elif name in {"trainer", "initializer"}:
-            yield from _outside_env(value, f"spec.{name}")
+            yield from misplaced_secrets(without_secrets(value, name, {}), f"spec.{name}")
         else:
             yield from misplaced_secrets(value, _SPEC.get(name, name))
 
@@ -64,15 +64,15 @@ _SPEC: Final = {
 """Arguments that have another name in the object."""
 
 
-def _outside_env(value: Any, path: str) -> Iterator[Problem]:
-    """Every secret but the value of an env variable."""
+def without_secrets(value: Any, path: str, secrets: dict[str, Any]) -> Any:
+    """A copy in which each secret variable refers to the job's own Secret, and its value is in `secrets`."""
     if isinstance(value, list | tuple):
-        for index, each in enumerate(value):
-            yield from _outside_env(each, f"{path}[{index}]")
-    elif isinstance(value, Mapping):
-        is_variable = "name" in value and isinstance(value.get("value"), Secret)
-        for key, each in value.items():
-            if not (is_variable and key == "value"):
-                yield from _outside_env(each, f"{path}.{key}")
-    else:
-        yield from misplaced_secrets(value, path)
+        return [without_secrets(each, path, secrets) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(value.get("value"), Secret) and "name" in value:
+        key = f"{path}.{value['name']}"
+        secrets[key] = value["value"].value
+        rest = {field: each for field, each in value.items() if field != "value"}
+        return {**rest, "valueFrom": {"secretKeyRef": {"name": names.OWN_SECRET, "key": key}}}
+    return {key: without_secrets(each, f"{path}.{key}", secrets) for key, each in value.items()}

@@ -34,9 +34,7 @@ def after_transforms(
 ) -> pulumi.Output[str]:
     """The URN, once our transform runs after every one that the program has registered by then.
 
-    Args:
-        urn: of the resource, known when its parents are registered, with their transforms.
-        opts: of the resource.
+    It is known when the resource's parents are registered, with their transforms.
     """
     own = opts is not None and bool(opts.transforms or opts.transformations)
 

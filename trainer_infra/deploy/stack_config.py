@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from trainer_infra.deploy import backend
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
@@ -75,15 +73,11 @@ class Settings:
 
 
 def nearest_program(folder: Path) -> Project | None:
-    """The program that a folder is in; None when it is in none.
-
-    Raises:
-        NotAvailable: Its file cannot be read.
-    """
+    """The program that a folder is in; None when it is in none."""
     file = next(backend.project_files(folder), None)
     if file is None:
         return None
-    content = _read(file)
+    content = backend.read_settings(file)
     return Project(file, str(content.get("name")), content)
 
 
@@ -101,7 +95,7 @@ def chosen_stack(project: Project) -> tuple[Settings, ...]:
 def of_stack(project: Project, stack: str, named: Path | None = None) -> Settings:
     """The settings of one stack, of its own file, or of the one named, and else of the project's."""
     file = named or _place(project) / f"Pulumi.{stack}{project.file.suffix}"
-    own = (_read(file).get("config") or {}) if file.is_file() else {}
+    own = (backend.read_settings(file).get("config") or {}) if file.is_file() else {}
     declared = project.content.get("config")
     defaults = declared if isinstance(declared, Mapping) else {}
     found = {key: _value(own, defaults, f"trainer:{key}") for key in KEYS}
@@ -113,12 +107,7 @@ def of_stack(project: Project, stack: str, named: Path | None = None) -> Setting
 
 
 def run_pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
-    """What the Pulumi command answers.
-
-    Args:
-        project: the program that it is asked about.
-        arguments: of the command.
-        what: what is read with it, for an error.
+    """What the Pulumi command answers about a program; `what` is read with it, in the words of an error.
 
     Raises:
         NotAvailable: There is no such command, or it says no.
@@ -169,13 +158,3 @@ def _selected(project: Project) -> str:
     if not used and len(by_backend) == 1:
         return str(next(iter(by_backend.values())))
     return str(by_backend.get(used) or content.get("stack") or "")
-
-
-def _read(file: Path) -> JSONObject:
-    try:
-        content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise NotAvailable(f"{file} cannot be read: {error}") from None
-    if not isinstance(content, Mapping):
-        raise NotAvailable(f"{file} holds no mapping of settings")
-    return content

@@ -1,7 +1,7 @@
 """The arguments of a TrainJob as a user gives them -> spec, code and secretData in wire form.
 
-The one door of secrets (design rule 1): values of Secret go to secretData, references to the job's
-own Secret stay in their place. Pure but for reading the user's source.
+Values of Secret go to secretData, references to the job's own Secret stay in their place
+(`secret_door`). Pure but for reading the user's source.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from trainer_infra import names
 from trainer_infra.api.finding import path_text
 from trainer_infra.api.input import Input
 from trainer_infra.api.secret import Secret
+from trainer_infra.deploy import secret_door
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.json_values import JSONObject, json_leaves
@@ -147,10 +148,10 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
         secrets |= packed.secret_data
     else:
         unfit += _unfit(_wire(job.trainer), "trainer")
-        trainer = _without_secrets(_wire(job.trainer), "trainer", secrets)
+        trainer = secret_door.without_secrets(_wire(job.trainer), "trainer", secrets)
     spec: dict[str, Any] = {
         "runtimeRef": runtime_ref(job.runtime),
-        "initializer": _without_secrets(_wire(job.initializer), "initializer", secrets),
+        "initializer": secret_door.without_secrets(_wire(job.initializer), "initializer", secrets),
         "trainer": trainer,
         "runtimePatches": None if job.runtime_patches is None else _wire(list(job.runtime_patches)),
         "suspend": as_python(job.suspend),
@@ -250,22 +251,6 @@ def runtime_ref(runtime: Any) -> dict[str, str]:
 def _wire(value: Any) -> Any:
     """A typed kind in wire form; the type is not named, so that programs need not load it."""
     return as_python(value.to_wire() if hasattr(value, "to_wire") else value)
-
-
-def _without_secrets(value: Any, path: str, secrets: dict[str, Any]) -> Any:
-    """A copy in which each secret variable refers to the job's own Secret."""
-    if isinstance(value, list | tuple):
-        return [_without_secrets(each, path, secrets) for each in value]
-    if not isinstance(value, Mapping):
-        return value
-    if isinstance(value.get("value"), Secret) and "name" in value:
-        key = f"{path}.{value['name']}"
-        secrets[key] = value["value"].value
-        return {
-            "name": value["name"],
-            "valueFrom": {"secretKeyRef": {"name": names.OWN_SECRET, "key": key}},
-        }
-    return {key: _without_secrets(each, f"{path}.{key}", secrets) for key, each in value.items()}
 
 
 def _unfit(value: Any, path: str) -> Iterator[Problem]:

@@ -116,23 +116,15 @@ class TrainJob(TrainerResource):
 
 
 class TrainJobResult(TrainerResource):
-    """Waits for a TrainJob, fails the deployment when it failed, and has its results."""
+    """Waits for a TrainJob, fails the deployment when it failed, and has its results: see `RunResult`."""
 
     status: pulumi.Output[str]
-    """Phase of the run at the end of the wait."""
     metrics: pulumi.Output[dict[str, MetricValue]]
-    """The last metrics that node 0 (of MPI the launcher) reported, by name: numbers, or text that is
-    none, or None for `nan` and `inf`; where it reported nothing, those of the first node that did."""
     nodes: pulumi.Output[dict[str, dict[str, MetricValue]]]
-    """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
     outputs: pulumi.Output[dict[str, str]]
-    """Where each of the run's outputs is kept, by name."""
     started_at: pulumi.Output[str]
-    """RFC 3339 time at which the first pod started."""
     finished_at: pulumi.Output[str]
-    """RFC 3339 time at which the run ended; empty while it runs."""
     duration_seconds: pulumi.Output[float]
-    """Seconds between the two."""
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ class TrainJobs(TrainerResource):
             tolerate_failures: So many members may fail without failing the deployment, see `failures`.
             max_parallel: At most so many run at once: the deployment starts the next one when one has
                 ended, so wait_for has to be `complete`.
-            keep_complete: run_result.Members whose runs are complete stay as they are when nothing changes but code,
+            keep_complete: Members whose runs are complete stay as they are when nothing changes but code,
                 packages, image or runtime; the others start anew. A raised attempt runs all of them.
             opts: Options of the resource.
         """
@@ -86,11 +86,10 @@ class TrainJobs(TrainerResource):
             "packagesAt": registration.packages_cache(given.values()),
             "jobs": jobs_shown,
             "texts": apart or None,
-            "secretData": {name: each for name, each in secrets.items() if each is not None}
-            or None,
+            "secretData": {key: each for key, each in secrets.items() if each is not None} or None,
+            **dict.fromkeys(("members", "host")),
         }
-        unknown = dict.fromkeys(("members", "host"))
-        super().__init__(TrainJobsProvider(), resource_name, inputs | unknown, opts)
+        super().__init__(TrainJobsProvider(), resource_name, inputs, opts)
         self.members = self.members.apply(run_result.with_python_names)
         self._result: TrainJobsResult | None = None
         if wait_for is not None:
@@ -122,13 +121,10 @@ class TrainJobs(TrainerResource):
     @property
     def results(self) -> pulumi.Output[run_result.Results]:
         """By member that ended well: how its run ended, and what it reported."""
-        batch = self.pulumi_resource_name
+        batch = f"TrainJobs {self.pulumi_resource_name}"
         return self.result.results.apply(
             lambda results: {
-                name: {
-                    **each,
-                    "metrics": run_result.Metrics(each["metrics"], f"TrainJobs {batch}: {name}"),
-                }
+                name: each | {"metrics": run_result.Metrics(each["metrics"], f"{batch}: {name}")}
                 for name, each in results.items()
             }
         )
@@ -138,11 +134,8 @@ class TrainJobs(TrainerResource):
     ) -> pulumi.Output[run_result.BestResult]:
         """The result of the member that is best by a metric, with its name and its value.
 
-        run_result.Members that failed, and those whose value is not a number, are left out.
-
-        Args:
-            metric: Name of the metric.
-            mode: `max` or `min`: which value is the best.
+        The largest value is the best, or with mode `min` the smallest. Members that failed, and those whose value
+        is not a number, are left out.
         """
         batch = f"TrainJobs {self.pulumi_resource_name}"
         return self.results.apply(
@@ -169,12 +162,6 @@ class TrainJobsResult(TrainerResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for every member of `jobs` to be `running` or `complete`."""
-        # Whose the runs are that are not the batch's own.
-        owners = jobs.members.apply(
-            lambda members: {
-                name: each["owner"] for name, each in members.items() if "owner" in each
-            }
-        )
         inputs = {
             "batch": jobs.pulumi_resource_name,
             "runs": jobs.members.apply(
@@ -183,12 +170,14 @@ class TrainJobsResult(TrainerResource):
                     for name, each in members.items()
                 }
             ),
-            "owners": owners,
+            # Whose the runs are that are not the batch's own.
+            "owners": jobs.members.apply(
+                lambda members: {n: each["owner"] for n, each in members.items() if "owner" in each}
+            ),
             "tolerateFailures": tolerate_failures,
             "maxParallel": max_parallel,
             **registration.gate_inputs(self, resource_name, jobs, until, opts),
-            "results": None,
-            "failures": None,
+            **dict.fromkeys(("results", "failures")),
         }
         closed = registration.closed_inputs(inputs, f"TrainJobsResult {resource_name}")
         super().__init__(TrainJobsResultProvider(), resource_name, closed, opts)

@@ -16,20 +16,19 @@ import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from trainer_infra.in_pod.storage import mounted, with_outputs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
 
 MODEL_URI = "TRAINER_INFRA_MODEL_URI"
 """Variable with the address that the initializer of the model fetched."""
 FOLDER = "adapter"
 """Below the merged model, where the adapter itself is."""
 CONFIGURATION = "adapter_config.json"
+BASE = "base_model_name_or_path"
+"""Of a configuration: the model that the adapter is for."""
 SEQUENCE_CLASSIFICATION = "SEQ_CLS"
 """PEFT's word for what a reward model does."""
 CLAIM = "pvc://"
@@ -42,14 +41,10 @@ LOCAL_RUN = "TRAINER_INFRA_PROCESS"
 
 
 def with_adapter(words: Iterable[str], adapter: str, option: str) -> list[str]:
-    """The program's arguments, with a model that has the adapter in its weights in place of their own.
+    """The program's arguments, with a model that has the adapter in its weights in place of the one in `option`.
 
-    Each machine merges once: its other processes wait for the one that does.
-
-    Args:
-        words: the arguments.
-        adapter: a folder, a path in a volume claim, or a name on the Hub.
-        option: the one that names the model.
+    The adapter is a folder, a path in a volume claim, or a name on the Hub. Each machine merges once: its
+    other processes wait for the one that does.
 
     Raises:
         FileNotFoundError: There is no adapter.
@@ -75,11 +70,10 @@ def folder_of(adapter: str) -> Path:
     if adapter.startswith(CLAIM):
         adapter = mounted(f"{CLAIMS}/{adapter[len(CLAIM) :]}")
     folder = Path(mounted(adapter))
-    if folder.is_absolute() or (folder / CONFIGURATION).is_file():
-        if not (folder / CONFIGURATION).is_file():
-            message = f"there is no LoRA adapter in {folder}: it has no {CONFIGURATION}"
-            raise FileNotFoundError(message)
+    if (folder / CONFIGURATION).is_file():
         return folder
+    if folder.is_absolute():
+        raise FileNotFoundError(f"there is no LoRA adapter in {folder}: it has no {CONFIGURATION}")
     from huggingface_hub import snapshot_download  # noqa: PLC0415  the library's image has it
 
     return Path(snapshot_download(adapter))
@@ -97,13 +91,9 @@ def merge_into(place: Path, adapter: Path, base: str) -> None:
 
 
 def finish(output: str, *, merge: bool) -> None:
-    """Merge the adapter where that is asked for, and name its base by the address that it is from.
+    """Merge the adapter at `output` into the folder above, where asked, and name its base by the address it is from.
 
     Of several processes the first of the world does it, which is the one that wrote the adapter.
-
-    Args:
-        output: where the program wrote the adapter, perhaps an output of the run.
-        merge: whether the merged model is to be in the folder above.
 
     Raises:
         FileNotFoundError: There is no adapter to merge.
@@ -115,7 +105,7 @@ def finish(output: str, *, merge: bool) -> None:
     if merge:
         merge_adapter(adapter)
     if file.is_file():
-        base = base_of(file)
+        base = str(configuration_of(file).get(BASE) or "")
         if Path(base).name.startswith(BEGUN_WITH):
             # Of a model that goes with the run, and that no address has.
             shutil.rmtree(adapter)
@@ -123,16 +113,15 @@ def finish(output: str, *, merge: bool) -> None:
             name_base(file, base_name(base))
 
 
-def base_of(file: Path) -> str:
-    """The model that an adapter's configuration names."""
-    configuration = json.loads(file.read_text(encoding="utf-8"))
-    return str(configuration.get("base_model_name_or_path") or "")
+def configuration_of(file: Path) -> dict[str, Any]:
+    """What the configuration of an adapter has."""
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
 
 
 def name_base(file: Path, base: str) -> None:
     """Have an adapter's configuration name this model."""
-    configuration = json.loads(file.read_text(encoding="utf-8"))
-    written = {**configuration, "base_model_name_or_path": base}
+    written = {**configuration_of(file), BASE: base}
     file.write_text(json.dumps(written, indent=2), encoding="utf-8")
 
 
@@ -144,17 +133,17 @@ def merge_adapter(adapter: Path) -> None:
     )
     from transformers import AutoTokenizer  # noqa: PLC0415  the same
 
-    configuration = json.loads((adapter / CONFIGURATION).read_text(encoding="utf-8"))
+    configuration = configuration_of(adapter / CONFIGURATION)
     kind, more = AutoPeftModelForCausalLM, {}
     if configuration.get("task_type") == SEQUENCE_CLASSIFICATION:
         kind, more = AutoPeftModelForSequenceClassification, {"num_labels": 1}
-    sys.stdout.write(f"merging the adapter into {configuration['base_model_name_or_path']}\n")
+    sys.stdout.write(f"merging the adapter into {configuration[BASE]}\n")
     sys.stdout.flush()
     model: Any = kind.from_pretrained(str(adapter), torch_dtype="auto", **more)
     model.merge_and_unload().save_pretrained(str(adapter.parent))
     # PEFT alone keeps none beside an adapter.
     has_own = (adapter / "tokenizer_config.json").is_file()
-    tokenizer = str(adapter) if has_own else configuration["base_model_name_or_path"]
+    tokenizer = str(adapter) if has_own else configuration[BASE]
     AutoTokenizer.from_pretrained(tokenizer).save_pretrained(str(adapter.parent))
 
 

@@ -1,8 +1,7 @@
 """Starts the user's code inside a training pod.
 
-`custom_trainer` ships this text as `main.py` of the code mount, beside `launch.json` (what to run),
-`args.json`, the folder `source`, unless that comes from a store, and, for images without this package, the folder `lib`. It runs in
-images we do not know: standard library only, in the syntax of Python 3.9.
+`custom_trainer` ships this text as `main.py` of the code mount, beside `launch.json` (what to run), `args.json`,
+the folder `source`, unless that comes from a store, and, for images without this package, the folder `lib`.
 """
 
 from __future__ import annotations
@@ -14,12 +13,9 @@ import os
 import runpy
 import signal
 import sys
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType, TracebackType
+from collections.abc import Callable
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
+from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  pathlib starts slowly
 SOURCE = os.path.join(os.environ.get("TRAINER_INFRA_SOURCE") or os.path.join(HERE, "source"), "")  # noqa: PTH118  the same

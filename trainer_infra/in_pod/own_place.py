@@ -1,7 +1,7 @@
 """Where this very trainer_infra was installed from, so that what a message or a file says installs the same.
 
 No public index has it: a message that says the name alone would install what a stranger has put
-there under it. Standard library only, as all that a pod runs.
+there under it.
 """
 
 from __future__ import annotations

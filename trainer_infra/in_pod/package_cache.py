@@ -3,8 +3,7 @@
 An environment is under a hash of all that it depends on, among it what the image's own Python has.
 It is made where it stays, for scripts name their interpreter by its path, and published by one
 rename once it is whole. The cache may be on a volume of many machines: two that install at once do
-no harm, each has a folder of its own, so a file system without locks costs time only. It runs in
-images we do not know: standard library only, in the syntax of Python 3.9.
+no harm, each has a folder of its own, so a file system without locks costs time only.
 """
 
 from __future__ import annotations
@@ -22,15 +21,12 @@ import sysconfig
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from trainer_infra.in_pod import package_installation
 from trainer_infra.in_pod.package_installation import InstallationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
 
 PAUSE = 0.5
 """Seconds between two looks at what another process does."""
@@ -43,12 +39,10 @@ WHOLE = "whole"
 
 
 def main(mount: str, command: list[str]) -> None:
-    """Install what is missing, and become the command.
+    """Install what is missing, and become the command: program and arguments.
 
-    Args:
-        mount: folder of the code, with `packages.txt`: options of the installer and requirements, a
-            line each; the cache is the folder `packages` beside it.
-        command: program and arguments.
+    `mount` is the folder of the code, with `packages.txt`: options of the installer and requirements, a line
+    each. The cache is the folder `packages` beside it.
     """
     signal.signal(signal.SIGTERM, end_with_signal)
     lines = Path(mount, "packages.txt").read_text(encoding="utf-8").splitlines()
@@ -70,11 +64,7 @@ def end_with_signal(number: int, _frame: FrameType | None) -> None:
 
 
 def ready_environment(cache: Path, lines: list[str]) -> Path:
-    """The virtual environment with the packages, installed when it is not there yet.
-
-    Raises:
-        InstallationError: They cannot be installed.
-    """
+    """The virtual environment with the packages, installed when it is not there yet."""
     key = environment_key(lines)
     found = whole_environment(cache, key)
     if found:
@@ -209,11 +199,7 @@ def signs_of_life(handle: int) -> Iterator[None]:
 
 
 def make_environment(cache: Path, key: str, lines: list[str]) -> Path:
-    """A new environment, published; nothing of it stays when that fails.
-
-    Raises:
-        InstallationError: The installer failed, or there is none.
-    """
+    """A new environment, published; nothing of it stays when that fails."""
     own = f"{key}.{os.uname().nodename}."
     try:
         folder = Path(tempfile.mkdtemp(prefix=own, dir=cache))

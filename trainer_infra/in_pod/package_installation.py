@@ -1,8 +1,7 @@
 """Installs packages into a new virtual environment over what an image's own Python has.
 
 pip of the image does it, where the image has one, for it counts what is there: a torch of the image
-is not fetched again. It runs in images we do not know: standard library only, in the syntax of
-Python 3.9.
+is not fetched again.
 """
 
 from __future__ import annotations
@@ -29,6 +28,8 @@ SHOWN = 5
 """Packages that a message names."""
 TEMPORARY = "tmp"
 """Folder of an environment that is being made, for downloads: those fit on the volume of the cache."""
+HASH = " --hash="
+"""What is between a requirement and each of its hashes."""
 OURS = "trainer-infra"
 """The installer in metadata that is only shown to uv."""
 UNREACHABLE = "no package index answers"
@@ -55,9 +56,7 @@ class InstallationError(Exception):
 def install_packages(folder: Path, lines: list[str]) -> None:
     """Make an environment in an empty folder, and install into it.
 
-    Args:
-        folder: the environment's.
-        lines: options of the installer, each of which begins with two dashes, and requirements.
+    The lines are options of the installer, each of which begins with two dashes, and requirements.
 
     Raises:
         InstallationError: There is no installer, or it failed; with its exit code and its reason.
@@ -69,7 +68,8 @@ def install_packages(folder: Path, lines: list[str]) -> None:
     make_virtual_environment(folder, shell)
     name = installer_name(shell)
     say(f"installing {shell.packages} with {name}")
-    arguments = [*options, *requirement_arguments(folder, wanted)]
+    file = folder / TEMPORARY / "requirements.txt"
+    arguments = [*options, *requirement_arguments(wanted, file)]
     if name == "uv":
         install_with_uv(folder, arguments, shell)
     else:
@@ -117,11 +117,7 @@ def make_virtual_environment(folder: Path, shell: Shell) -> None:
 
 
 def installer_name(shell: Shell) -> str:
-    """`pip` where the image has it, else `uv`, else the pip that Python brings; or the one asked for.
-
-    Raises:
-        InstallationError: There is none.
-    """
+    """`pip` where the image has it, else `uv`, else the pip that Python brings; or the one asked for."""
     asked = os.environ.get("TRAINER_INFRA_INSTALLER") or ""
     if asked != "uv" and importlib.util.find_spec("pip"):
         return "pip"
@@ -137,11 +133,10 @@ def installer_name(shell: Shell) -> str:
     )
 
 
-def requirement_arguments(folder: Path, wanted: list[str]) -> list[str]:
+def requirement_arguments(wanted: list[str], file: Path) -> list[str]:
     """The requirements, in a file where they have hashes, for those are taken from files only."""
-    if not any(" --hash=" in each for each in wanted):
+    if not any(HASH in each for each in wanted):
         return wanted
-    file = folder / TEMPORARY / "requirements.txt"
     file.write_text("".join(f"{each}\n" for each in wanted), encoding="utf-8")
     return ["--require-hashes", "-r", str(file)]
 
@@ -191,12 +186,9 @@ class Shell:
         self.environment = {**kept, **own, "TMPDIR": str(folder / TEMPORARY)}
 
     def call(self, name: str, *arguments: str, python: str = "") -> list[str]:
-        """Run a command; the lines that it printed.
+        """Run a command of the environment's Python, or of the program `python`; the lines that it printed.
 
-        Args:
-            name: of it, for a message; what has none is not shown in the log.
-            arguments: of the program.
-            python: program; the environment's Python when empty.
+        Messages name it by `name`; what has none is not shown in the log.
 
         Raises:
             InstallationError: It failed, or took longer than `limit`.

@@ -2,7 +2,6 @@
 
 `custom_trainer` ships this text as `packages.py` of the code mount, with `package_cache` and
 `package_installation` below the folder `lib`, and `code_mount` puts it before the framework's launcher.
-It runs in images we do not know: standard library only, in the syntax of Python 3.9.
 """
 
 from __future__ import annotations

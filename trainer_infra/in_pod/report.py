@@ -33,9 +33,7 @@ LONGEST_FILE = 4096
 
 
 def report(
-    progress: float | None = None,
-    remaining: float | None = None,
-    **metrics: float | str,
+    progress: float | None = None, remaining: float | None = None, **metrics: float | str
 ) -> bool:
     """Say how far the training is. Never raises: a training run must not fail because of it.
 

@@ -1,7 +1,6 @@
 """Where a training program finds its files: outputs that are kept, and volumes that are mounted.
 
-Stands alone, as `report` does: CustomTrainer ships this file to images that lack the package, so it
-needs nothing but the standard library and keeps to the syntax of Python 3.9.
+CustomTrainer ships this file to images that lack the package.
 """
 
 from __future__ import annotations
@@ -45,21 +44,14 @@ def output(name: str) -> str:
 
 
 def with_outputs(text: str) -> str:
-    """A text in which `output://NAME` is where that output is kept.
-
-    Raises:
-        LookupError: This run has no output of that name.
-    """
+    """A text in which `output://NAME` is where `output` says that it is kept."""
     return re.sub("output://([-a-z0-9]+)", lambda found: output(found[1]), text)
 
 
 def mounted(path: str) -> str:
-    """Where a path at or below a volume's mountPath is: itself in a pod, a folder on this machine.
+    """Where a path at or below a volume's mountPath is, such as `/data/train.csv`: itself in a pod.
 
     The local target cannot mount without privileges, so a volume is a folder somewhere else.
-
-    Args:
-        path: as the pod has it, for example `/data/train.csv`.
     """
     folders: dict[str, str] = json.loads(os.environ.get(MOUNTS) or "{}")
     for mount in sorted(folders, key=len, reverse=True):

@@ -79,10 +79,7 @@ def make_server_certificate(
 ) -> tuple[bytes, bytes]:
     """A new certificate that an authority signs, and its key, as PEM; it ends with the authority.
 
-    Args:
-        authority: who signs.
-        alternatives: what the server is called; its subject is the first.
-        validity: when it is made, and for how long.
+    Its subject is the first of the server's names.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = authority.certificate

@@ -54,12 +54,8 @@ class Body:
 def said_by_server(request: KubeRequest, body: Body, server: str) -> dict[str, Any]:
     """The object or the list that was asked for, or the Status of a refusal.
 
-    Of a text that is not JSON, which some refusals are, an object with a `message`.
-
-    Args:
-        request: what was asked.
-        body: what came.
-        server: the server's URL, for messages.
+    Of a text that is not JSON, which some refusals are, an object with a `message`. Messages name the
+    server by its URL.
 
     Raises:
         NotKubernetes: An API server would not answer that.
@@ -116,7 +112,8 @@ def _asked_for(request: KubeRequest, body: Body, server: str) -> dict[str, Any]:
         try:
             value = orjson.loads(body.content)
         except orjson.JSONDecodeError as error:
-            what, again = f"with JSON that is cut off or broken ({_reason(error)})", True
+            reason = f"{error.msg.split(':', 1)[0]}, at character {error.pos}"
+            what, again = f"with JSON that is cut off or broken ({reason})", True
             fix = "is a proxy in between that changes answers? try again"
         else:
             what = _misfit(request.expected, value)
@@ -180,10 +177,6 @@ def _status(body: Body) -> dict[str, Any] | None:
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, dict) and value.get("kind") == "Status" else None
-
-
-def _reason(error: orjson.JSONDecodeError) -> str:
-    return f"{error.msg.split(':', 1)[0]}, at character {error.pos}"
 
 
 def _with_article(kind: str) -> str:

@@ -1,9 +1,9 @@
 """The protocol of a client of an API server, which every driver on Kubernetes is written against.
 
-`http.connect_client` makes the real one, `memory.Memory` is one without a server for fast tests;
-both keep one contract (tests/kube/contract). Objects are JSON in wire form, and what comes back
-belongs to the caller. Every method may raise `refusals.Unreachable`, `refusals.NotKubernetes`,
-`refusals.NotServed` and the refusals it names.
+`http.connect_client` makes the real one; tests have one without a server, and one contract keeps both
+(tests/kube/contract). Objects are JSON in wire form, and what comes back belongs to the caller. Every
+method may raise `refusals.Unreachable`, `refusals.NotKubernetes`, `refusals.NotServed` and the refusals it
+names.
 """
 
 from collections.abc import AsyncGenerator
@@ -151,26 +151,19 @@ class KubeClient(Protocol):
     async def patch_status(
         self, value: JSONObject, *, manager: str, force: bool = True
     ) -> JSONObject:
-        """Server-side apply of the status subresource: the object as stored.
+        """As `apply`, of the status subresource of an object that exists.
 
-        With a `metadata.resourceVersion` it is applied to that version only; a `metadata.uid` is not
-        looked at, where the kind is a custom resource.
+        Of a custom resource a `metadata.uid` is not looked at.
 
         Raises:
             NotFound: The object, or the subresource of its kind, does not exist.
-            Conflict: As for `apply`.
         """
 
     async def merge_status(self, value: JSONObject, *, manager: str) -> JSONObject:
-        """JSON merge patch (RFC 7386) of the status subresource: the object as stored.
-
-        A field that is given replaces the stored one, with any owner; one left out stays. With a
-        `metadata.resourceVersion` it changes that version only.
+        """As `merge`, of the status subresource.
 
         Raises:
             NotFound: The object, or the subresource of its kind, does not exist.
-            Conflict: It is another version.
-            Invalid: What it says cannot be.
         """
 
     async def delete(

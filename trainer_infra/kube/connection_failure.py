@@ -19,11 +19,7 @@ _OTHER_NAME: Final = (62, 63, 64)
 
 
 def why_unreachable(error: BaseException) -> str:
-    """One clause without names of Python's objects.
-
-    Args:
-        error: what aiohttp, the operating system or a time limit raised.
-    """
+    """What aiohttp, the operating system or a time limit raised, in one clause."""
     cause: object = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
     found = cause if isinstance(cause, BaseException) else error
     if isinstance(found, ssl.SSLCertVerificationError):

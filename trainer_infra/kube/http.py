@@ -1,8 +1,7 @@
 """The client of a real API server.
 
-Drivers that run on Kubernetes get it by `connect_client`. Each method says what it asks of
-the server; transport.py sends it, watching.py and log_lines.py read streams. What HTTP needs is
-imported with the first connection: most commands never make one.
+Each method says what it asks of the server; `transport` sends it, `watching` and `log_lines` read streams.
+What HTTP needs is imported with the first connection: most commands never make one.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from typing_extensions import override
 from trainer_infra import names
 from trainer_infra.errors import NotAvailable
 from trainer_infra.in_pod import own_place
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, has_all
 from trainer_infra.kube import answer_body, log_lines, watching
 from trainer_infra.kube import kubeconfig as kubeconfigs
 from trainer_infra.kube.client import (
@@ -64,8 +63,8 @@ async def connect_client(
     Raises:
         NotAvailable: There is no kubeconfig, or it cannot be used, or a package is missing.
     """
-    signed_in = await asyncio.to_thread(kubeconfigs.read_kubeconfig, kubeconfig, context)
     try:
+        signed_in = await asyncio.to_thread(kubeconfigs.read_kubeconfig, kubeconfig, context)
         from trainer_infra.kube.transport import Transport  # noqa: PLC0415  costs 0.2 s
     except ModuleNotFoundError as error:
         raise NotAvailable(
@@ -215,24 +214,23 @@ class HttpClient(KubeClient):
     async def apply(
         self, value: JSONObject, *, manager: str, force: bool = False, dry_run: bool = False
     ) -> JSONObject:
-        query = {"fieldManager": manager, "force": _word(force), "fieldValidation": "Strict"}
-        return await self._patch("apply", value, "", query | _dry(dry_run))
+        query = {"fieldManager": manager, "force": _word(force), **_dry(dry_run)}
+        return await self._patch("apply", value, "", query)
 
     @override
     async def merge(self, value: JSONObject, *, manager: str) -> JSONObject:
-        query = {"fieldManager": manager, "fieldValidation": "Strict"}
-        return await self._patch("patch", value, "", query, _MERGE)
+        return await self._patch("patch", value, "", {"fieldManager": manager}, _MERGE)
 
     @override
     async def patch_status(
         self, value: JSONObject, *, manager: str, force: bool = True
     ) -> JSONObject:
-        query = {"fieldManager": manager, "force": _word(force), "fieldValidation": "Strict"}
+        query = {"fieldManager": manager, "force": _word(force)}
         return await self._patch("apply the status of", value, "status", query)
 
     @override
     async def merge_status(self, value: JSONObject, *, manager: str) -> JSONObject:
-        query = {"fieldManager": manager, "fieldValidation": "Strict"}
+        query = {"fieldManager": manager}
         return await self._patch("patch the status of", value, "status", query, _MERGE)
 
     async def _patch(
@@ -250,7 +248,7 @@ class HttpClient(KubeClient):
             "PATCH",
             path,
             asked,
-            query,
+            {**query, "fieldValidation": "Strict"},
             value,
             content_type=content_type,
             resource=None if subresource else resource,
@@ -340,15 +338,4 @@ def _is_ours(there: KubeResponse, sent: JSONObject, manager: str, took: timedelt
     made = datetime.fromisoformat(metadata["creationTimestamp"])
     since = parsedate_to_datetime(there.headers["Date"]) - took - _SECOND
     managers = {each["manager"] for each in metadata.get("managedFields") or ()}
-    return made >= since and manager in managers and _holds(there.said, sent)
-
-
-def _holds(whole: Any, part: Any) -> bool:
-    """Whether a value has all that another has; the server only adds."""
-    if isinstance(part, Mapping):
-        return isinstance(whole, Mapping) and all(
-            _holds(whole.get(key), value) for key, value in part.items()
-        )
-    if isinstance(part, list | tuple):
-        return isinstance(whole, list) and len(whole) == len(part) and all(map(_holds, whole, part))
-    return bool(whole == part)
+    return made >= since and manager in managers and has_all(there.said, sent)

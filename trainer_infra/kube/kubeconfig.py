@@ -25,7 +25,7 @@ import yaml
 from typing_extensions import override
 
 from trainer_infra.errors import NotAvailable
-from trainer_infra.in_pod import own_place
+from trainer_infra.kube.kubeconfig_context import is_text
 
 _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
 _PROXY_SCHEMES: Final = ("http", "https")
@@ -55,15 +55,12 @@ class KubeconfigSession:
 
     def __init__(self, configuration: Any, user: Mapping[str, Any]) -> None:
         _judge_server(str(configuration.host))
+        self.server: Final = str(configuration.host).rstrip("/")
+        """The server's URL."""
         self._configuration = configuration
         self._user = user
         self._tls = _tls(configuration)
         self._proxy = _proxy(configuration)
-
-    @property
-    def server(self) -> str:
-        """The server's URL."""
-        return str(self._configuration.host).rstrip("/")
 
     def endpoint(self) -> SignedServer:
         """Where and who, now: a token about to expire is renewed, which may run a process.
@@ -81,13 +78,7 @@ class KubeconfigSession:
                     f"the credentials of {self.server} cannot be sent as header {name}: they hold "
                     "a line break or another character that headers cannot; correct the kubeconfig"
                 )
-        return SignedServer(
-            self.server,
-            headers,
-            self._tls,
-            held.tls_server_name,
-            self._proxy,
-        )
+        return SignedServer(self.server, headers, self._tls, held.tls_server_name, self._proxy)
 
 
 def read_kubeconfig(kubeconfig: str | None, context: str | None) -> KubeconfigSession:
@@ -101,6 +92,7 @@ def read_kubeconfig(kubeconfig: str | None, context: str | None) -> KubeconfigSe
 
     Raises:
         NotAvailable: There is none, or it cannot be used.
+        ModuleNotFoundError: The library is not there.
     """
     source = kubeconfig or os.environ.get("KUBECONFIG") or _default()
     try:
@@ -110,11 +102,6 @@ def read_kubeconfig(kubeconfig: str | None, context: str | None) -> KubeconfigSe
                 return _in_pod()
             with tempfile.TemporaryDirectory(prefix="trainer-infra-") as folder:
                 return _loaded(source, context, folder)
-    except ModuleNotFoundError as error:
-        raise NotAvailable(
-            f"talking to a cluster needs the package {error.name}; "
-            f"run `{own_place.install_command('kubernetes')}`"
-        ) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}" if mark else ""
@@ -159,10 +146,12 @@ def _loaded(source: str, context: str | None, folder: str) -> KubeconfigSession:
     """A session of a kubeconfig; the library's key files go to `folder` and with it."""
     made, library = _configuration(), importlib.import_module("kubernetes.config.kube_config")
     with _logged() as said:
+        # Relative paths begin in this folder for a text, else in each file's own.
+        base = "" if is_text(source) else None
         try:
             config, current = _merged(source, library)
             library.KubeConfigLoader(
-                config, context or current, config_base_path=_base(source), temp_file_path=folder
+                config, context or current, config_base_path=base, temp_file_path=folder
             ).load_and_set(made)
             user = _part("user", config, context or current)
             # Older releases of the library do not read it.
@@ -185,19 +174,10 @@ def _configuration() -> Any:
     return made
 
 
-def _is_text(source: str) -> bool:
-    return "\n" in source or source.lstrip().startswith("{")
-
-
-def _base(source: str) -> str | None:
-    """Where relative paths begin: this folder for a text, else each file's own."""
-    return "" if _is_text(source) else None
-
-
 def _shown(source: str | None) -> str:
     if source is None:
         return "the service account of this pod"
-    return "the kubeconfig" if _is_text(source) else f"the kubeconfig {source}"
+    return "the kubeconfig" if is_text(source) else f"the kubeconfig {source}"
 
 
 def _merged(source: str, library: Any) -> tuple[Any, str | None]:
@@ -205,7 +185,7 @@ def _merged(source: str, library: Any) -> tuple[Any, str | None]:
 
     That is the one of the first file that names one, as for kubectl.
     """
-    if _is_text(source):
+    if is_text(source):
         read = yaml.load(source, yaml.CSafeLoader)
         return library.ConfigNode("kubeconfig", read), read.get("current-context")
     merger = library.KubeConfigMerger(source)

@@ -30,12 +30,7 @@ class KubeconfigContext:
 
 
 def context_of(kubeconfig: str | None, name: str | None) -> KubeconfigContext:
-    """The named or current context.
-
-    Args:
-        kubeconfig: paths or YAML text, as `kube.kubeconfig.read_kubeconfig` takes it; None for the default.
-        name: of the context; None for the current one.
-    """
+    """The named or current context of a kubeconfig, given as `kube.kubeconfig.read_kubeconfig` takes it."""
     files = tuple(_files(kubeconfig))
     if not files and kubeconfig is None and IN_POD.is_file():
         return KubeconfigContext("", IN_POD.read_text(encoding="utf-8").strip())
@@ -46,10 +41,15 @@ def context_of(kubeconfig: str | None, name: str | None) -> KubeconfigContext:
     return KubeconfigContext(wanted, str(names.namespace_of((found or {}).get("namespace"))))
 
 
+def is_text(source: str) -> bool:
+    """Whether a kubeconfig is given as YAML or JSON, and not by its paths."""
+    return "\n" in source or source.lstrip().startswith("{")
+
+
 def _files(kubeconfig: str | None) -> Iterator[JSONObject]:
     """Every kubeconfig that can be read, in the order in which the first one to say a thing wins."""
     source = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
-    texts = [source] if "\n" in source or source.lstrip().startswith("{") else _texts(source)
+    texts = [source] if is_text(source) else _texts(source)
     for text in texts:
         try:
             content = yaml.load(text, yaml.CSafeLoader)

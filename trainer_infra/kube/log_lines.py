@@ -6,6 +6,7 @@ pod is asked which it was.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import datetime
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 SILENCE: Final = 300.0
 """Seconds without a byte after which the stream is asked for anew: a log has no heartbeat."""
+_TIME: Final = re.compile(r"([-0-9]{10}T[:0-9]{8})(?:\.([0-9]+))?(Z|[-+][:0-9]{5})")
 _AGAIN: Final = 1.0
 """Seconds before a stream that ended is asked for again."""
 
@@ -34,7 +36,7 @@ async def log_lines(transport: "Transport", wanted: LogOf) -> AsyncGenerator[str
         NotFound: There is no such pod.
         Invalid: Its container has not started, or has no such name.
     """
-    seen = _SeenLines()
+    seen = SeenLines()
     while True:
         try:
             async with aclosing(_one_stream(transport, wanted, seen)) as stream:
@@ -52,7 +54,7 @@ async def log_lines(transport: "Transport", wanted: LogOf) -> AsyncGenerator[str
 
 
 async def _one_stream(
-    transport: "Transport", wanted: LogOf, seen: "_SeenLines"
+    transport: "Transport", wanted: LogOf, seen: "SeenLines"
 ) -> AsyncGenerator[str, None]:
     """The new lines of one connection, until it ends."""
     async with transport.stream(_request(wanted, seen.resume()), SILENCE) as chunks:
@@ -67,21 +69,18 @@ async def _one_stream(
             yield f"{time} {text}" if wanted.since else text
 
 
-class _SeenLines:
-    """Which lines have come."""
+class SeenLines:
+    """Which lines of a log have come: who asks again, by a time, gets that whole second once more."""
 
-    def __init__(self) -> None:
-        self.last = ""
-        """Time of the last line, as the server wrote it."""
-        self._count = 0
-        self._passed_over = 0
+    def __init__(self, since: str = "") -> None:
+        self.last = since
+        """Time of the last line, as its node wrote it."""
+        self._count = self._passed_over = 0
         self._replays = False
 
     def resume(self) -> str:
-        """The time from which to ask again; empty for the beginning."""
-        self._passed_over = self._count
-        self._replays = bool(self.last)
-        # The server rounds to seconds; what comes twice is passed over.
+        """The time from which to ask, perhaps again; empty for the beginning."""
+        self._replays, self._passed_over = self._count > 0, self._count
         return self.last
 
     def is_new(self, time: str) -> bool:
@@ -132,10 +131,15 @@ async def _still_writes(transport: "Transport", wanted: LogOf, last: str) -> boo
 
 def _is_time(text: str) -> bool:
     try:
-        return _moment(text).tzinfo is not None
+        return bool(_moment(text))
     except ValueError:
         return False
 
 
-def _moment(time: str) -> datetime:
-    return datetime.fromisoformat(time)
+def _moment(time: str) -> tuple[datetime, str]:
+    """A time of a log as it sorts: nodes write it in their own zone, with up to nine digits."""
+    found = _TIME.fullmatch(time)
+    if found is None:
+        raise ValueError(time)
+    whole, fraction, zone = found.groups(default="")
+    return datetime.fromisoformat(whole + zone), f"{fraction:0<9}"

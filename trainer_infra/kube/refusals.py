@@ -1,22 +1,6 @@
-"""Every way in which an API server does not do what was asked.
+"""Every way in which an API server does not do what was asked. Pure.
 
-    TrainerInfraError
-    ├── NotAvailable
-    │   ├── Unreachable       no answer: no connection, a timeout, a server that ends or is overloaded
-    │   ├── NotKubernetes     no API server's answer: a page, a redirect, broken JSON, another object
-    │   └── NotServed         the server does not know the kind
-    └── Refused
-        └── Answer            the server answered no; has HTTP status, reason and message
-            ├── NotFound      404: no such object or namespace
-            ├── Exists        409 AlreadyExists: an object of that name is there
-            ├── Conflict      409: a stale resourceVersion or uid, or fields that others own
-            ├── Expired       410: a watch or a list from too long ago
-            ├── Invalid       400, 422: what was sent; has a Problem for each cause
-            ├── Forbidden     403: the user may not, a quota is used up, or a webhook says no
-            ├── Unauthorized  401: the server does not know the user
-            └── TooLarge      413, or another that says so: the object is bigger than the server takes
-
-`of_status` is the one place that chooses among them. Pure.
+`of_status` is the one place that chooses among the refusals.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +20,7 @@ _WHOLE_OBJECT: Final = (None, "", "[]", "data", "metadata.annotations")
 
 
 class Unreachable(NotAvailable):
-    """The server gave no answer that counts, within the time for it."""
+    """No answer that counts, in its time: no connection, a timeout, a server that ends or is overloaded."""
 
     def __init__(self, server: str, asked: str, tried: int, seconds: float, last: str) -> None:
         self.server = server
@@ -113,37 +97,37 @@ class Answer(Refused):
 
 
 class NotFound(Answer):
-    """There is no such object, no such namespace, or no such subresource."""
+    """404: there is no such object, no such namespace, or no such subresource."""
 
 
 class Exists(Answer):
-    """There is an object of that name, perhaps one that is being deleted."""
+    """409 AlreadyExists: there is an object of that name, perhaps one that is being deleted."""
 
 
 class Conflict(Answer):
-    """A stale resourceVersion or uid; or, with `problems`, fields that other managers own."""
+    """409: a stale resourceVersion or uid; or, with `problems`, fields that other managers own."""
 
 
 class Expired(Answer):
-    """A watch or a list from too long ago: list again."""
+    """410: a watch or a list from too long ago: list again."""
 
 
 class Invalid(Answer):
-    """What was sent cannot be, or changes what cannot change."""
+    """400, 422: what was sent cannot be, or changes what cannot change; has a Problem for each cause."""
 
 
 class Forbidden(Answer):
-    """The user may not, a quota is used up, or a webhook says no."""
+    """403: the user may not, a quota is used up, or a webhook says no."""
 
 
 class Unauthorized(Answer):
-    """The server does not know the user."""
+    """401: the server does not know the user."""
 
     advice = "sign in again: the credentials in the kubeconfig are unknown to it, or have expired"
 
 
 class TooLarge(Answer):
-    """The object is bigger than the server takes."""
+    """413, or another that says so: the object is bigger than the server takes."""
 
 
 _BY_STATUS: Final[Mapping[int, type[Answer]]] = {

@@ -1,7 +1,4 @@
-"""What is asked of an API server and what it answers, before either is HTTP. Pure.
-
-Made by http.py, watching.py and log_lines.py; sent by transport.py.
-"""
+"""What is asked of an API server and what it answers, before either is HTTP. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -64,13 +61,7 @@ class KubeResponse:
 
 
 def refusal_of(request: KubeRequest, response: KubeResponse, server: str) -> Answer | NotServed:
-    """The error for an answer that is a no.
-
-    Args:
-        request: what was asked.
-        response: the answer.
-        server: the server's URL, for messages.
-    """
+    """The error for an answer that is a no; messages name the server by its URL."""
     found = refusals.of_status(response.status, response.said, request.asked)
     about = (response.said.get("details") or {}).get("name")
     kind = request.resource

@@ -1,7 +1,7 @@
 """When a request is tried again, and how long to wait before that.
 
-What may be tried again is decided there; this is the time: full jitter, so that many clients of a
-server that comes back do not come at once, the server's own Retry-After, and an end.
+Full jitter, so that many clients of a server that comes back do not come at once, the server's own
+Retry-After, and an end. What may be tried again is decided elsewhere.
 """
 
 import asyncio
@@ -13,15 +13,12 @@ from typing import Final
 
 
 class RequestRate:
-    """A bucket of `burst` tokens that gets `qps` of them a second; a request takes one, as in client-go."""
+    """A bucket of `burst` tokens, full at first, that gets `qps` of them a second, as in client-go.
+
+    A request takes one.
+    """
 
     def __init__(self, qps: float, burst: int) -> None:
-        """A full bucket.
-
-        Args:
-            qps: requests per second, more than 0.
-            burst: requests at once, at least 1.
-        """
         self._qps = qps
         self._burst = max(1, burst)
         self._tokens = float(self._burst)
@@ -66,15 +63,9 @@ class Patience:
 
 
 class Tries:
-    """The tries of one request."""
+    """The tries of one request, which may have fewer seconds than the client's patience."""
 
     def __init__(self, patience: Patience, within: float = math.inf) -> None:
-        """None yet.
-
-        Args:
-            patience: the client's.
-            within: seconds that this request has, where they are fewer.
-        """
         self.count = 0
         """Tries that have failed."""
         self._limit = min(patience.give_up_after, within)

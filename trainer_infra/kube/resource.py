@@ -18,13 +18,7 @@ class Resource:
     namespaced: bool = True
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Path on the server: of all objects, of a namespace's, of one, or of its subresource.
-
-        Args:
-            namespace: empty for every namespace, and for kinds without one.
-            name: empty for the collection.
-            subresource: `status`, `log` and the like; empty for the object itself.
-        """
+        """Path on the server: of all objects, of a namespace's, of one, or of its subresource, for example `log`."""
         root = (
             f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
         )

@@ -17,7 +17,6 @@ class ServerClock:
     """The clock of one server."""
 
     def __init__(self) -> None:
-        """Nothing is known of it yet."""
         self._heard: tuple[datetime, float] | None = None
 
     def hear(self, date: str | None) -> None:

@@ -1,7 +1,6 @@
 """Requests to one API server over HTTP: signed, timed, and tried again where that is safe.
 
-Here it is decided what a failed try means: whether the server may have acted on it, and whether it
-is tried again.
+What a failed try means is decided here: whether the server may have acted on it, and whether another is made.
 """
 
 import asyncio
@@ -108,7 +107,8 @@ class Transport:
         self.clock: Final = ServerClock()
         """The server's."""
         self._endpoint: SignedServer | None = None
-        self._server = signed_in.server
+        self.server: Final = signed_in.server
+        """The server's URL."""
         self._signed_at = 0.0
         self._signing = asyncio.Lock()
         self._answered_at = 0.0
@@ -117,17 +117,11 @@ class Transport:
             connector=aiohttp.TCPConnector(limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "trainer-infra"},
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=_ANSWER),
         )
         # A DELETE that aiohttp repeats by itself answers 404, which does not show that it was ours.
         self._session._retry_connection = False  # noqa: SLF001  aiohttp.test_utils sets it too
         self._at_exit = partial(_end, self._session, asyncio.get_running_loop(), os.getpid())
         atexit.register(self._at_exit)
-
-    @property
-    def server(self) -> str:
-        """The server's URL."""
-        return self._server
 
     async def close(self) -> None:
         """End every connection."""
@@ -139,11 +133,7 @@ class Transport:
         return Tries(self.patience, within)
 
     async def send(self, request: KubeRequest, within: float = math.inf) -> KubeResponse:
-        """The answer, which may be a no.
-
-        Args:
-            request: what is asked.
-            within: seconds that it has, where they are fewer than the patience.
+        """The answer, which may be a no; `within` are its seconds, where they are fewer than the patience.
 
         Raises:
             Unreachable: No answer that counts, in time.
@@ -166,13 +156,9 @@ class Transport:
     async def stream(
         self, request: KubeRequest, silence: float
     ) -> AsyncGenerator[AsyncGenerator[bytes, None], None]:
-        """An open answer: its bytes as they come, until the server ends it.
+        """An open answer to a GET: its bytes as they come, until the server ends it.
 
-        The iterator raises Broken.
-
-        Args:
-            request: a GET.
-            silence: seconds without a byte after which the connection counts as lost.
+        The iterator raises BrokenStream, also after so many seconds of silence.
 
         Raises:
             Unreachable: As for `send`.
@@ -184,7 +170,7 @@ class Transport:
             await self._wait(request, tries, found)
         opened = found.opened
         if opened is None:
-            raise refusal_of(request, found.response, self._server)
+            raise refusal_of(request, found.response, self.server)
         try:
             yield _chunks(opened)
         finally:
@@ -211,7 +197,7 @@ class Transport:
         hopeless = failure.final or (failure.acted and not request.repeatable)
         if pause is None or hopeless:
             raise failure.answer or Unreachable(
-                self._server, request.asked, tries.count, tries.seconds, failure.why
+                self.server, request.asked, tries.count, tries.seconds, failure.why
             )
         await asyncio.sleep(pause)
 
@@ -253,7 +239,9 @@ class Transport:
             server_hostname=endpoint.tls_name,
             proxy=endpoint.proxy,
             allow_redirects=False,
-            timeout=self._timeout(silence),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=_CONNECT, sock_read=silence or _ANSWER
+            ),
         )
         streams = silence is not None and opened.status == _OK
         if streams and answer_body.is_stream(request, opened.content_type):
@@ -261,14 +249,9 @@ class Transport:
         async with opened:
             body = await _body(opened)
             if streams:
-                raise answer_body.no_stream(request, body, self._server)
-            said = answer_body.said_by_server(request, body, self._server)
+                raise answer_body.no_stream(request, body, self.server)
+            said = answer_body.said_by_server(request, body, self.server)
             return _Reply(KubeResponse(opened.status, said, opened.headers))
-
-    def _timeout(self, silence: float | None) -> aiohttp.ClientTimeout:
-        if silence is None:
-            return self._session.timeout
-        return aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
 
     async def _signed(self) -> SignedServer:
         """The endpoint with a token that is good for a while."""

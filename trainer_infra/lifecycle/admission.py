@@ -59,14 +59,19 @@ class Verdict:
 
 
 def with_defaults(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
-    """The TrainJob with what its author left to the server, beyond the schema's defaults.
+    """The TrainJob with what its author left to the server, beyond the schema's defaults: a time in every patch.
 
-    Args:
-        job: what is to be stored.
-        old: what is stored; None for a create.
-        now: the time that new and changed patches get.
+    A patch that did not change since `old`, which is stored, keeps its time, and a changed one gets `now`, whatever
+    the user wrote; a new one keeps the time that it has. Rule: reference behaviour 5.3.
     """
-    return with_patch_times(job, old, now)
+    if job.spec.runtime_patches is None:
+        return job
+    known = {each.manager: each for each in (old.spec.runtime_patches if old else None) or ()}
+    patches = tuple(
+        _stamped(each, known.get(each.manager), now) for each in job.spec.runtime_patches
+    )
+    spec = job.spec.model_copy(update={"runtime_patches": patches})
+    return job.model_copy(update={"spec": spec})
 
 
 def judge_train_job(
@@ -77,11 +82,8 @@ def judge_train_job(
 ) -> Verdict:
     """Whether a TrainJob may be stored.
 
-    Args:
-        job: what is to be stored.
-        runtime: the live runtime that it names; None when there is none.
-        before: what is stored; None for a create.
-        behaviour: what renders the TrainJob, and how far it is judged like in the reference.
+    The runtime is the live one that it names, where there is one; `before` is what is stored, None for a create.
+    `behaviour` renders the TrainJob, and says how far it is judged like in the reference.
     """
     found: list[Problem] = []
     if before is not None:
@@ -101,7 +103,9 @@ def judge_train_job(
     if before is not None:
         found += immutable_fields.of_patches(before.job, job, before.observed)
         if not found and behaviour.ours(Deviation.Q8):
-            found += _stuck(job, runtime, before, behaviour)
+            found += immutable_fields.refused_by_jobset(
+                before.job, job, before.observed, runtime, behaviour
+            )
     return _verdict(job, found, pipeline.rendering_warnings(job, runtime, behaviour))
 
 
@@ -145,7 +149,6 @@ def judge_runtime(
 
 
 def _of_change(old: TrainJob, new: TrainJob, behaviour: Behaviour) -> Iterable[Problem]:
-    """Immutable fields that are not as they were."""
     yield from immutable_fields.of_spec(old, new)
     if behaviour.ours(Deviation.Q12):
         yield from immutable_fields.of_presence(old, new)
@@ -176,39 +179,11 @@ def _born_with(before: Before, runtime: Runtime | None) -> Runtime | None:
         return runtime
 
 
-def _stuck(
-    job: TrainJob, runtime: Runtime, before: Before, behaviour: Behaviour
-) -> Iterable[Problem]:
-    """What would be admitted and then refused by JobSet on every pass (Q8)."""
-    if before.observed.jobset is None or not immutable_fields.patches_differ(before.job, job):
-        return ()
-    return immutable_fields.refused_by_jobset(before.job, job, runtime, behaviour)
-
-
 def _verdict(
     job: TrainJob, problems: Iterable[Problem], sentences: tuple[str, ...] = ()
 ) -> Verdict:
     where = f"{names.TRAIN_JOB} {job.metadata.name}"
-    return Verdict(
-        sentences,
-        tuple(replace(each, where=each.where or where) for each in problems),
-    )
-
-
-def with_patch_times(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
-    """The TrainJob with a time in every patch.
-
-    A patch that did not change keeps its stored time and a changed one gets `now`, whatever the
-    user wrote; a new one keeps the time that it has. Rule: reference behaviour 5.3.
-    """
-    if job.spec.runtime_patches is None:
-        return job
-    known = {each.manager: each for each in (old.spec.runtime_patches if old else None) or ()}
-    patches = tuple(
-        _stamped(each, known.get(each.manager), now) for each in job.spec.runtime_patches
-    )
-    spec = job.spec.model_copy(update={"runtime_patches": patches})
-    return job.model_copy(update={"spec": spec})
+    return Verdict(sentences, tuple(replace(each, where=each.where or where) for each in problems))
 
 
 def _stamped(patch: RuntimePatch, old: RuntimePatch | None, now: datetime) -> RuntimePatch:

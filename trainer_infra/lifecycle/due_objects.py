@@ -4,7 +4,6 @@ Rules: reference behaviour 4.2 and 4.5.
 """
 
 from dataclasses import dataclass
-from typing import Final
 
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
@@ -26,19 +25,13 @@ class DueObjects:
     """Why they could not be made."""
 
 
-NO_OBJECTS: Final = DueObjects()
-
-
 def due_objects(
-    job: TrainJob,
-    runtime: Runtime | None,
-    observed: ObservedObjects,
-    behaviour: Behaviour,
+    job: TrainJob, runtime: Runtime | None, observed: ObservedObjects, behaviour: Behaviour
 ) -> DueObjects:
     """The objects to write now; a snapshot that exists is used instead of the live runtime."""
     first: tuple[JSONObject, ...] = ()
     if runtime_ref.unsupported_kind(job):
-        return NO_OBJECTS
+        return DueObjects()
     try:
         born_with = runtime_born_with(job, runtime, observed)
         if observed.snapshot is None:

@@ -123,28 +123,20 @@ _POD_REASONS: Final = {
 _WAITING: Final = {
     **dict.fromkeys(
         (
-            "ErrImagePull",
-            "ImagePullBackOff",
-            "ErrImageNeverPull",
-            "InvalidImageName",
-            "RegistryUnavailable",
-            "ImageInspectError",
-            "SignatureValidationFailed",
+            "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable",
+            "ImageInspectError", "SignatureValidationFailed",
         ),
         FailureKind.IMAGE_PULL,
     ),
     **dict.fromkeys(
         (
-            "CreateContainerConfigError",
-            "CreateContainerError",
-            "PreStartHookError",
-            "PostStartHookError",
+            "CreateContainerConfigError", "CreateContainerError", "PreStartHookError", "PostStartHookError",
             "RunContainerError",
         ),
         FailureKind.CANNOT_START,
     ),
     "CrashLoopBackOff": FailureKind.CRASH_LOOP,
-}
+}  # fmt: skip
 """Reasons for which a container waits, other than those of every start."""
 _START_ERRORS: Final = ("StartError", "ContainerCannotRun")
 _FROM_OUTSIDE: Final = (137, 143)
@@ -180,8 +172,7 @@ def _ended(pod: JSONObject) -> Iterator[tuple[tuple[Any, ...], FailureReason]]:
     status, name = _status(pod), _name(pod)
     if status.get("phase") == "Succeeded":
         return
-    disruption = conditions.find_condition(_conditions(pod), "DisruptionTarget")
-    if disruption is not None and disruption["status"] == "True":
+    if disruption := conditions.true_condition(_conditions(pod), "DisruptionTarget"):
         kind = _DISRUPTIONS.get(disruption.get("reason", ""), FailureKind.EVICTED)
         time = disruption.get("lastTransitionTime") or _NEVER
         reason = FailureReason(kind, name, message=disruption.get("message", ""))
@@ -236,10 +227,7 @@ def _waits(pod: JSONObject) -> Iterator[FailureReason]:
 
 def _containers(pod: JSONObject) -> Sequence[JSONObject]:
     status = _status(pod)
-    return (
-        *(status.get("initContainerStatuses") or ()),
-        *(status.get("containerStatuses") or ()),
-    )
+    return (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
 
 
 def _conditions(pod: JSONObject) -> Sequence[JSONObject]:

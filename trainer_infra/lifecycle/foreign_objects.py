@@ -26,7 +26,7 @@ def own_objects(job: TrainJob, observed: ObservedObjects) -> ObservedObjects:
 def is_succeeding(job: TrainJob, observed: ObservedObjects) -> bool:
     """Whether objects of an earlier TrainJob of this name are still there."""
     there = (each for each in (observed.jobset, observed.snapshot) if each is not None)
-    owners = (_controller(each) for each in there if not _is_own(job, each))
+    owners = (controller_of(each) for each in there if not _is_own(job, each))
     return any(
         (each.get("kind"), each.get("name")) == (names.TRAIN_JOB, job.metadata.name)
         for each in owners
@@ -39,7 +39,7 @@ def foreign_job_set(job: TrainJob, observed: ObservedObjects) -> InvalidInput | 
     jobset = observed.jobset
     if jobset is None or _is_own(job, jobset):
         return None
-    owner = _controller(jobset)
+    owner = controller_of(jobset)
     by = f"belongs to {owner['kind']} {owner['name']}" if owner else "was not made by a TrainJob"
     what = f"{names.JOBSET} {job.metadata.name} exists and {by}"
     return InvalidInput([Problem("", what, fix="delete it, or give the TrainJob another name")])
@@ -49,10 +49,11 @@ def _is_own(job: TrainJob, value: JSONObject) -> bool:
     """A TrainJob that no API server stores has no uid, and owns what it finds."""
     if job.metadata.uid is None:
         return True
-    owner = _controller(value)
+    owner = controller_of(value)
     return owner is not None and owner["uid"] == job.metadata.uid
 
 
-def _controller(value: JSONObject) -> JSONObject | None:
+def controller_of(value: JSONObject) -> JSONObject | None:
+    """The owner reference of the controller of an object."""
     references = (value.get("metadata") or {}).get("ownerReferences") or ()
     return next((each for each in references if each.get("controller")), None)

@@ -10,6 +10,7 @@ from trainer_infra import names
 from trainer_infra.errors import Bug
 from trainer_infra.json_values import JSONObject
 from trainer_infra.keys import curve_certificate, ssh_key_pair
+from trainer_infra.lifecycle import foreign_objects
 
 
 def with_generated(value: JSONObject) -> JSONObject:
@@ -32,16 +33,9 @@ def _made(secret: JSONObject) -> dict[str, bytes]:
         pair = ssh_key_pair.make_key_pair()
         return {names.SSH_PRIVATE_KEY: pair.private, names.SSH_PUBLIC_KEY: pair.public}
     if names.FLUX_CURVE_KEY in secret["data"]:
+        owner = foreign_objects.controller_of(secret)
+        if owner is None:
+            raise Bug(f"Secret {name} has no controller, whose UID its key is made of")
         job = name.removesuffix(names.FLUX_CURVE_SUFFIX)
-        made = curve_certificate.curve_certificate(job, _controller_uid(secret))
-        return {names.FLUX_CURVE_KEY: made}
+        return {names.FLUX_CURVE_KEY: curve_certificate.curve_certificate(job, str(owner["uid"]))}
     raise Bug(f"Secret {name} wants contents that nothing makes")
-
-
-def _controller_uid(secret: JSONObject) -> str:
-    for reference in secret["metadata"].get("ownerReferences") or ():
-        if reference.get("controller"):
-            return str(reference["uid"])
-    raise Bug(
-        f"Secret {secret['metadata']['name']} has no controller, whose UID its key is made of"
-    )

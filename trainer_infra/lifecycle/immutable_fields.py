@@ -27,8 +27,8 @@ _POD_METADATA: Final = ("annotations", "labels")
 
 def of_spec(old: TrainJob, new: TrainJob) -> Iterable[Problem]:
     """Immutable fields that differ."""
-    for finding in transitions.transition_findings(old.to_wire(), new.to_wire(), names.TRAIN_JOB):
-        yield finding.problem("")
+    found = transitions.transition_findings(old.to_wire(), new.to_wire(), names.TRAIN_JOB)
+    return (each.problem("") for each in found)
 
 
 def of_presence(old: TrainJob, new: TrainJob) -> Iterable[Problem]:
@@ -68,12 +68,11 @@ def of_patches(old: TrainJob, new: TrainJob, observed: ObservedObjects) -> Itera
 
 
 def refused_by_jobset(
-    old: TrainJob, new: TrainJob, runtime: Runtime, behaviour: Behaviour
+    old: TrainJob, new: TrainJob, observed: ObservedObjects, runtime: Runtime, behaviour: Behaviour
 ) -> Iterable[Problem]:
-    """Fields of the pods that new patches change and JobSet keeps as they were (Q8).
-
-    Called when the JobSet exists and both TrainJobs can be rendered.
-    """
+    """Fields of the pods that new patches change and JobSet, where there is one, refuses on every pass (Q8)."""
+    if observed.jobset is None or not patches_differ(old, new):
+        return
     try:
         before, after = (_jobs(each, runtime, behaviour) for each in (old, new))
     except InvalidInput:

@@ -32,10 +32,7 @@ class FailedJob:
         return f"Job {self.job}: {self.message} ({self.reason})"
 
 
-TERMINAL: Final = (
-    (names.JOBSET_COMPLETED, names.COMPLETE),
-    (names.JOBSET_FAILED, names.FAILED),
-)
+TERMINAL: Final = ((names.JOBSET_COMPLETED, names.COMPLETE), (names.JOBSET_FAILED, names.FAILED))
 FIELDS: Final = ("name", "ready", "succeeded", "failed", "active", "suspended")
 
 
@@ -45,8 +42,7 @@ def with_end_of_jobset(current: Conditions, jobset: JSONObject | None) -> Condit
         return current
     of_jobset = _status(jobset).get("conditions") or ()
     for theirs, ours in TERMINAL:
-        found = conditions.find_condition(of_jobset, theirs)
-        if found is not None and found["status"] == "True":
+        if found := conditions.true_condition(of_jobset, theirs):
             return conditions.with_condition(current, {**found, "type": ours})
     return current
 
@@ -65,7 +61,6 @@ def first_failed_job(jobs: Iterable[JSONObject]) -> FailedJob | None:
     """The first Job that failed; None when none did."""
     for job in jobs:
         current = (job.get("status") or {}).get("conditions") or ()
-        failed = conditions.find_condition(current, names.FAILED)
-        if failed is not None and failed["status"] == "True":
+        if failed := conditions.true_condition(current, names.FAILED):
             return FailedJob(job["metadata"]["name"], failed["reason"], failed["message"])
     return None

@@ -30,7 +30,7 @@ from trainer_infra.lifecycle import (
     waiting,
 )
 from trainer_infra.lifecycle.conditions import Conditions
-from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
+from trainer_infra.lifecycle.due_objects import DueObjects
 from trainer_infra.lifecycle.events import Event
 from trainer_infra.lifecycle.status import TrainJobCase
 from trainer_infra.render import resolve, runtime_patches, runtime_ref, ttl_seconds_after_finished
@@ -83,31 +83,27 @@ def plan(
     now: datetime,
     behaviour: Behaviour = OURS,
 ) -> Plan:
-    """What to do next for a TrainJob.
+    """What to do next for a TrainJob, which is as stored, with its status; `now` has its zone.
 
     A TrainJob that another controller manages, and one that is being deleted, gets an empty plan.
     Objects that cannot be rendered are an event and leave the conditions as they are.
 
-    Args:
-        job: the TrainJob as stored, with its status.
-        runtime: the live runtime that it names, None when there is none; a snapshot among the
-            observed objects is used instead of it.
-        observed: what is there.
-        now: the time, with its zone.
-        behaviour: what renders and reports, and how far it is decided like in the reference.
+    The runtime is the live one that it names, where there is one; a snapshot among the observed objects is used
+    instead of it. `behaviour` renders and reports, and says how far it is decided like in the reference.
     """
-    seen, observed = observed, _own_objects(job, observed, behaviour)
+    seen = observed
+    if behaviour.ours(Deviation.OWNER):
+        observed = foreign_objects.own_objects(job, seen)
     case = TrainJobCase(job, observed, now, behaviour)
     if _is_left_alone(case):
         return Plan()
     succeeds = case.ours(Deviation.OWNER) and foreign_objects.is_succeeding(job, seen)
-    before, old = status.conditions_before(case), status.stored_status(job)
+    before, stored = status.conditions_before(case), status.stored_conditions(job)
     new = status.decide_status(case)
     after = tuple(new.get("conditions") or ())
-    due = NO_OBJECTS
+    due = DueObjects()
     if not (conditions.is_finished(before) or status.is_overdue(after) or succeeds):
         due = _due_objects(case, runtime, seen)
-    stored = tuple(old.get("conditions") or ())
     left = _seconds_until_ttl(case, runtime, after)
     # Its end is stored before a TrainJob goes.
     expired = conditions.is_finished(stored) and left is not None and left <= 0
@@ -116,7 +112,7 @@ def plan(
         create=tuple(each for each in due.objects if _is_write_once(each)),
         apply=tuple(each for each in due.objects if not _is_write_once(each)),
         delete=tuple(_deletions(case, before, after, expired=expired)),
-        status=None if new == old else new,
+        status=None if new == status.stored_status(job) else new,
         events=(
             *_events(case, due, stored, after),
             *_uncounted(case, due, runtime),
@@ -129,11 +125,6 @@ def plan(
         ),
         requeue_after=_next_look(case, due, after, (left, SUCCESSION if succeeds else None)),
     )
-
-
-def _own_objects(job: TrainJob, observed: ObservedObjects, behaviour: Behaviour) -> ObservedObjects:
-    ours = behaviour.ours(Deviation.OWNER)
-    return foreign_objects.own_objects(job, observed) if ours else observed
 
 
 def _due_objects(case: TrainJobCase, runtime: Runtime | None, seen: ObservedObjects) -> DueObjects:
@@ -171,10 +162,9 @@ def _deletions(
     """
     name, jobset = case.job.metadata.name, case.observed.jobset
     once = conditions.is_finished(before) and not case.ours(Deviation.Q13)
-    if status.is_overdue(after) and not once and jobset is not None:
-        going = jobset["metadata"].get("deletionTimestamp") is not None
-        if not going:
-            yield ObjectRef(names.JOBSET_API_VERSION, names.JOBSET, name)
+    stays = jobset is not None and jobset["metadata"].get("deletionTimestamp") is None
+    if status.is_overdue(after) and not once and stays:
+        yield ObjectRef(names.JOBSET_API_VERSION, names.JOBSET, name)
     if expired:
         yield ObjectRef(names.API_VERSION, names.TRAIN_JOB, name)
 
@@ -182,13 +172,21 @@ def _deletions(
 def _seconds_until_ttl(
     case: TrainJobCase, runtime: Runtime | None, current: Conditions
 ) -> float | None:
-    """Seconds until a finished TrainJob is deleted; None when it stays."""
-    if not case.ours(Deviation.TTL) or not conditions.is_finished(current):
+    """Seconds until a finished TrainJob is deleted, 0 or negative when that is due; None when it stays.
+
+    They count from the condition that ended it. The reference has no such thing.
+    """
+    ends = (conditions.true_condition(current, kind) for kind in (names.COMPLETE, names.FAILED))
+    end = next(filter(None, ends), None)
+    if end is None or not case.ours(Deviation.TTL):
         return None
     with suppress(InvalidInput):
         runtime = due_objects.runtime_born_with(case.job, runtime, case.observed)
     seconds = ttl_seconds_after_finished.ttl_seconds(case.job, runtime)
-    return seconds_until_ttl(seconds, current, case.now)
+    if seconds is None:
+        return None
+    ended = conditions.parse_timestamp(end["lastTransitionTime"])
+    return (ended + timedelta(seconds=seconds) - case.now).total_seconds()
 
 
 def _events(
@@ -234,19 +232,6 @@ def _next_look(
         None if due.error is None else RETRY,
     )
     return min((each for each in looks if each is not None), default=None)
-
-
-def seconds_until_ttl(seconds: int | None, current: Conditions, now: datetime) -> float | None:
-    """Seconds until the TrainJob is deleted, 0 or negative when that is due; None for never.
-
-    They count from the condition that ended the job. The reference has no such thing.
-    """
-    ends = (conditions.find_condition(current, kind) for kind in (names.COMPLETE, names.FAILED))
-    end = next((each for each in ends if each is not None and each["status"] == "True"), None)
-    if seconds is None or end is None:
-        return None
-    ended = conditions.parse_timestamp(end["lastTransitionTime"])
-    return (ended + timedelta(seconds=seconds) - now).total_seconds()
 
 
 def uncounted_resources(job: TrainJob, runtime: Runtime) -> tuple[str, ...]:

@@ -21,13 +21,9 @@ PREDECESSOR: Final = "an earlier TrainJob of this name is still being deleted"
 def waiting_sentence(
     case: TrainJobCase, current: Conditions, error: InvalidInput | None, *, succeeds: bool
 ) -> str:
-    """Why it waits; empty where it does not, or where no reason is known.
+    """Why a TrainJob with these conditions waits; empty where it does not, or where no reason is known.
 
-    Args:
-        case: the TrainJob.
-        current: its conditions.
-        error: why its objects cannot be made.
-        succeeds: whether objects of an earlier TrainJob of its name are there.
+    The error is why its objects cannot be made; `succeeds` says that those of an earlier one of its name are there.
     """
     if conditions.is_finished(current):
         return ""

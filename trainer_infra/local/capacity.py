@@ -1,8 +1,7 @@
 """What a run asks for and this machine does not have: warnings, for it runs all the same.
 
-Called at preview by `target`; `env` asks what this machine has. Nothing is reserved here: processes
-take turns on the processors, and see the accelerators that the machine has. The sentences name no
-run, so that a batch says each once.
+Nothing is reserved here: processes take turns on the processors, and see the accelerators that the machine
+has. The sentences name no run, so that a batch says each once.
 """
 
 import os
@@ -48,8 +47,8 @@ class Machine:
 
 def capacity_warnings(objects: Sequence[JSONObject], machine: Machine) -> Iterator[str]:
     """A sentence for each thing of which the objects ask for more than the machine has."""
-    demands = list(_demands(objects))
-    pods = sum(count for count, _ in demands)
+    wanted = list(demands(objects))
+    pods = sum(count for count, _ in wanted)
     most = machine.processors * PODS_PER_PROCESSOR
     if pods > most:
         yield (
@@ -57,14 +56,14 @@ def capacity_warnings(objects: Sequence[JSONObject], machine: Machine) -> Iterat
             f"this machine, which has room for some {most}; lower numNodes for this target"
         )
     asked = defaultdict[str, Decimal](Decimal)
-    for count, pod in demands:
+    for count, pod in wanted:
         for name, amount in _of_pod(pod):
             asked[name] += amount * count
     for name, amount in asked.items():
         yield from _lacking(name, amount.normalize(), machine)
 
 
-def _demands(objects: Sequence[JSONObject]) -> Iterator[tuple[int, JSONObject]]:
+def demands(objects: Sequence[JSONObject]) -> Iterator[tuple[int, JSONObject]]:
     """How many pods there are of each replicated job, and the spec of one."""
     for each in objects:
         if each["kind"] == "JobSet":

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +67,20 @@ class Children:
         child = Child(started.pid, self._loop.create_future())
         self._running[started.pid] = (started, child.exit)
         return child
+
+    async def run(self, command: Command, output: int) -> int:
+        """Start a process as `start` does, close `output`, and wait for the exit code; cancelled, it kills it."""
+        try:
+            child = self.start(command, output)
+        finally:
+            os.close(output)
+        try:
+            return await asyncio.shield(child.exit)
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            await child.exit
+            raise
 
     def _reap(self) -> None:
         """Take the exit status of every child that ended, adopted ones too."""

@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra import names
@@ -60,11 +60,7 @@ class ContainerProcess:
         return self._child is not None and not self._child.exit.done()
 
     async def run(self) -> int:
-        """Start it and wait until it ended; its exit code.
-
-        Raises:
-            OSError: It cannot be started.
-        """
+        """Start it as `Children.start` does, and wait until it ended; its exit code."""
         read, write = os.pipe()
         os.set_blocking(read, False)
         loop = asyncio.get_running_loop()
@@ -118,17 +114,8 @@ class ContainerProcess:
 
     async def execute(self, arguments: list[str]) -> int:
         """Run a command beside it, as an exec probe does; its exit code."""
-        base = self.setup.command
-        null = os.open(os.devnull, os.O_WRONLY)
-        try:
-            child = self._children.start(Command(arguments, base.env, base.folder), null)
-        finally:
-            os.close(null)
-        try:
-            return await asyncio.shield(child.exit)
-        finally:
-            if not child.exit.done():
-                os.killpg(child.pid, signal.SIGKILL)
+        command = replace(self.setup.command, arguments=arguments)
+        return await self._children.run(command, os.open(os.devnull, os.O_WRONLY))
 
     def _read(self, handle: int) -> None:
         try:

@@ -5,7 +5,6 @@ Every pod of the trainer step has a token of its own, so that it is known which 
 
 import asyncio
 import hmac
-import os
 import secrets
 import ssl
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.keys import server_certificate
+from trainer_infra.local import run_folder
 from trainer_infra.local.network import LOOPBACK
 from trainer_infra.progress import handler
 from trainer_infra.progress.handler import Reporter, Request, Response
@@ -56,8 +56,8 @@ class ProgressEndpoint:
         """Listen, and write the certificate that pods trust."""
         made = server_certificate.make_certificate(LOOPBACK)
         private = self._folder / "server.pem"
-        _write(private, made.server + made.key)
-        _write(self._folder / "ca.crt", made.authority)
+        run_folder.write_private(private, made.server + made.key)
+        run_folder.write_private(self._folder / "ca.crt", made.authority)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(private)
         self._server = await asyncio.start_server(
@@ -75,7 +75,7 @@ class ProgressEndpoint:
         token = self._folder / f"{pod}.token"
         if pod not in self._tokens:
             self._tokens[pod] = secrets.token_hex(32)
-            _write(token, self._tokens[pod].encode())
+            run_folder.write_private(token, self._tokens[pod].encode())
         return {
             names.PROGRESS_URL: f"https://{LOOPBACK}:{self._port}{handler.path_of(*self._job)}",
             names.PROGRESS_CA: str(self._folder / "ca.crt"),
@@ -159,9 +159,3 @@ def _head(response: Response) -> bytes:
         f"Content-Length: {len(response.body)}\r\n"
         "Connection: close\r\n\r\n"
     ).encode()
-
-
-def _write(path: Path, content: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)

@@ -27,9 +27,13 @@ def watch_supervisor(target: RunFolder, supervise: Callable[[], None]) -> None:
     supervisor = os.fork()
     if supervisor == 0:
         _supervise(guard, supervise)
-    status = _wait(supervisor)
+    # Adopted processes that end meanwhile are reaped.
+    while (ended := os.waitpid(-1, 0))[0] != supervisor:
+        pass
     processes.kill_descendants(guard)
-    record_loss(target, f"ended with {_ending(status)}")
+    code = os.waitstatus_to_exitcode(ended[1])
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    record_loss(target, f"ended with {how}")
 
 
 def record_loss(target: RunFolder, how: str) -> Run | None:
@@ -66,16 +70,3 @@ def _supervise(guard: int, supervise: Callable[[], None]) -> None:
     finally:
         sys.stderr.flush()
         os._exit(code)
-
-
-def _wait(supervisor: int) -> int:
-    """The supervisor's wait status; adopted processes that end meanwhile are reaped."""
-    while True:
-        pid, status = os.waitpid(-1, 0)
-        if pid == supervisor:
-            return status
-
-
-def _ending(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

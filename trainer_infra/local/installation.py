@@ -1,12 +1,9 @@
 """Packages are installed into a new virtual environment, and how far that is."""
 
-import asyncio
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import NotAvailable
+from trainer_infra.in_pod import package_installation
 from trainer_infra.local import disk_use, installer, pip_settings, pod_environment
 from trainer_infra.local.children import Children, Command
 from trainer_infra.local.installer import Installer
@@ -60,8 +58,6 @@ async def make_environment(
     shell = _Shell(
         venv, pod_environment.inherited_environment(*pod_environment.INSTALLERS) | own, children
     )
-    text = installer.requirement_file(packages)
-    (venv / REQUIREMENTS).write_text(text, encoding="utf-8")
     try:
         chosen = await _installer(packages, shell)
         for arguments in chosen.commands:
@@ -103,26 +99,12 @@ class _Shell:
     ) -> int:
         """The exit code; a command that is cancelled has ended when this returns."""
         handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            command = Command(arguments, {**self.environment, **(more or {})}, self.venv)
-            child = self.children.start(command, handle)
-        finally:
-            os.close(handle)
-        try:
-            return await asyncio.shield(child.exit)
-        except asyncio.CancelledError:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            await child.exit
-            raise
+        command = Command(arguments, {**self.environment, **(more or {})}, self.venv)
+        return await self.children.run(command, handle)
 
 
 async def _installer(packages: Sequence[str], shell: _Shell) -> Installer:
-    """Who installs, as the log says: uv where it is there and takes the settings of pip, else pip.
-
-    Raises:
-        NotAvailable: The installer that the user asks for is not there.
-    """
+    """Who installs, as the log says: uv where it is there and takes the settings of pip, else pip."""
     uv, asked = installer.uv_command(), os.environ.get(names.INSTALLER) or ""
     if asked and asked not in INSTALLERS:
         raise NotAvailable(f"{names.INSTALLER} names no installer, got {asked!r}; use uv or pip")
@@ -159,7 +141,7 @@ def _begin(venv: Path, packages: Sequence[str], installer: str) -> None:
 def _names(packages: Sequence[str]) -> list[str]:
     """The packages, without options and hashes."""
     wanted = [each for each in sorted(packages) if not each.startswith(names.INSTALLER_OPTION)]
-    return [each.partition(installer.HASH)[0] for each in wanted]
+    return [each.partition(package_installation.HASH)[0] for each in wanted]
 
 
 def _lines(path: Path) -> list[str]:
@@ -171,7 +153,6 @@ def _lines(path: Path) -> list[str]:
 
 
 def _check(packages: Sequence[str], output: Path, used: Installer, code: int) -> None:
-    """Raise why a command of the installer failed, if it did."""
     if code == 0:
         return
     why = used.reason(_lines(output)).rstrip(".")

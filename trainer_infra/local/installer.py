@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.in_pod import package_installation
 
 MARKS: Final = r"[^\w\[`]*(?:error: |cause: |Caused by: )?"
 """What uv begins a line of an error with, in its releases so far: words, or a tree of lines."""
@@ -25,8 +26,6 @@ BROKEN: Final = r"connection broken by '(.*)': |Could not fetch URL (.*) - skipp
 VERSIONS: Final = r"\(from versions: (.*)\)"
 NEWEST: Final = 3
 """Versions of a package that a message has, of all that there are."""
-HASH: Final = " --hash="
-"""What is between a requirement and each of its hashes."""
 _UNITS: Final = {"b": 1, "byte": 1, "bytes": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9} | {
     "kib": 2**10,
     "mib": 2**20,
@@ -67,24 +66,10 @@ class Installer:
 
 
 def requirement_arguments(packages: Sequence[str], file: Path) -> list[str]:
-    """A job's packages as arguments, options first; in a file where they have hashes.
-
-    No installer takes hashes otherwise.
-
-    Args:
-        packages: options and requirements.
-        file: where `requirement_file` is written.
-    """
-    if not requirement_file(packages):
-        return sorted(packages)
+    """A job's options and requirements as arguments; the latter in a file where they have hashes."""
     options = [each for each in sorted(packages) if each.startswith(names.INSTALLER_OPTION)]
-    return [*options, "--require-hashes", "-r", str(file)]
-
-
-def requirement_file(packages: Sequence[str]) -> str:
-    """The text of that file; empty where no requirement has a hash."""
     wanted = [each for each in sorted(packages) if not each.startswith(names.INSTALLER_OPTION)]
-    return "".join(f"{each}\n" for each in wanted) if any(HASH in each for each in wanted) else ""
+    return [*options, *package_installation.requirement_arguments(wanted, file)]
 
 
 def size_shown(number: str, unit: str) -> int:
@@ -105,10 +90,7 @@ def no_answer(error: str) -> str:
 def pip_installer(venv: Path, packages: Sequence[str], file: Path) -> Installer:
     """The interpreter's own pip, if it has one: copying pip takes seconds.
 
-    Args:
-        venv: the folder of the environment.
-        packages: requirements, and options.
-        file: where requirements with hashes are.
+    The file is where requirements with hashes are written.
     """
     own = find_spec("pip") is not None
     make = [sys.executable, "-m", "venv", *(["--without-pip"] if own else []), str(venv)]
@@ -192,13 +174,10 @@ def uv_command() -> list[str] | None:
 def uv_installer(
     uv: Sequence[str], venv: Path, wanted: Sequence[str], settings: Mapping[str, str]
 ) -> Installer:
-    """The installer of one environment.
+    """The installer of one environment, which `uv` starts.
 
-    Args:
-        uv: how it is started.
-        venv: the folder of the environment.
-        wanted: arguments for requirements and options, as pip has them.
-        settings: variables that say what pip is set to.
+    The arguments `wanted` are for requirements and options, as pip has them; the settings are variables that say
+    what pip is set to.
     """
     make = [sys.executable, "-m", "venv", "--without-pip", str(venv)]
     # Its lines about downloads are a part of its progress: they are wanted, and bars need a terminal.

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra import home_folders
-from trainer_infra.local import installation
+from trainer_infra.local import installation, run_folder
 from trainer_infra.local.children import Children
 
 MARKER: Final = "ready"
@@ -54,9 +54,6 @@ async def ready_environment(packages: Sequence[str], children: Children, mark: s
     """The virtual environment with these packages, installed when it is not there yet.
 
     This process holds its lock until it ends, so that no collection removes it meanwhile.
-
-    Raises:
-        NotAvailable: The installation failed; the message says why.
     """
     if not packages:
         return None
@@ -88,21 +85,9 @@ async def _held(venv: Path, kind: int) -> int:
 def hold_environment(venv: Path, kind: int) -> int | None:
     """A handle that holds an environment's lock as long as it is open; None while others hold it.
 
-    Args:
-        venv: its folder.
-        kind: `fcntl.LOCK_SH` to use it, `fcntl.LOCK_EX` to make or remove it.
+    The kind is `fcntl.LOCK_SH` to use it, `fcntl.LOCK_EX` to make or remove it with the lock's file.
     """
-    path = environment_lock(venv)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(handle, kind | fcntl.LOCK_NB)
-        # Who removes an environment removes the lock's file as well.
-        if os.fstat(handle).st_ino == path.stat().st_ino:
-            return handle
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    os.close(handle)
-    return None
+    return run_folder.hold_file(environment_lock(venv), kind | fcntl.LOCK_NB)
 
 
 def environment_lock(venv: Path) -> Path:

@@ -61,12 +61,7 @@ def not_passed_on(settings: Mapping[str, str]) -> str:
 
 
 def for_uv(settings: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Variables that say pip's settings to uv; what `own` says of the same already stays.
-
-    Args:
-        settings: as `pip_settings` has them, each of which can be said.
-        own: variables of the user.
-    """
+    """Variables that say pip's settings to uv, each of which can be; what the user's `own` variables say stays."""
     told = {}
     for key, value in settings.items():
         if key in _TOLD:

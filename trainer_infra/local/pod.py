@@ -78,18 +78,7 @@ class PodTry:
         self._last = ""
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
-        self.pod = ObservedPod(
-            id=start.id,
-            attempt=start.attempt,
-            retry=start.retry,
-            phase=PodPhase.RUNNING,
-            ready=False,
-            exit_code=None,
-            container="",
-            reason="",
-            started=datetime.now(UTC),
-            finished=None,
-        )
+        self.pod = ObservedPod(start.id, start.attempt, start.retry, datetime.now(UTC))
 
     @property
     def last_lines(self) -> tuple[str, ...]:
@@ -208,11 +197,7 @@ class PodTry:
     async def _once(
         self, setup: ContainerSetup, ready: Callable[[bool], None] = lambda _: None
     ) -> None:
-        """Run a container to its end.
-
-        Raises:
-            ContainerFailed: It failed, or cannot be started.
-        """
+        """Run a container to its end, or raise how it failed."""
         container = ContainerProcess(setup, self._children, self._log, self._grace)
         kills = kernel_kills()
         watch = asyncio.get_running_loop().create_task(probes.watch_probes(container, ready))

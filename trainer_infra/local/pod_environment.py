@@ -102,11 +102,7 @@ class Variables:
 
 
 def container_variables(container: JSONObject, place: PodContext) -> Variables:
-    """What a container's envFrom and env define.
-
-    Raises:
-        InvalidInput: A ConfigMap, a Secret or a key that it needs is not there.
-    """
+    """What a container's envFrom and env define; raises as `volumes.make_volumes` does."""
     found: list[Problem] = []
     own = _from_objects(container, place, found)
     for index, entry in enumerate(container.get("env") or ()):
@@ -146,7 +142,6 @@ def file_text(value: str, place: PodContext, mounts: Mounts) -> str:
 
 
 def _from_objects(container: JSONObject, place: PodContext, found: list[Problem]) -> dict[str, str]:
-    """The variables of envFrom."""
     own: dict[str, str] = {}
     for index, entry in enumerate(container.get("envFrom") or ()):
         kind = "configMapRef" if "configMapRef" in entry else "secretRef"
@@ -161,7 +156,6 @@ def _from_objects(container: JSONObject, place: PodContext, found: list[Problem]
 
 
 def _from_secrets(container: JSONObject, sources: Sources) -> frozenset[str]:
-    """Names of variables whose value is a secret: it is passed on as it is."""
     by_key = {
         entry["name"]
         for entry in container.get("env") or ()
@@ -214,11 +208,9 @@ def resource_amount(container: JSONObject, reference: JSONObject) -> str:
     group, _, name = str(reference["resource"]).partition(".")
     resources = container.get("resources") or {}
     amount = (resources.get(group) or {}).get(name)
-    given = quantity.parse_quantity(amount) if amount is not None else _machine_has(name)
+    if amount is None:
+        machine = Machine.here()
+        amount = {"cpu": machine.processors, "memory": machine.memory}.get(name, 0)
+    given = quantity.parse_quantity(amount)
     divisor = quantity.parse_quantity(reference.get("divisor") or "1") or Decimal(1)
     return str(int((given / divisor).to_integral_value(ROUND_CEILING)))
-
-
-def _machine_has(name: str) -> Decimal:
-    machine = Machine.here()
-    return Decimal({"cpu": machine.processors, "memory": machine.memory}.get(name, 0))

@@ -26,16 +26,14 @@ QUIET: Final = 0.1
 """Seconds without more of it after which a state counts as whole: a program may write it in parts."""
 
 
-def _decoder() -> codecs.IncrementalDecoder:
-    return codecs.getincrementaldecoder("utf-8")("surrogateescape")
-
-
 @dataclass(slots=True)
 class _Stream:
     """What one container writes."""
 
     lines: TerminalLines = field(default_factory=TerminalLines)
-    decoder: codecs.IncrementalDecoder = field(default_factory=_decoder)
+    decoder: codecs.IncrementalDecoder = field(
+        default_factory=lambda: codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    )
     fed: float = 0.0
     """When it wrote last, by the monotonic clock."""
     shown: float = 0.0

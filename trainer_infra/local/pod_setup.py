@@ -16,12 +16,9 @@ from trainer_infra.local.pod_environment import Mounts, PodContext
 from trainer_infra.render import resources
 
 VARIABLES: Final = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
-)
+)  # fmt: skip
 """Read by OpenMP (PyTorch, XGBoost, LightGBM, scikit-learn) and by the libraries below NumPy."""
 PROCESSES: Final = "PET_NPROC_PER_NODE"
 """torchrun's number of processes, or a word such as `auto`, for which torchrun sets threads itself."""
@@ -40,12 +37,7 @@ class PodFolders:
 
 
 def prepare_pod(place: PodContext, ground: PodFolders) -> PodSetup:
-    """Make a pod's folders and environment.
-
-    Raises:
-        InvalidInput: A ConfigMap, a Secret or a key that it needs is not there.
-        OSError: A folder or file cannot be made.
-    """
+    """Make a pod's folders and environment; raises as `volumes.make_volumes` and the file system do."""
     spec = place.pod["spec"]
     ground.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folders = volumes.make_volumes(place, ground.folder / "volumes", ground.claims)
@@ -53,11 +45,13 @@ def prepare_pod(place: PodContext, ground: PodFolders) -> PodSetup:
     def setup(container: JSONObject) -> ContainerSetup:
         own = pod_environment.container_variables(container, place)
         mounts = volumes.mounts_of(container, folders, own.values)
+        places = {path: str(folder) for path, folder in mounts.folders.items()}
         name = str(container["name"])
         environment = {
             **thread_variables(container, own.values),
             **pod_environment.container_environment(own, place, mounts),
-            **_mounted(mounts),
+            # For `trainer_infra.storage.mounted`.
+            **({names.MOUNTS_VARIABLE: json.dumps(places)} if places else {}),
             names.PROCESS_MARK: f"{ground.mark}/{name}",
         }
         command = container.get("command") or unsupported_fields.image_entrypoint(container)
@@ -73,12 +67,6 @@ def prepare_pod(place: PodContext, ground: PodFolders) -> PodSetup:
     )
 
 
-def _mounted(mounts: Mounts) -> dict[str, str]:
-    """Where each mountPath is, for `trainer_infra.storage.mounted`."""
-    folders = {path: str(folder) for path, folder in mounts.folders.items()}
-    return {names.MOUNTS_VARIABLE: json.dumps(folders)} if folders else {}
-
-
 def _working_folder(path: str, mounts: Mounts, work: Path) -> Path:
     """The working directory: a mount's folder, or one of that name below the pod's own."""
     folder = mounts.folder(path) if path else None
@@ -92,12 +80,10 @@ def thread_variables(container: JSONObject, own: Mapping[str, str]) -> dict[str,
     """The variables that limit threads; none where the container asks for no processors, or sets one.
 
     Without them each library starts a thread for every processor of the machine, and containers that
-    asked for one each hinder one another. torchrun's rule, one thread for each of several processes,
-    comes out of it where there are as many as processors.
+    asked for one each hinder one another; its request counts, else its limit. torchrun's rule, one thread for
+    each of several processes, comes out of it where there are as many as processors.
 
-    Args:
-        container: its request counts, else its limit.
-        own: the variables that it defines.
+    `own` are the variables that the container defines.
     """
     processes = own.get(PROCESSES, "1")
     if any(name in own for name in VARIABLES) or not processes.isdecimal():

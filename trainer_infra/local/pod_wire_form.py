@@ -32,12 +32,9 @@ class ObservedTry:
 def wire_pods(
     jobset: JSONObject | None, tries: Sequence[ObservedTry], since: int
 ) -> tuple[JSONObject, ...]:
-    """Every try as a pod.
+    """Every try as a pod, in start order; without a JobSet there are none.
 
-    Args:
-        jobset: in wire form; without one there are no pods.
-        tries: in start order.
-        since: the attempt from which on tries count; the JobSet was restarted before it.
+    Tries count from the attempt `since`: the JobSet was restarted before it.
     """
     if jobset is None:
         return ()

@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,7 @@ from trainer_infra import names
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_KILL_TIMEOUT: Final = 10.0
 _SAME: Final = 0.015
 """Seconds by which two readings of one start time may differ: the kernel counts 1/100 s."""
 
@@ -45,21 +47,12 @@ def identity_of(pid: int) -> ProcessIdentity | None:
         return None
 
 
-def is_alive(who: ProcessIdentity) -> bool:
-    """Whether that very process still runs."""
+def send_signal(who: ProcessIdentity, number: int) -> None:
+    """Send a signal to that very process, unless it is gone."""
     now = identity_of(who.pid)
-    return now is not None and abs(now.start - who.start) < _SAME
-
-
-def send_signal(who: ProcessIdentity, number: int) -> bool:
-    """Send a signal to that very process; False when it is gone."""
-    if not is_alive(who):
-        return False
-    try:
-        os.kill(who.pid, number)
-    except ProcessLookupError:
-        return False
-    return True
+    if now is not None and abs(now.start - who.start) < _SAME:
+        with suppress(ProcessLookupError):
+            os.kill(who.pid, number)
 
 
 def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
@@ -96,15 +89,19 @@ def descendants(pid: int) -> list[psutil.Process]:
 
 def marked_processes(processes: Iterable[psutil.Process], mark: str) -> list[psutil.Process]:
     """Those of them whose environment has this mark, or one that begins with it and a `/`."""
-    found = []
-    for each in processes:
-        try:
-            value = each.environ().get(names.PROCESS_MARK, "")
-        except (psutil.Error, OSError):
-            continue
-        if value == mark or value.startswith(f"{mark}/"):
-            found.append(each)
-    return found
+    return [
+        each
+        for each in processes
+        if f"{_environment(each).get(names.PROCESS_MARK, '')}/".startswith(f"{mark}/")
+    ]
+
+
+def _environment(process: psutil.Process) -> Mapping[str, str]:
+    """The variables of a process; none of one that has ended, or is another user's."""
+    try:
+        return process.environ()
+    except (psutil.Error, OSError):
+        return {}
 
 
 def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.Process]:
@@ -126,13 +123,8 @@ def find_everywhere(mark: str) -> list[psutil.Process]:
 
 def virtual_environments() -> frozenset[str]:
     """The virtual environments that processes of this user run in, whatever started them."""
-    found = set()
-    for each in psutil.process_iter():
-        try:
-            found.add(each.environ().get("VIRTUAL_ENV", ""))
-        except (psutil.Error, OSError):
-            continue
-    return frozenset(found) - {""}
+    every = map(_environment, psutil.process_iter())
+    return frozenset(each.get("VIRTUAL_ENV", "") for each in every) - {""}
 
 
 def _lives(process: psutil.Process) -> bool:
@@ -151,18 +143,19 @@ def kill_processes(processes: Iterable[psutil.Process]) -> None:
             continue
 
 
-def kill_descendants(pid: int, timeout: float = 10) -> None:
+def kill_descendants(pid: int) -> None:
     """SIGKILL everything below a process until nothing is left, or time is up."""
-    until = time.monotonic() + timeout
-    while (left := descendants(pid)) and time.monotonic() < until:
-        kill_processes(left)
-        time.sleep(0.01)
+    _killed(lambda: descendants(pid))
 
 
-def kill_everywhere(mark: str, timeout: float = 10) -> bool:
+def kill_everywhere(mark: str) -> bool:
     """SIGKILL every marked process of the machine; whether none is left."""
-    until = time.monotonic() + timeout
-    while left := find_everywhere(mark):
+    return _killed(lambda: find_everywhere(mark))
+
+
+def _killed(find: Callable[[], list[psutil.Process]]) -> bool:
+    until = time.monotonic() + _KILL_TIMEOUT
+    while left := find():
         if time.monotonic() > until:
             return False
         kill_processes(left)

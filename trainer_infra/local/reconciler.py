@@ -6,7 +6,7 @@ both, and wakes when a pod changed, the user wants something else, or time has c
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -101,16 +101,21 @@ class Reconciler:
                 self._awake.clear()
                 delay = self._settle()
                 self._publish()
-                if self._over():
+                if self._finished() and all(each.ended for each in self._tries):
                     break
-                await self._sleep(delay)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(delay):
+                        await self._awake.wait()
                 if install.done():
                     install.result()
         finally:
             install.cancel()
             await asyncio.wait([install])
             self._endpoint.close()
-            await self._end_pods()
+            for each in self._tries:
+                each.stop()
+            for each in self._tries:
+                await each.wait()
             self._held.close()
 
     def stop(self) -> None:
@@ -132,13 +137,6 @@ class Reconciler:
                 "conditions": list(conditions.with_condition(current, failed)),
             }
         self._awake.set()
-
-    async def _sleep(self, delay: float | None) -> None:
-        try:
-            async with asyncio.timeout(delay):
-                await self._awake.wait()
-        except TimeoutError:
-            return
 
     async def _install(self) -> None:
         """Make the job's Python; pods start when it is there."""
@@ -286,10 +284,6 @@ class Reconciler:
             conditions.is_true(theirs, "Completed") or conditions.is_true(theirs, names.FAILED)
         )
 
-    def _over(self) -> bool:
-        """Whether the run ended and no process of it is left."""
-        return self._finished() and all(each.ended for each in self._tries)
-
     def _publish(self) -> None:
         """Write the status when it changed; a full disk ends the run, and is written too."""
         for _ in range(2):
@@ -339,12 +333,6 @@ class Reconciler:
         report = report_history.past_report(sentences.short_pod_name(self._run, pod), status)
         self._history.add(replace(report, metrics=self._hidden.texts(report.metrics)))
         asyncio.get_running_loop().call_later(REPORT_PAUSE, self.wake)
-
-    async def _end_pods(self) -> None:
-        for each in self._tries:
-            each.stop()
-        for each in self._tries:
-            await each.wait()
 
 
 def _runtime(value: JSONObject) -> Runtime:

@@ -1,10 +1,4 @@
-"""Where runs live on disk: one folder per run, written atomically, with one lock per run.
-
-Layout of `<home>/runs/<namespace>/<name>/`: run.json (who and when), record.json (what was
-submitted), status.json (what is known now), control.json (what the user wants now), secrets.json,
-supervisor.json (process identities), supervisor.lock (held while a supervisor lives), metrics.jsonl
-(what training reported), logs/<pod>.log, pods/, claims/.
-"""
+"""Where runs live on disk: one folder per run, written atomically, with one lock per run."""
 
 import fcntl
 import json
@@ -15,7 +9,6 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,82 +46,40 @@ def read_json(path: Path) -> Any | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The paths of one run."""
+    """The paths of one run: the folder itself is `<home>/runs/<namespace>/<name>`."""
 
-    path: Path
-    """The folder itself, `<home>/runs/<namespace>/<name>`."""
-
-    @property
-    def run(self) -> Path:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.namespace, self.name = path.parts[-2:]
+        self.run = path / "run.json"
         """The `Run` as submitted; its owner changes when another one adopts it."""
-        return self.path / "run.json"
-
-    @property
-    def record(self) -> Path:
+        self.record = path / "record.json"
         """What was submitted; written once."""
-        return self.path / "record.json"
-
-    @property
-    def status(self) -> Path:
+        self.status = path / "status.json"
         """What is known now: a `Run`. Written by the supervisor, its guard, or `runs.get`."""
-        return self.path / "status.json"
-
-    @property
-    def control(self) -> Path:
+        self.control = path / "control.json"
         """What the user wants now: `{"suspend": bool}`."""
-        return self.path / "control.json"
-
-    @property
-    def secrets(self) -> Path:
+        self.secrets = path / "secrets.json"
         """Key to value of the job's own Secret."""
-        return self.path / "secrets.json"
-
-    @property
-    def identities(self) -> Path:
+        self.identities = path / "supervisor.json"
         """Process identities: `{"supervisor": ..., "guard": ...}`."""
-        return self.path / "supervisor.json"
-
-    @property
-    def lock(self) -> Path:
+        self.lock = path / "supervisor.lock"
         """Locked as long as the supervisor or its guard lives."""
-        return self.path / "supervisor.lock"
-
-    @property
-    def output(self) -> Path:
+        self.output = path / "supervisor.log"
         """What the supervisor itself says: empty, or a traceback."""
-        return self.path / "supervisor.log"
-
-    @property
-    def reserve(self) -> Path:
+        self.reserve = path / "reserve"
         """The bytes set aside."""
-        return self.path / "reserve"
-
-    @property
-    def logs(self) -> Path:
+        self.logs = path / "logs"
         """One log file per pod."""
-        return self.path / "logs"
-
-    @property
-    def pods(self) -> Path:
+        self.pods = path / "pods"
         """One folder per try of a pod."""
-        return self.path / "pods"
-
-    @property
-    def claims(self) -> Path:
+        self.claims = path / "claims"
         """One folder per volume claim."""
-        return self.path / "claims"
-
-    @property
-    def metrics(self) -> Path:
+        self.metrics = path / "metrics.jsonl"
         """What its training reported, a JSON line per report: `metrics_file`."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def progress(self) -> Path:
+        self.progress = path / "progress"
         """The progress endpoint's certificate and one token per pod."""
-        return self.path / "progress"
 
 
 def folder_of(namespace: str, name: str) -> RunFolder:
@@ -155,10 +106,7 @@ def existing_folders(namespace: str | None = None) -> tuple[RunFolder, ...]:
 
 
 def create_folder(
-    target: RunFolder,
-    run: Mapping[str, Any],
-    record: Mapping[str, Any],
-    secrets: Mapping[str, str],
+    target: RunFolder, run: Mapping[str, Any], record: Mapping[str, Any], secrets: Mapping[str, str]
 ) -> None:
     """Make a run's folder in one step: it is there with its record, or not at all."""
     runs = state_home() / "runs"
@@ -203,10 +151,11 @@ def locked_folder(target: RunFolder) -> Iterator[None]:
         NotAvailable: The state folder cannot be written.
     """
     locks = state_home() / "locks"
-    path = locks / f"{target.path.parent.name}.{target.path.name}"
+    path = locks / f"{target.namespace}.{target.name}"
     try:
         locks.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = _hold(path)
+        while (handle := hold_file(path, fcntl.LOCK_EX)) is None:
+            pass
     except OSError as error:
         raise NotAvailable(disk_use.not_written(locks, error)) from error
     try:
@@ -216,15 +165,25 @@ def locked_folder(target: RunFolder) -> Iterator[None]:
         os.close(handle)
 
 
-def _hold(path: Path) -> int:
-    """An exclusively locked handle of a file that no process removed meanwhile."""
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.fstat(handle).st_ino == path.stat().st_ino:
-                return handle
-        os.close(handle)
+def hold_file(path: Path, kind: int) -> int | None:
+    """A handle that holds the lock of a file, which is made where it is missing, as long as it is open.
+
+    None where another process removed the file meanwhile, or with `fcntl.LOCK_NB` where others hold it.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    with suppress(BlockingIOError, FileNotFoundError):
+        fcntl.flock(handle, kind)
+        if os.fstat(handle).st_ino == path.stat().st_ino:
+            return handle
+    os.close(handle)
+    return None
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only this user may read."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
 
 
 def is_supervised(target: RunFolder) -> bool:

@@ -34,7 +34,7 @@ def _read(target: RunFolder) -> Run | None:
     if first is None and not target.run.exists():
         return None
     submitted = run_from_json(first)
-    if (submitted.namespace, submitted.name) != (target.path.parent.name, target.path.name):
+    if (submitted.namespace, submitted.name) != (target.namespace, target.name):
         raise ValueError(f"run.json is of {submitted.namespace}/{submitted.name}")
     now = run_folder.read_json(target.status)
     return replace(run_from_json(now), owner=submitted.owner) if now is not None else submitted
@@ -56,12 +56,7 @@ def identified_run(target: RunFolder) -> Run | None:
 
 
 def present_run(target: RunFolder, uid: str = "", owner: Owner | None = None) -> Run:
-    """The run that must be there.
-
-    Args:
-        target: its folder.
-        uid: of the run; empty for whichever has the name.
-        owner: whose it has to be; None for any owner.
+    """The run that must be there, whatever its uid and its owner where none is given.
 
     Raises:
         NotAvailable: There is no run of that name, or it has another uid.
@@ -70,8 +65,8 @@ def present_run(target: RunFolder, uid: str = "", owner: Owner | None = None) ->
     """
     run = look_up(target)
     if run is None or (uid and run.uid != uid):
-        where = f"{target.path.parent.name}/{target.path.name}"
-        raise NotAvailable(f"there is no run {where}{f' with uid {uid}' if uid else ''} here")
+        which = f"{target.namespace}/{target.name}{f' with uid {uid}' if uid else ''}"
+        raise NotAvailable(f"there is no run {which} here")
     if owner is not None and not run.owner.is_same(owner):
         raise Refused(sentences.taken_by(run))
     return run

@@ -1,8 +1,7 @@
 """Runs on this machine: submit, look, suspend, read logs, delete. The facade of the local target.
 
-A run is a folder (`run_folder`) and a supervisor process (`supervisor`), one per run; nothing else
-stays behind when both are gone. Functions about a run that is there raise what `runs.target.Target`
-says.
+Nothing stays behind when a run's folder and its supervisor are gone. Functions about a run that is there raise
+what `runs.target.Target` says.
 """
 
 import os
@@ -65,14 +64,9 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
     """Start a run and return once its supervisor acknowledged; never waits for training nor pip.
 
     The same content of the same owner is the same run: it is returned as it is, and its supervisor
-    is started when an earlier submit was interrupted before that. When starting fails, what was
-    made is removed.
-
-    Args:
-        submission: What to run.
-        adopt: Take over a run of that name that another owner declared; one with other content is
-            replaced.
-        timeout: Seconds to wait for the supervisor.
+    is started when an earlier submit was interrupted before that. When starting fails, or takes longer
+    than `timeout` seconds, what was made is removed. With `adopt` a run of that name that another owner
+    declared is taken over; one with other content is replaced.
 
     Raises:
         InvalidInput: This machine cannot run it; has every problem.
@@ -80,9 +74,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
         NotAvailable: The supervisor cannot be started.
     """
     metadata = submission.job["metadata"]
-    target = run_folder.folder_of(
-        metadata.get("namespace") or names.DEFAULT_NAMESPACE, metadata["name"]
-    )
+    target = run_folder.folder_of(names.namespace_of(metadata.get("namespace")), metadata["name"])
     with run_folder.locked_folder(target):
         run = run_record.look_up(target)
         if run is not None:
@@ -114,9 +106,6 @@ def get(namespace: str, name: str, uid: str = "") -> Run | None:
 
     A run whose supervisor is gone while it is unfinished is Failed with reason SupervisorLost, and
     recorded so. A run of another machine, seen through a shared home, is as it was recorded there.
-
-    Raises:
-        Unreadable: What its folder says is damaged.
     """
     target = run_folder.folder_of(namespace, name)
     run = run_record.look_up(target)
@@ -134,7 +123,7 @@ def list_runs(namespace: str | None = None) -> Listing:
     runs, unread = [], []
     for each in run_folder.existing_folders(namespace):
         try:
-            run = get(each.path.parent.name, each.path.name)
+            run = get(each.namespace, each.name)
         except (InvalidInput, Unreadable) as error:
             unread.append(str(error))
         else:
@@ -192,7 +181,7 @@ def delete(key: RunKey, timeout: float = 60) -> str:
         if run is None or (uid and run.uid != uid):
             return ""
         if key.owner is not None and not run.owner.is_same(key.owner):
-            return sentences.left_alone(namespace, name, run.owner.shown())
+            return sentences.left_alone(key, run.owner.shown())
         ended = supervision.end_supervisor(target, timeout)
         ended = processes.kill_everywhere(run.uid) and ended
         run_folder.remove_folder(target)
@@ -215,9 +204,10 @@ def logs(key: RunKey, wanted: LogSelection) -> Iterator[tuple[str, str]]:
     def files() -> tuple[Path, ...]:
         return tuple(sorted(target.logs.glob(f"{pod or '*'}.log")))
 
-    if not wanted.follow:
-        return read_lines(files, wanted.tail)
-    return follow_lines(files, lambda: not run_folder.is_supervised(target), wanted.tail)
+    def ended() -> bool:
+        return not (wanted.follow and run_folder.is_supervised(target))
+
+    return read_lines(files, ended, wanted.tail)
 
 
 def history(key: RunKey) -> tuple[PastReport, ...]:
@@ -228,11 +218,7 @@ def history(key: RunKey) -> tuple[PastReport, ...]:
 
 
 def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool) -> Run | None:
-    """The run, with its new owner where it is adopted; None after one was removed.
-
-    Raises:
-        Refused: It has another owner or other content, and is not to be taken over.
-    """
+    """The run, with its new owner where it is adopted; None after one was removed."""
     match identity.claim(run, submission, adopt=adopt):
         case Claim.SAME:
             return run
@@ -245,21 +231,9 @@ def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool
 
 
 def _made(target: RunFolder, submission: Submission) -> None:
-    """Make the run's folder.
-
-    Raises:
-        NotAvailable: The disk is full, or the state folder cannot be written.
-    """
-    try:
-        _create(target, submission)
-    except OSError as error:
-        raise NotAvailable(disk_use.not_written(target.path, error)) from error
-
-
-def _create(target: RunFolder, submission: Submission) -> None:
     run = Run(
-        namespace=target.path.parent.name,
-        name=target.path.name,
+        namespace=target.namespace,
+        name=target.name,
         uid=str(uuid.uuid4()),
         host=platform.node(),
         owner=submission.owner,
@@ -277,7 +251,10 @@ def _create(target: RunFolder, submission: Submission) -> None:
         "packages": submission.packages,
         "plugins": submission.plugins,
     }
-    run_folder.create_folder(target, run_to_json(run), record, submission.secret_data)
+    try:
+        run_folder.create_folder(target, run_to_json(run), record, submission.secret_data)
+    except OSError as error:
+        raise NotAvailable(disk_use.not_written(target.path, error)) from error
 
 
 def _lost(target: RunFolder) -> Run | None:
@@ -289,17 +266,10 @@ def _lost(target: RunFolder) -> Run | None:
     return guard.record_loss(target, "and its guard are gone")
 
 
-def read_lines(files: Callable[[], tuple[Path, ...]], tail: int | None) -> Iterator[Line]:
-    """The lines that are there now; of each pod the last `tail`."""
-    for path in files():
-        for line in _lines(_after(path, _skip(path, tail))):
-            yield path.stem, line
-
-
-def follow_lines(
+def read_lines(
     files: Callable[[], tuple[Path, ...]], ended: Callable[[], bool], tail: int | None
 ) -> Iterator[Line]:
-    """The lines that are there, then each new one, until `ended` and all was read."""
+    """The lines that are there, of each pod the last `tail`, then each new one, until `ended` and all was read."""
     offsets: dict[Path, int] = {}
     first = True
     while True:

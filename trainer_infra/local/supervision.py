@@ -33,8 +33,8 @@ def start_supervisor(target: RunFolder, timeout: float) -> None:
         if time.monotonic() > until or not run_folder.is_supervised(target):
             said = target.output.read_text(encoding="utf-8", errors="replace").strip()
             last = said.splitlines()[-1] if said else f"no answer within {timeout:g} s"
-            where = f"{target.path.parent.name}/{target.path.name}"
-            raise NotAvailable(f"the supervisor of run {where} did not start: {last}")
+            run = f"{target.namespace}/{target.name}"
+            raise NotAvailable(f"the supervisor of run {run} did not start: {last}")
         time.sleep(PAUSE)
 
 

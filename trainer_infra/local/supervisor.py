@@ -39,17 +39,12 @@ def main() -> int:
 
 def _claim(target: RunFolder) -> bool:
     """Take the lock for this process and its forks; it is released when the last of them ends."""
-    handle = os.open(target.lock, os.O_RDWR | os.O_CREAT, 0o600)
     until = time.monotonic() + LOCK_TIMEOUT
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.01)
-        else:
-            return True
+    while run_folder.hold_file(target.lock, fcntl.LOCK_EX | fcntl.LOCK_NB) is None:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 async def supervise(target: RunFolder) -> None:

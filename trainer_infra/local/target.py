@@ -31,7 +31,6 @@ from trainer_infra.local import (
     supervision,
     unsupported_fields,
 )
-from trainer_infra.local.jobset import replicated_job
 from trainer_infra.local.pod_environment import Mounts
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
@@ -102,10 +101,7 @@ class ThisMachine:
         return ""
 
     def problems(
-        self,
-        _job: JSONObject,
-        objects: tuple[JSONObject, ...],
-        _controller: str = "",
+        self, _job: JSONObject, objects: tuple[JSONObject, ...], _controller: str = ""
     ) -> tuple[Problem, ...]:
         """What this machine cannot run."""
         return unsupported_fields.unsupported_here(objects)
@@ -130,11 +126,8 @@ class ThisMachine:
 def source_warnings(objects: Sequence[JSONObject], home: Path) -> Iterator[str]:
     """A sentence for each source of an initializer that is not here, and for each whose copies are large.
 
-    Each run has its own copy, for a training may write to it.
-
-    Args:
-        objects: of all runs that begin together.
-        home: below which the copies lie.
+    The objects are of all runs that begin together. Each run has its own copy below `home`, for a training may
+    write to it.
     """
     for (shown, path), count in Counter(_sources(objects)).items():
         if not path.exists():
@@ -161,13 +154,10 @@ def source_warnings(objects: Sequence[JSONObject], home: Path) -> Iterator[str]:
 
 def _sources(objects: Sequence[JSONObject]) -> Iterator[tuple[str, Path]]:
     """URI and folder of each pod that copies from this machine."""
-    for each in objects:
-        if each["kind"] != "JobSet":
-            continue
-        for job in replicated_job.read_jobs(each["spec"]):
-            for container in job.pod_spec.get("containers") or ():
-                if found := _source(container, job.pod_spec):
-                    yield from [found] * (job.replicas * job.parallelism)
+    for count, pod in capacity.demands(objects):
+        for container in pod.get("containers") or ():
+            if found := _source(container, pod):
+                yield from [found] * count
 
 
 def _source(container: JSONObject, pod: JSONObject) -> tuple[str, Path] | None:

@@ -6,7 +6,7 @@ to select, which harms no other pod; a container without a command would not run
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
@@ -28,16 +28,8 @@ SOURCES: Final = frozenset({"configMap", "secret", "downwardAPI"})
 """Kinds of a projected volume's sources."""
 _GATED = "is behind a feature gate of JobSet that is off by default"
 _LOCAL = "is not supported on this machine"
-
-
-@dataclass(frozen=True, slots=True)
-class JobSetNames:
-    """What a JobSet's fields may refer to."""
-
-    keys: Mapping[tuple[str, str], frozenset[str]]
-    """(kind, name) of each ConfigMap and Secret, to its keys."""
-    where: str
-    """Kind and name of the JobSet, for problems."""
+Keys = Mapping[tuple[str, str], frozenset[str]]
+"""(kind, name) of each ConfigMap and Secret, to its keys."""
 
 
 def unsupported_here(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
@@ -45,8 +37,7 @@ def unsupported_here(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
 
     Keys that are made at create are said alone: the rest of such a job does not matter then.
     """
-    keys_made = tuple(_made_at_create(objects))
-    if keys_made:
+    if keys_made := tuple(_made_at_create(objects)):
         return keys_made
     keys = {
         (each["kind"], str(each["metadata"]["name"])): _keys(each)
@@ -54,10 +45,10 @@ def unsupported_here(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
         if each["kind"] in {"ConfigMap", "Secret"}
     }
     return tuple(
-        problem
+        replace(problem, where=f"JobSet {each['metadata']['name']}")
         for each in objects
         if each["kind"] == "JobSet"
-        for problem in _in_jobset(each, JobSetNames(keys, f"JobSet {each['metadata']['name']}"))
+        for problem in (*unsupported_fields(each["spec"]), *_in_pods(each, keys))
     )
 
 
@@ -93,9 +84,7 @@ def _keys(value: JSONObject) -> frozenset[str]:
     return frozenset(key for part in parts for key in value.get(part) or ())
 
 
-def _in_jobset(jobset: JSONObject, known: JobSetNames) -> Iterator[Problem]:
-    for problem in unsupported_fields(jobset["spec"]):
-        yield replace(problem, where=known.where)
+def _in_pods(jobset: JSONObject, known: Keys) -> Iterator[Problem]:
     claims = {
         template["metadata"]["name"]
         for policy in jobset["spec"].get("volumeClaimPolicies") or ()
@@ -107,83 +96,77 @@ def _in_jobset(jobset: JSONObject, known: JobSetNames) -> Iterator[Problem]:
             yield from _in_volume(f"{path}.volumes[{index}]", volume, known)
         mountable = claims | {volume["name"] for volume in volumes}
         for below, container in containers_of(path, pod):
-            yield from _in_container(below, container, mountable, known)
+            yield from _in_container(below, container, mountable)
             yield from _in_env(below, container, known)
 
 
-def _in_container(
-    path: str, container: JSONObject, mountable: set[str], known: JobSetNames
-) -> Iterator[Problem]:
+def _in_container(path: str, container: JSONObject, mountable: set[str]) -> Iterator[Problem]:
     if not container.get("command") and not image_entrypoint(container):
         what = "is missing: the entrypoint of an image cannot run on this machine"
         fix = "set the command, for example spec.trainer.command of the TrainJob"
-        yield Problem(f"{path}.command", what, fix=fix, where=known.where)
+        yield Problem(f"{path}.command", what, fix=fix)
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         if mount["name"] not in mountable:
-            below = f"{path}.volumeMounts[{index}].name"
             what = "names a volume that the pod does not have"
-            yield Problem(below, what, mount["name"], where=known.where)
+            yield Problem(f"{path}.volumeMounts[{index}].name", what, mount["name"])
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         if "grpc" in (container.get(probe) or {}):
             what, fix = "cannot be probed on this machine", "use exec, tcpSocket or httpGet"
-            yield Problem(f"{path}.{probe}.grpc", what, fix=fix, where=known.where)
+            yield Problem(f"{path}.{probe}.grpc", what, fix=fix)
 
 
-def _in_volume(path: str, volume: JSONObject, known: JobSetNames) -> Iterator[Problem]:
+def _in_volume(path: str, volume: JSONObject, known: Keys) -> Iterator[Problem]:
     for kind in sorted(set(volume) - {"name"} - VOLUMES):
         fix = "use a persistentVolumeClaim, hostPath or emptyDir, which are folders here"
-        what = "cannot be a folder on this machine"
-        yield Problem(f"{path}.{kind}", what, fix=fix, where=known.where)
+        yield Problem(f"{path}.{kind}", "cannot be a folder on this machine", fix=fix)
     for kind, name in (("configMap", "name"), ("secret", "secretName")):
         if kind in volume:
-            yield from _reference(f"{path}.{kind}", volume[kind], (kind, name), known)
+            yield from _reference(f"{path}.{kind}", volume[kind], kind, name, known)
     for index, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
         yield from _in_projected(f"{path}.projected.sources[{index}]", source, known)
 
 
-def _in_projected(path: str, source: JSONObject, known: JobSetNames) -> Iterator[Problem]:
+def _in_projected(path: str, source: JSONObject, known: Keys) -> Iterator[Problem]:
     for kind, value in source.items():
         if kind not in SOURCES:
             what, fix = "cannot be made on this machine", "leave it out for this target"
-            yield Problem(f"{path}.{kind}", what, fix=fix, where=known.where)
+            yield Problem(f"{path}.{kind}", what, fix=fix)
         elif kind != "downwardAPI":
-            yield from _reference(f"{path}.{kind}", value, (kind, "name"), known)
+            yield from _reference(f"{path}.{kind}", value, kind, "name", known)
 
 
-def _in_env(path: str, container: JSONObject, known: JobSetNames) -> Iterator[Problem]:
+def _in_env(path: str, container: JSONObject, known: Keys) -> Iterator[Problem]:
     for index, entry in enumerate(container.get("envFrom") or ()):
         for field, kind in (("configMapRef", "configMap"), ("secretRef", "secret")):
             if field in entry:
                 below = f"{path}.envFrom[{index}].{field}"
-                yield from _reference(below, entry[field], (kind, "name"), known)
+                yield from _reference(below, entry[field], kind, "name", known)
     for index, entry in enumerate(container.get("env") or ()):
         for field, kind in (("configMapKeyRef", "configMap"), ("secretKeyRef", "secret")):
-            source = (entry.get("valueFrom") or {}).get(field)
-            if source:
+            if source := (entry.get("valueFrom") or {}).get(field):
                 below = f"{path}.env[{index}].valueFrom.{field}"
-                yield from _reference(below, source, (kind, "name"), known)
+                yield from _reference(below, source, kind, "name", known)
 
 
 def _reference(
-    path: str, source: JSONObject, kind_and_field: tuple[str, str], known: JobSetNames
+    path: str, source: JSONObject, kind: str, field: str, known: Keys
 ) -> Iterator[Problem]:
     """A ConfigMap or Secret, or a key of it, that is not there and not optional."""
     if source.get("optional"):
         return
-    kind, field = kind_and_field
     shown = "ConfigMap" if kind == "configMap" else "Secret"
     name = str(source.get(field) or "")
-    keys = known.keys.get((shown, name))
+    keys = known.get((shown, name))
     fix = f"declare the {shown} with the TrainJob, or mark the reference optional"
     if keys is None:
         what = f"names a {shown} that is not among the job's objects"
-        yield Problem(f"{path}.{field}", what, name, fix, known.where)
+        yield Problem(f"{path}.{field}", what, name, fix)
         return
     items = source.get("items") or ()
     for key in [source["key"]] if "key" in source else [each["key"] for each in items]:
         if key not in keys:
             what = f"names a key that {shown} {name} does not have"
-            yield Problem(path, what, key, fix, known.where)
+            yield Problem(path, what, key, fix)
 
 
 def unsupported_fields(spec: JSONObject) -> tuple[Problem, ...]:

@@ -3,7 +3,6 @@
 Claims live as long as the run and are shared by its pods; everything else is per try.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -11,7 +10,7 @@ from typing import Final
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local import network as loopback
-from trainer_infra.local import pod_environment, sources
+from trainer_infra.local import pod_environment, run_folder, sources
 from trainer_infra.local.pod_environment import Mounts, PodContext
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  the path that a pod mounts
@@ -82,10 +81,8 @@ def _host_path(source: JSONObject) -> Path:
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
+    _folder(path.parent)
+    run_folder.write_private(path, content)
     path.chmod(mode)
 
 

@@ -57,14 +57,10 @@ def v1_findings(value: object) -> tuple[FieldFinding, ...]:
 
 
 def migrate_job(value: Mapping[str, Any]) -> Migration:
-    """What a v1 job becomes.
-
-    Args:
-        value: the job in wire form, as a user wrote it or an API server returned it.
+    """What a v1 job becomes, which a user wrote or an API server returned.
 
     Raises:
-        InvalidInput: It cannot be migrated, or v2 would refuse what it becomes; holds every
-            problem that was found.
+        InvalidInput: It cannot be migrated, or v2 would refuse what it becomes; holds every problem.
     """
     found = v1_findings(value)
     if found:
@@ -74,17 +70,12 @@ def migrate_job(value: Mapping[str, Any]) -> Migration:
     parts = KINDS[job.kind](job)
     pods = (each["template"]["spec"]["template"]["spec"] for each in parts.jobs)
     schedulers = {pod["schedulerName"] for pod in pods if pod.get("schedulerName")}
-    runtime = TrainingRuntime.from_wire(
-        _runtime(job, parts, run_policy.gang_policy(job, schedulers))
-    )
+    gang = run_policy.gang_policy(job, schedulers)
+    runtime = TrainingRuntime.from_wire(_runtime(job, parts, gang))
     train_job = TrainJob.from_wire(_train_job(job, parts))
     pipeline.render(train_job, runtime)
-    notes = (
-        *parts.notes,
-        *run_policy.policy_notes(job, parts.pods, schedulers),
-        *_owner_notes(job),
-    )
-    return Migration(runtime, train_job, notes)
+    of_policy = run_policy.policy_notes(job, parts.pods, schedulers)
+    return Migration(runtime, train_job, (*parts.notes, *of_policy, *_owner_notes(job)))
 
 
 def _unnamed(value: Mapping[str, Any]) -> tuple[FieldFinding, ...]:

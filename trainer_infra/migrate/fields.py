@@ -68,13 +68,7 @@ _ELASTIC: Final = _object(
 
 
 def field_findings(value: Mapping[str, Any], api_version: str, kind: str) -> list[FieldFinding]:
-    """What is wrong with a v1 job, by the fields of its kind.
-
-    Args:
-        value: the job without fields that are null.
-        api_version: one of the two above.
-        kind: one of `known_kinds`.
-    """
+    """What is wrong with a v1 job without fields that are null, by those of its kind, one of `known_kinds`."""
     walk = Walk(schema.published_schema()[1])
     head = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": OBJECT_META, "status": _ANYTHING}
     spec = _specs()[api_version, kind]

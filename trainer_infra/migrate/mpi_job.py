@@ -53,15 +53,14 @@ def mpi_parts(job: V1Job) -> Parts:
         after = {"dependsOn": [{"name": names.NODE, "status": "Ready"}]}
         jobs = [jobs[1], {"name": names.LAUNCHER, **after, "template": jobs[0]["template"]}]
     pods = (workers.replicas if workers else 0) + 1
+    mpi = {
+        "mpiImplementation": OPEN_MPI,
+        "sshAuthMountPath": job.spec.get("sshAuthMountPath") or SSH_FOLDER,
+        "runLauncherAsNode": as_node,
+    }
     return Parts(
         framework="mpi",
-        ml_policy={
-            "mpi": {
-                "mpiImplementation": OPEN_MPI,
-                "sshAuthMountPath": job.spec.get("sshAuthMountPath") or SSH_FOLDER,
-                "runLauncherAsNode": as_node,
-            }
-        },
+        ml_policy={"mpi": mpi},
         jobs=tuple(jobs),
         trainer={
             "numNodes": pods if as_node else pods - 1,
@@ -119,10 +118,7 @@ def _server(job: V1Job, workers: Replica, limit: int | None) -> dict[str, Any]:
         {**each, **runs} if each["name"] == names.NODE else each
         for each in template["spec"]["containers"]
     ]
-    return {
-        "name": names.NODE,
-        "template": {"spec": replica.job_spec(workers, limit, template)},
-    }
+    return {"name": names.NODE, "template": {"spec": replica.job_spec(workers, limit, template)}}
 
 
 def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[Note]:

@@ -45,9 +45,8 @@ def read_nodes(job: V1Job, defaults: Defaults, *kinds: str) -> Nodes:
     Raises:
         InvalidInput: It has none of them.
     """
-    found = [
-        each for kind in kinds if (each := replica.read_replica(job, kind, defaults)) is not None
-    ]
+    read = (replica.read_replica(job, kind, defaults) for kind in kinds)
+    found = [each for each in read if each is not None]
     count = sum(each.replicas for each in found)
     if not count:
         fix = f"write {' or '.join(kinds)}"
@@ -61,12 +60,7 @@ def node_parts(
 ) -> Parts:
     """What the job becomes.
 
-    Args:
-        job: the v1 job.
-        nodes: its nodes.
-        framework: what its framework adds.
-        trainer: fields of spec.trainer beside the number of nodes and what they run.
-        notes: the kind's own notes.
+    `trainer` has the fields of spec.trainer beside the number of nodes and what they run, `notes` are the kind's own.
     """
     limit = job.run_policy.backoff_limit
     template = replica.node_template(nodes.kept, framework.env)
@@ -91,9 +85,7 @@ def node_parts(
 
 def fixed_parts(job: V1Job, defaults: Defaults, variable: str) -> Note:
     """A note that a number of nodes stands in a variable too."""
-    written = {
-        kind: each.get("replicas", defaults.replicas)
-        for kind, each in job.spec[defaults.field].items()
-    }
+    replicas = job.spec[defaults.field].items()
+    written = {kind: each.get("replicas", defaults.replicas) for kind, each in replicas}
     advice = f"{variable} is written into the runtime: change it together with trainer.numNodes"
     return Note(("spec", defaults.field), written, advice)

@@ -46,17 +46,10 @@ def pytorch_parts(job: V1Job) -> Parts:
     told = _variables(job, found, world)
     env = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
     fixed = nodes.fixed_parts(job, DEFAULTS, f"WORLD_SIZE={world}")
-    return nodes.node_parts(
-        job,
-        found,
-        nodes.Framework("torch", {"torch": {}}, env),
-        trainer={} if processes is None else {"numProcPerNode": processes},
-        notes=(
-            *_nproc_notes(job),
-            *_elastic_notes(job),
-            *([fixed] if "WORLD_SIZE" in told else ()),
-        ),
-    )
+    framework = nodes.Framework("torch", {"torch": {}}, env)
+    trainer = {} if processes is None else {"numProcPerNode": processes}
+    notes = (*_nproc_notes(job), *_elastic_notes(job), *([fixed] if "WORLD_SIZE" in told else ()))
+    return nodes.node_parts(job, found, framework, trainer=trainer, notes=notes)
 
 
 def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
@@ -72,11 +65,8 @@ def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
     words = replica.words(found.kept)
     if not any(each.kind in TORCHRUN for each in read_command_line(words).programs):
         return written
-    return {
-        name: value
-        for name, value in written.items()
-        if re.search(rf"(?<!\w){name}(?!\w)", " ".join(words))
-    }
+    named = set(re.findall(r"\w+", " ".join(words)))
+    return {name: value for name, value in written.items() if name in named}
 
 
 def _nproc_notes(job: V1Job) -> Iterator[Note]:

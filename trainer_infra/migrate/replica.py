@@ -20,7 +20,7 @@ from trainer_infra.api.failure_policy import (
 )
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.migrate.migration import Note, V1Job
 
 ABSENT: Final = "not set"
@@ -108,9 +108,7 @@ def read_replica(job: V1Job, kind: str, defaults: Defaults) -> Replica | None:
 def node_template(replica: Replica, env: Mapping[str, Any]) -> dict[str, Any]:
     """The pod template in v2: the container that trains is called `node` and has these variables.
 
-    Args:
-        replica: the replica type.
-        env: value, or the fields beside the name, of each variable; in v1 the operator wrote them.
+    Of each variable `env` has the value, or the fields beside the name; in v1 the operator wrote them.
 
     Raises:
         InvalidInput: Another container is called `node`.
@@ -144,8 +142,10 @@ def words(replica: Replica) -> tuple[str, ...]:
 
 def difference_notes(kept: Replica, dropped: Replica) -> Iterator[Note]:
     """A note for each field in which a dropped replica type differs from the kept one."""
-    advice = f"differs from {kept.path[-1]}'s and is lost: all nodes are alike, and node 0 is the "
-    advice += f"{str(dropped.path[-1]).lower()}"
+    role = str(dropped.path[-1]).lower()
+    advice = (
+        f"differs from {kept.path[-1]}'s and is lost: all nodes are alike, and node 0 is the {role}"
+    )
     if dropped.restart_policy != kept.restart_policy:
         yield Note((*dropped.path, "restartPolicy"), dropped.restart_policy, advice)
     for path, value in _differing(_by_role(dropped), _by_role(kept)):
@@ -156,9 +156,8 @@ def difference_notes(kept: Replica, dropped: Replica) -> Iterator[Note]:
 def pod_names(job: V1Job, replica: Replica) -> Iterator[Note]:
     """A note for each text that a container reads and that names a v1 pod."""
     old = re.compile(rf"(?<![\w-]){re.escape(job.name)}-(master-|worker-|launcher)")
-    yield from mention_notes(
-        replica, old, f"names a v1 pod; the pods of v2 are {job.host()} and so on"
-    )
+    advice = f"names a v1 pod; the pods of v2 are {job.host()} and so on"
+    yield from mention_notes(replica, old, advice)
 
 
 def mention_notes(replica: Replica, pattern: re.Pattern[str], advice: str) -> Iterator[Note]:
@@ -167,21 +166,17 @@ def mention_notes(replica: Replica, pattern: re.Pattern[str], advice: str) -> It
     for kind in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(kind) or ()):
             read = {key: container.get(key) for key in ("command", "args", "env")}
-            for path, text in _texts(read):
-                if pattern.search(text):
+            for path, text in json_leaves(read):
+                if isinstance(text, str) and pattern.search(text):
                     yield Note((*replica.template_path, "spec", kind, index, *path), text, advice)
 
 
 def job_spec(
     replica: Replica, limit: int | None, pod_template: JSONObject, *, was_a_job: bool = False
 ) -> dict[str, Any]:
-    """The JobSpec of a replica type.
+    """The JobSpec of a replica type with runPolicy.backoffLimit; the pods' restartPolicy is added.
 
-    Args:
-        replica: the replica type.
-        limit: runPolicy.backoffLimit; None when not given.
-        pod_template: its pods, whose restartPolicy is added.
-        was_a_job: whether the operator made a Job of it, which tries again whatever its pods' policy.
+    The operator may have made a Job of it, which tries again whatever its pods' policy.
     """
     in_place = replica.restart_policy in {ON_FAILURE, ALWAYS}
     retries = DEFAULT_BACKOFF_LIMIT if limit is None else limit
@@ -190,9 +185,8 @@ def job_spec(
     made: dict[str, Any] = {"backoffLimit": 0 if is_final else retries}
     if replica.restart_policy == EXIT_CODE:
         codes = OnExitCodes(values=tuple(range(1, LAST_PERMANENT + 1)), container_name=names.NODE)
-        made["podFailurePolicy"] = PodFailurePolicy(
-            rules=(PodFailurePolicyRule(action=FAIL_JOB, on_exit_codes=codes),)
-        ).to_wire()
+        rules = (PodFailurePolicyRule(action=FAIL_JOB, on_exit_codes=codes),)
+        made["podFailurePolicy"] = PodFailurePolicy(rules=rules).to_wire()
     return {**made, "template": {**pod_template, "spec": spec}}
 
 
@@ -202,8 +196,7 @@ def restart_notes(
     """What a written restart policy means otherwise in v2."""
     path = (*replica.path, "restartPolicy")
     if replica.restart_policy == ALWAYS:
-        advice = "becomes OnFailure: a pod that ends with 0 is done"
-        yield Note(path, ALWAYS, advice)
+        yield Note(path, ALWAYS, "becomes OnFailure: a pod that ends with 0 is done")
     ended_in_v1 = was_a_job or limit is not None or replica.restart_policy == NEVER
     if replica.explicit and not ended_in_v1:
         advice = (
@@ -253,14 +246,3 @@ def _named(value: Any) -> dict[str, Any] | None:
     if isinstance(value, list) and all(isinstance(each, dict) and "name" in each for each in value):
         return {each["name"]: each for each in value}
     return None
-
-
-def _texts(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _texts(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _texts(item, (*path, index))

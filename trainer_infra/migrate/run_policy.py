@@ -58,12 +58,7 @@ def policy_annotations(job: V1Job) -> dict[str, str]:
 
 
 def gang_policy(job: V1Job, schedulers: set[str]) -> Gang | None:
-    """Gang scheduling; None when the job has no schedulingPolicy.
-
-    Args:
-        job: the v1 job.
-        schedulers: schedulerName of its pods, as far as they have one.
-    """
+    """Gang scheduling, by schedulerName of the pods that have one; None when the job has no schedulingPolicy."""
     policy = job.run_policy.scheduling_policy
     if policy is None or policy == SchedulingPolicy():
         return None
@@ -80,13 +75,7 @@ def gang_policy(job: V1Job, schedulers: set[str]) -> Gang | None:
 
 
 def policy_notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
-    """What of the run policy has no counterpart.
-
-    Args:
-        job: the v1 job.
-        pods: how many pods it has.
-        schedulers: as for `gang_policy`.
-    """
+    """What of the run policy of a job with so many pods has no counterpart."""
     yield from _clean_pod_policy((*PATH, "cleanPodPolicy"), job.run_policy.clean_pod_policy)
     yield from _clean_pod_policy(("spec", "cleanPodPolicy"), job.spec.get("cleanPodPolicy"))
     policy = job.run_policy.scheduling_policy

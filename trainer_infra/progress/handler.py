@@ -1,8 +1,7 @@
 """The progress endpoint of a TrainJob, without a transport: a request in, a response out.
 
-Rules: reference behaviour 6; statuses, messages and bodies are those of the
-reference. Mounted by local/endpoint.py and controller/status_server.py; who may report and where a
-report goes are given to it.
+Rules: reference behaviour 6; statuses, messages and bodies are those of the reference. Who may report and
+where a report goes are given to it.
 """
 
 import json
@@ -129,8 +128,8 @@ async def _accepted(
     request: Request, authenticator: Authenticator, store: Store
 ) -> Mapping[str, Any]:
     """The body of the answer to a request that is fine."""
-    # Namespace and name of the TrainJob that a request is about.
-    if _length(request) > LARGEST_BODY:
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > LARGEST_BODY:
         raise ReportRefusal(413, "RequestEntityTooLarge", "Payload too large")
     match = _PATH.fullmatch(request.path)
     if match is None or request.method != "POST":
@@ -160,11 +159,6 @@ def _status(request: Request, name: str) -> dict[str, Any] | None:
     if problem is not None:
         raise ReportRefusal(422, "Invalid", problem)
     return status
-
-
-def _length(request: Request) -> int:
-    text = request.headers.get("content-length", "")
-    return int(text) if text.isdecimal() else 0
 
 
 def _bearer(header: str) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-FIELDS: Final = ("progressPercentage", "estimatedRemainingSeconds", "metrics", "lastUpdatedTime")
 PERCENT: Final = 100
 METRICS: Final = 256
 TEXT: Final = 64
@@ -52,8 +51,10 @@ def decode_status(body: bytes) -> dict[str, Any] | None:
             if isinstance(value, bool) or not isinstance(value, int) or value not in _INT32:
                 raise ValueError("no int32")
             decoded[field] = value
-    if given.get("metrics") is not None:
-        metrics = [_metric(each) for each in _list(given["metrics"])]
+    if (listed := given.get("metrics")) is not None:
+        if not isinstance(listed, list):
+            raise ValueError("no list")
+        metrics = [_metric(each) for each in listed]
         decoded |= {"metrics": metrics} if metrics else {}
     decoded["lastUpdatedTime"] = _time(given.get("lastUpdatedTime"))
     return decoded
@@ -68,12 +69,6 @@ def _object(value: object) -> Mapping[str, Any]:
         return {}
     if not isinstance(value, dict):
         raise ValueError("no object")  # noqa: TRY004  callers know one kind of invalid payload
-    return value
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError("no list")  # noqa: TRY004  the same
     return value
 
 

@@ -1,7 +1,6 @@
-"""metadata of a TrainJob's child objects: names (reference behaviour 3.11) and owner (4.5).
+"""A TrainJob's child objects: their names (reference behaviour 3.11) and owner (4.5)."""
 
-For plugins that build an object besides the JobSet.
-"""
+from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
@@ -19,6 +18,12 @@ def metadata_of_child(job: TrainJob, suffix: str) -> JSONObject:
     if job.metadata.namespace is not None:
         found["namespace"] = job.metadata.namespace
     return found
+
+
+def child_object(job: TrainJob, kind: str, suffix: str, **fields: Any) -> JSONObject:
+    """A ConfigMap or Secret that a plugin builds beside the JobSet."""
+    metadata = metadata_of_child(job, suffix)
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, **fields}
 
 
 def with_owner(value: JSONObject, job: TrainJob) -> JSONObject:

@@ -6,12 +6,17 @@ into an object. Rules: reference behaviour 2.2 to 2.4.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from trainer_infra import names
-from trainer_infra.api.runtime import Runtime
-from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.api.runtime import MLPolicy, PodGroupPolicy, Runtime
+from trainer_infra.api.trainjob import Trainer, TrainJob
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.deviation import ALL, Deviation
+
+_NO_TRAINER: Final = Trainer()
+_NO_POLICY: Final = MLPolicy()
+_NO_GANG: Final = PodGroupPolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,15 @@ class Container:
     volume_mounts: tuple[JSONObject, ...] = ()
     resources: JSONObject | None = None
     """Resources after patches and the resourcesPerNode merge; read only."""
+
+    def plus(
+        self, *, env: Iterable[JSONObject] = (), mounts: Iterable[JSONObject] = ()
+    ) -> "Container":
+        """A copy with these, too: variables are the same by their names, mounts by their paths."""
+        every = upsert(
+            self.volume_mounts, mounts, lambda old, new: bool(old["mountPath"] == new["mountPath"])
+        )
+        return replace(self, env=upsert_env(self.env, env), volume_mounts=every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +101,21 @@ class Draft:
                 return each
         return None
 
+    @property
+    def trainer_spec(self) -> Trainer:
+        """The TrainJob's spec.trainer; an empty one where it has none."""
+        return self.job.spec.trainer or _NO_TRAINER
+
+    @property
+    def ml_policy(self) -> MLPolicy:
+        """The runtime's mlPolicy; an empty one where it has none."""
+        return self.runtime.spec.ml_policy or _NO_POLICY
+
+    @property
+    def pod_group_policy(self) -> PodGroupPolicy:
+        """The runtime's podGroupPolicy; an empty one where it has none."""
+        return self.runtime.spec.pod_group_policy or _NO_GANG
+
     def ours(self, deviation: Deviation) -> bool:
         """Whether that deviation holds; otherwise the reference is followed in it."""
         return deviation in self.deviations
@@ -140,11 +169,6 @@ def upsert_volumes(
 ) -> tuple[JSONObject, ...]:
     """Volumes are the same when their names are."""
     return upsert(items, new, lambda old, item: bool(old["name"] == item["name"]))
-
-
-def upsert_mounts(items: Iterable[JSONObject], new: Iterable[JSONObject]) -> tuple[JSONObject, ...]:
-    """Volume mounts are the same when their paths are."""
-    return upsert(items, new, lambda old, item: bool(old["mountPath"] == item["mountPath"]))
 
 
 def upsert_ports(

@@ -72,31 +72,28 @@ def broker_toml(cluster: FluxCluster) -> str:
     """The configuration of the brokers."""
     bind = json.dumps(f"tcp://{cluster.device}:%p")
     connect = json.dumps(f"tcp://%h.{cluster.domain}:%p")
-    return "\n".join(
-        (
-            "[access]",
-            "allow-guest-user = true",
-            "allow-root-owner = true",
-            "",
-            "[resource]",
-            f'path = "{_CONFIG}/etc/flux/system/R"',
-            "",
-            "[bootstrap]",
-            f'curve_cert = "{_CONFIG}/etc/curve/curve.cert"',
-            "default_port = 8050",
-            f"default_bind = {bind}",
-            f"default_connect = {connect}",
-            f'hosts = [{{ host = "{cluster.hosts}" }}]',
-            "",
-            "[archive]",
-            f'dbpath = "{_CONFIG}/var/lib/flux/job-archive.sqlite"',
-            'period = "1m"',
-            'busytimeout = "50s"',
-            "",
-            "[sched-fluxion-qmanager]",
-            f"queue-policy = {json.dumps(cluster.queue_policy)}",
-        )
-    )
+    return f"""\
+[access]
+allow-guest-user = true
+allow-root-owner = true
+
+[resource]
+path = "{_CONFIG}/etc/flux/system/R"
+
+[bootstrap]
+curve_cert = "{_CONFIG}/etc/curve/curve.cert"
+default_port = 8050
+default_bind = {bind}
+default_connect = {connect}
+hosts = [{{ host = "{cluster.hosts}" }}]
+
+[archive]
+dbpath = "{_CONFIG}/var/lib/flux/job-archive.sqlite"
+period = "1m"
+busytimeout = "50s"
+
+[sched-fluxion-qmanager]
+queue-policy = {json.dumps(cluster.queue_policy)}"""
 
 
 def _gpus(tasks: Tasks) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ job that waits for one of the gang to be ready joins without counting, but room 
 the beginning.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -73,10 +73,14 @@ def waits_of(spec: JSONObject) -> dict[str, dict[str, str]]:
 
 
 def with_mark(
-    draft: Draft, *, labels: JSONObject | None = None, annotations: JSONObject | None = None
+    draft: Draft,
+    marked: Iterable[PodSet],
+    *,
+    labels: JSONObject | None = None,
+    annotations: JSONObject | None = None,
 ) -> Draft:
-    """A copy in which the pods of every member carry the labels and annotations."""
-    inside = {each.name for each in members(draft)}
+    """A copy in which the pods of these pod sets carry the labels and annotations."""
+    inside = {each.name for each in marked}
     pod_sets = (
         replace(
             each,
@@ -130,8 +134,7 @@ def _in_namespace(limit_range: JSONObject, job: TrainJob, _runtime: Runtime) -> 
 
 
 def _uses_runtime_class(runtime_class: JSONObject, job: TrainJob, runtime: Runtime) -> bool:
-    template = runtime.spec.template
-    jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
+    jobs = resolve.jobset_spec(runtime).get("replicatedJobs") or ()
     used = {resolve.pod_spec(each).get("runtimeClassName") for each in jobs}
     return bool(job.spec.suspend) and runtime_class["metadata"]["name"] in used
 
@@ -142,7 +145,7 @@ def _min_resources(draft: Draft) -> JSONObject:
     inside = {each.name for each in members(draft)}
     for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True):
         if pod_set.name in inside:
-            for name, each in resources.requests_of_pod(resolve.pod_spec(template)).items():
-                more = each.times(pod_set.count)
-                total[name] = total[name] + more if name in total else more
+            own = resources.requests_of_pod(resolve.pod_spec(template))
+            more = {name: each.times(pod_set.count) for name, each in own.items()}
+            resources.add_amounts(total, more)
     return {name: str(each) for name, each in total.items()}

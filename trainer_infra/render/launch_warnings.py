@@ -4,7 +4,7 @@ A rule says the same of files: rules/shape/launch.py.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -106,24 +106,13 @@ def _training_nodes(
     training = [
         each for each in jobs if (each["name"] == names.NODE if is_mpi else resolve.trains(each))
     ]
-    devices = max(
-        (resources.devices(_node(each).get("resources") or {}) for each in training), default=0
-    )
-    launchers = (_node(each) for each in jobs if each["name"] == names.LAUNCHER)
-    slots = next(
-        (_variables(each).values.get(names.OMPI_DEFAULT_SLOTS) for each in launchers), None
-    )
-    return TrainingNodes(
-        framework,
-        sum(_count(each) for each in training) + joins,
-        devices,
-        int(slots) if slots and slots.isdecimal() else 1,
-    )
-
-
-def _node(job: JSONObject) -> Any:
-    containers = resolve.pod_spec(job).get("containers") or ()
-    return next((each for each in containers if each["name"] == names.NODE), {})
+    nodes = (resolve.node_container(resolve.pod_spec(each)) for each in training)
+    devices = max((resources.devices(each.get("resources") or {}) for each in nodes), default=0)
+    launchers = (resolve.pod_spec(each) for each in jobs if each["name"] == names.LAUNCHER)
+    values = (_variables(resolve.node_container(each)).values for each in launchers)
+    slots = next((each.get(names.OMPI_DEFAULT_SLOTS) for each in values), None) or ""
+    count = sum(_count(each) for each in training) + joins
+    return TrainingNodes(framework, count, devices, int(slots) if slots.isdecimal() else 1)
 
 
 def _count(job: JSONObject) -> int:
@@ -137,13 +126,23 @@ def volume_sentences(job_set: JSONObject) -> Iterator[str]:
     A rule says the same of files: rules/data/claims.py.
     """
     for job in job_set["spec"]["replicatedJobs"]:
-        first: dict[str, str] = {}
-        for volume in resolve.pod_spec(job).get("volumes") or ():
-            claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-            if claim in first:
-                yield (
-                    f"job {job['name']}: the volumes {first[claim]!r} and {volume['name']!r} are of one claim, {claim}, "
-                    f"and the kubelet never starts such a pod; mount {first[claim]!r} twice, with a subPath each"
-                )
-            elif claim:
-                first[claim] = volume["name"]
+        volumes = [
+            ((each.get("persistentVolumeClaim") or {}).get("claimName"), each["name"])
+            for each in resolve.pod_spec(job).get("volumes") or ()
+        ]
+        for index, first in claims_again(volumes):
+            claim, name = volumes[index]
+            yield (
+                f"job {job['name']}: the volumes {first!r} and {name!r} are of one claim, {claim}, "
+                f"and the kubelet never starts such a pod; mount {first!r} twice, with a subPath each"
+            )
+
+
+def claims_again(volumes: Iterable[tuple[str | None, str]]) -> Iterator[tuple[int, str]]:
+    """Of a pod's volumes, as claim and name, those whose claim an earlier one has: place, and its name."""
+    first: dict[str, str] = {}
+    for index, (claim, name) in enumerate(volumes):
+        if claim in first:
+            yield index, first[claim]
+        elif claim:
+            first[claim] = name

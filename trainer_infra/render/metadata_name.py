@@ -18,11 +18,6 @@ LIMIT: Final = 63
 _SUFFIX: Final = len("-abcde")
 
 
-def longest_name(draft: Draft) -> int:
-    """The most characters a TrainJob's name may have on this runtime."""
-    return min(_limits(draft), default=(LIMIT, ""))[0]
-
-
 def name_problems(draft: Draft) -> Iterable[Problem]:
     """A name that JobSet would refuse."""
     name = draft.job.metadata.name or ""
@@ -36,6 +31,15 @@ def name_problems(draft: Draft) -> Iterable[Problem]:
         )
 
 
+def suffix_length(job: str, last_replica: int, last_index: int | None) -> int:
+    """Characters that JobSet and the Job controller put behind the name.
+
+    Without an index JobSet looks at the names of Jobs only: Kubernetes shortens those of such pods.
+    """
+    of_job = f"-{job}-{last_replica}"
+    return len(of_job) if last_index is None else len(f"{of_job}-{last_index}") + _SUFFIX
+
+
 def _limits(draft: Draft) -> Iterable[tuple[int, str]]:
     """How long the name may be for each thing that is named after it."""
     for index, pod_set in enumerate(draft.pod_sets):
@@ -47,19 +51,15 @@ def _limits(draft: Draft) -> Iterable[tuple[int, str]]:
 
 
 def _tail(draft: Draft, index: int) -> int:
-    """Characters that JobSet and the Job controller put behind the name."""
     pod_set, job = draft.pod_sets[index], draft.spec["replicatedJobs"][index]
-    of_job = f"-{pod_set.name}-{job.get('replicas', 1) - 1}"
     job_spec = (job.get("template") or {}).get("spec") or {}
-    if job_spec.get("completionMode") == "NonIndexed":
-        # JobSet looks at the names of Jobs only: Kubernetes shortens those of such pods.
-        return len(of_job)
-    return len(f"{of_job}-{_count(draft, pod_set) - 1}") + _SUFFIX
+    is_indexed = job_spec.get("completionMode") != "NonIndexed"
+    last = _count(draft, pod_set) - 1 if is_indexed else None
+    return suffix_length(pod_set.name, job.get("replicas", 1) - 1, last)
 
 
 def _count(draft: Draft, pod_set: PodSet) -> int:
     """Pods of the job: those of the training nodes are what the TrainJob asks for."""
-    nodes, policy = trainer_env.pods_of_nodes(draft), draft.runtime.spec.ml_policy
-    is_mpi = policy is not None and policy.mpi is not None
+    nodes, is_mpi = trainer_env.pods_of_nodes(draft), draft.ml_policy.mpi is not None
     is_nodes = pod_set.name == names.NODE if is_mpi else pod_set.ancestor == names.TRAINER
     return pod_set.count if nodes is None or not is_nodes else nodes

@@ -27,11 +27,5 @@ class ObservedObjects:
 
     def find(self, kind: str, name: str) -> JSONObject | None:
         """The object of that kind and name among `objects`."""
-        return next(
-            (
-                each
-                for each in self.objects
-                if each["kind"] == kind and each["metadata"]["name"] == name
-            ),
-            None,
-        )
+        named = (each for each in self.objects if each["metadata"]["name"] == name)
+        return next((each for each in named if each["kind"] == kind), None)

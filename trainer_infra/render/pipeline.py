@@ -6,7 +6,7 @@ Pure. Returns the objects in apply order, or raises every problem of the TrainJo
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
-from itertools import islice
+from itertools import chain, islice
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -165,14 +165,11 @@ def _built(plugin: Plugin, draft: Draft) -> Iterable[JSONObject]:
 def _problems(
     draft: Draft, active: Iterable[Plugin], plugins: Iterable[Plugin]
 ) -> Iterable[Problem]:
+    found = chain(
+        runtime_ref.runtime_ref_problems(draft),
+        scheduler.setting_problems(draft, plugins),
+        ttl_seconds_after_finished.ttl_problems(draft),
+        *(plugin.validate(draft) for plugin in active if plugin.validate),
+    )
     where = f"TrainJob {draft.job.metadata.name}"
-    yield from (_at(where, each) for each in runtime_ref.runtime_ref_problems(draft))
-    yield from (_at(where, each) for each in scheduler.setting_problems(draft, plugins))
-    yield from (_at(where, each) for each in ttl_seconds_after_finished.ttl_problems(draft))
-    for plugin in active:
-        if plugin.validate:
-            yield from (_at(where, each) for each in plugin.validate(draft))
-
-
-def _at(where: str, problem: Problem) -> Problem:
-    return replace(problem, where=problem.where or where)
+    return (replace(each, where=each.where or where) for each in found)

@@ -13,10 +13,7 @@ from trainer_infra.render.plugins import PLUGINS
 
 
 def plugins_with(listed: Iterable[str]) -> tuple[Plugin, ...]:
-    """Our plugins and the listed ones, in run order.
-
-    Args:
-        listed: importable names, for example `acme_trainer.ray:PLUGIN`.
+    """Our plugins and the listed ones, such as `acme_trainer.ray:PLUGIN`, in run order.
 
     Raises:
         InvalidInput: With one problem for each name that is not a plugin, or is one a second time.

@@ -25,7 +25,7 @@ def first_draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation
     metadata = template.metadata if template else None
     labels = dict((metadata.labels if metadata else None) or {})
     annotations = dict((metadata.annotations if metadata else None) or {})
-    spec: JSONObject = (template.spec if template else None) or {}
+    spec = jobset_spec(runtime)
     order = [each["name"] for each in spec.get("replicatedJobs", ())]
     for patch in template_patches(job):
         labels.update(patch.get("metadata", {}).get("labels") or {})
@@ -48,6 +48,12 @@ def first_draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation
         args=job.spec.trainer.args if job.spec.trainer else None,
         deviations=deviations,
     )
+
+
+def jobset_spec(runtime: Runtime) -> JSONObject:
+    """The JobSetSpec of a runtime's template; empty where there is none."""
+    template = runtime.spec.template
+    return (template.spec if template else None) or {}
 
 
 def template_patches(job: TrainJob) -> Iterable[JSONObject]:
@@ -88,12 +94,16 @@ def pod_spec(replicated_job: JSONObject) -> JSONObject:
     return spec
 
 
+def node_container(pod: JSONObject) -> JSONObject:
+    """The container `node` of a PodSpec; empty where there is none."""
+    containers = pod.get("containers") or ()
+    return next((each for each in containers if each["name"] == names.NODE), {})
+
+
 def main_container(step: str, listed: Sequence[str]) -> str:
     """Which container of a pod does the work of its step: `node`, one with the step's name, else the first.
 
-    Args:
-        step: the replicated job's name.
-        listed: names of the pod's containers, without init containers.
+    `listed` are the names of the pod's containers, without init containers.
     """
     found = (each for each in (names.NODE, step) if each in listed)
     return next(found, listed[0] if listed else "")

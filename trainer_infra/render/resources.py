@@ -41,9 +41,8 @@ def of_node(draft: Draft) -> JSONObject:
     The reference counts from resourcesPerNode alone when that is set, though the pod gets the
     merge (Q2).
     """
-    trainer = draft.job.spec.trainer
-    if trainer and trainer.resources_per_node is not None and not draft.ours(Deviation.Q2):
-        return trainer.resources_per_node
+    if draft.trainer_spec.resources_per_node is not None and not draft.ours(Deviation.Q2):
+        return draft.trainer_spec.resources_per_node
     for pod_set in draft.pod_sets:
         if pod_set.name == names.NODE or pod_set.ancestor == names.TRAINER:
             container = pod_set.container(names.NODE)
@@ -66,9 +65,8 @@ def devices(resources: JSONObject, uses: Sequence[DeviceUse] = device_resources.
 
 def uncounted_sentences(draft: Draft) -> Iterator[str]:
     """Why the processes of a node may not be those that its accelerators can have."""
-    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
-    is_written = trainer is not None and trainer.num_proc_per_node is not None
-    if is_written or policy is None or not (policy.torch or policy.mpi):
+    policy = draft.ml_policy
+    if draft.trainer_spec.num_proc_per_node is not None or not (policy.torch or policy.mpi):
         return
     node = of_node(draft)
     unknown = device_resources.device_amounts(node, DeviceUse.UNKNOWN)
@@ -106,36 +104,33 @@ def cpus(resources: JSONObject) -> int:
 
 
 def requests_of_pod(pod: JSONObject, *, defaulted: bool = False) -> Amounts:
-    """The requests of one pod: Kubernetes' sum over its containers.
+    """The requests of one pod, of a PodSpec: Kubernetes' sum over its containers.
 
-    Rule: k8s.io/component-helpers `resource.PodRequests` without options, on the pod as it is written, as
-    the reference calls it (SinglePodRequests). Regular containers and sidecars add up; an init container counts together with the sidecars
-    before it where that is more; requests of the pod itself replace the sum; overhead comes on top.
-
-    Args:
-        pod: a PodSpec.
-        defaulted: a limit counts as the request that is not written, as the API server has it once
-            the pod exists. The reference sums what is written.
+    Rule: k8s.io/component-helpers `resource.PodRequests` without options, on the pod as it is
+    written, as the reference calls it (SinglePodRequests). Regular containers and sidecars add up;
+    an init container counts together with the sidecars before it where that is more; requests of
+    the pod itself replace the sum; overhead comes on top. With `defaulted` a limit counts as the
+    request that is not written, as the API server has it once the pod exists.
     """
     total: Amounts = {}
     for container in pod.get("containers") or ():
-        _add(total, _requests(container, defaulted=defaulted))
+        add_amounts(total, _requests(container, defaulted=defaulted))
     sidecars: Amounts = {}
     peak: Amounts = {}
     for container in pod.get("initContainers") or ():
         own = _requests(container, defaulted=defaulted)
         if container.get("restartPolicy") == "Always":
-            _add(total, own)
-            _add(sidecars, own)
+            add_amounts(total, own)
+            add_amounts(sidecars, own)
             _raise(peak, sidecars)
         else:
-            _add(own, sidecars)
+            add_amounts(own, sidecars)
             _raise(peak, own)
     _raise(total, peak)
     for name, each in _requests(pod, defaulted=defaulted).items():
         if name in _OF_PODS or name.startswith("hugepages-"):
             total[name] = each
-    _add(total, _amounts(pod.get("overhead")))
+    add_amounts(total, _amounts(pod.get("overhead")))
     return total
 
 
@@ -149,7 +144,8 @@ def _amounts(written: JSONObject | None) -> Amounts:
     return {name: quantity.read_quantity(each) for name, each in (written or {}).items()}
 
 
-def _add(total: Amounts, more: Amounts) -> None:
+def add_amounts(total: Amounts, more: Amounts) -> None:
+    """Adds amounts to the total."""
     for name, each in more.items():
         total[name] = total[name] + each if name in total else each
 

@@ -31,9 +31,7 @@ def patch_problems(draft: Draft) -> Iterable[Problem]:
     patches = draft.job.spec.runtime_patches
     if not patches:
         return
-    template = draft.runtime.spec.template
-    unpatched = (template.spec if template else None) or {}
-    spec = unpatched if draft.ours(Deviation.Q10) else draft.spec
+    spec = resolve.jobset_spec(draft.runtime) if draft.ours(Deviation.Q10) else draft.spec
     jobs = {each["name"]: each for each in spec.get("replicatedJobs") or ()}
     for patch in patches:
         yield from _of_manager(patch.manager)
@@ -73,26 +71,17 @@ def _of_job(patch: JSONObject, jobs: Mapping[str, JSONObject]) -> Iterable[Probl
         )
         return
     spec, patched = resolve.pod_spec(jobs[name]), resolve.pod_spec(patch)
-    known_inits = {each["name"] for each in spec.get("initContainers") or ()}
-    for container in patched.get("initContainers") or ():
-        if container["name"] not in known_inits:
-            yield _unknown(container, "initContainer", name)
-    known = {each["name"] for each in spec.get("containers") or ()}
-    for container in patched.get("containers") or ():
-        if container["name"] not in known:
-            yield _unknown(container, "container", name)
-        elif container["name"] in _OWN_ENV and container.get("env"):
-            yield Problem(
-                _PATH,
-                "must not have envs for the dataset-initializer, model-initializer, node containers",
-                got=container["name"],
-                fix="set them in spec.trainer.env or spec.initializer",
-            )
-
-
-def _unknown(container: JSONObject, kind: str, job: str) -> Problem:
-    what = f"must not have {kind} that doesn't exist in the runtime job {job}"
-    return Problem(_PATH, what, got=container["name"])
+    for kind in ("initContainer", "container"):
+        known = {each["name"] for each in spec.get(f"{kind}s") or ()}
+        for container in patched.get(f"{kind}s") or ():
+            own = container["name"]
+            if own not in known:
+                what = f"must not have {kind} that doesn't exist in the runtime job {name}"
+                yield Problem(_PATH, what, got=own)
+            elif kind == "container" and own in _OWN_ENV and container.get("env"):
+                what = "must not have envs for the dataset-initializer, model-initializer, node containers"
+                fix = "set them in spec.trainer.env or spec.initializer"
+                yield Problem(_PATH, what, got=own, fix=fix)
 
 
 def conflict_sentences(job: TrainJob) -> tuple[str, ...]:

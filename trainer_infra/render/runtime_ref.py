@@ -15,7 +15,7 @@ from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 KINDS: Final = (names.TRAINING_RUNTIME, names.CLUSTER_TRAINING_RUNTIME)
-_CONTAINERS: Final = {
+CONTAINERS: Final = {
     names.TRAINER: names.NODE,
     names.DATASET_INITIALIZER: names.DATASET_INITIALIZER,
     names.MODEL_INITIALIZER: names.MODEL_INITIALIZER,
@@ -88,16 +88,23 @@ def of_runtime(runtime: Runtime, deviations: frozenset[Deviation]) -> Iterable[P
 
     By our deviations there is a job at all, and one gang scheduler (Q10).
     """
-    template = runtime.spec.template
     where = f"{runtime.kind} {runtime.metadata.name}"
-    jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
-    if Deviation.Q10 in deviations:
-        yield from pod_group_policy_problems(runtime)
+    jobs = resolve.jobset_spec(runtime).get("replicatedJobs") or ()
+    policy = runtime.spec.pod_group_policy
+    if Deviation.Q10 in deviations and policy and policy.coscheduling and policy.volcano:
+        # The API documents the rule, and nothing else checks it (Q10).
+        yield Problem(
+            "spec.podGroupPolicy",
+            "must have only one of coscheduling and volcano",
+            got=policy.to_wire(),
+            fix="remove one of them: a pod has one scheduler",
+            where=where,
+        )
     if not jobs and Deviation.RUNTIME in deviations:
         yield Problem("spec.template.spec.replicatedJobs", "must have a job", where=where)
     for index, job in enumerate(jobs):
         ancestor = resolve.ancestor_step(job)
-        container = _CONTAINERS.get(ancestor or "")
+        container = CONTAINERS.get(ancestor or "")
         path = f"spec.template.spec.replicatedJobs[{index}]"
         if container is None:
             continue
@@ -116,16 +123,3 @@ def _absent(job: TrainJob) -> str:
     """What an API server answers."""
     _, kind, name = job.spec.runtime_ref.named
     return f'{kind.lower()}s.{names.GROUP} "{name}" not found'
-
-
-def pod_group_policy_problems(runtime: Runtime) -> Iterable[Problem]:
-    """Both policies at once: the API documents the rule, and nothing else checks it (Q10)."""
-    policy = runtime.spec.pod_group_policy
-    if policy is not None and policy.coscheduling is not None and policy.volcano is not None:
-        yield Problem(
-            "spec.podGroupPolicy",
-            "must have only one of coscheduling and volcano",
-            got=policy.to_wire(),
-            fix="remove one of them: a pod has one scheduler",
-            where=f"{runtime.kind} {runtime.metadata.name}",
-        )

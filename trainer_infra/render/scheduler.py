@@ -46,8 +46,8 @@ def setting_problems(draft: Draft, plugins: Iterable[Plugin]) -> Iterable[Proble
             yield setting_problem(draft, key, f"has no effect without {names.SCHEDULER}", fix)
         else:
             yield from _setting_problems(draft, key, chosen)
-    policy = draft.runtime.spec.pod_group_policy
-    if chosen and chosen.makes_gang and policy and (policy.coscheduling or policy.volcano):
+    policy = draft.pod_group_policy
+    if chosen and chosen.makes_gang and (policy.coscheduling or policy.volcano):
         yield Problem(
             "spec.podGroupPolicy",
             f"cannot be combined with {names.SCHEDULER}: {value}, which makes the gang itself",
@@ -65,6 +65,11 @@ def by_annotation(plugins: Iterable[Plugin]) -> Mapping[str, Scheduler]:
 def topology_levels(draft: Draft) -> tuple[str, ...]:
     """The settings with a level of the topology that the TrainJob or its runtime has."""
     return tuple(each for each in LEVELS if draft.setting(each) is not None)
+
+
+def settings_as(theirs: Mapping[str, str], draft: Draft) -> dict[str, str]:
+    """The settings that are given, by the annotation that a scheduler has for each."""
+    return {each: value for ours, each in theirs.items() if (value := draft.setting(ours))}
 
 
 def setting_problem(draft: Draft, key: str, what: str, fix: str) -> Problem:

@@ -1,7 +1,6 @@
 """The runtime snapshot: a ConfigMap that keeps the runtime a TrainJob was born with.
 
-`config_map` makes it, `runtime_in_snapshot` reads it back. Rules and messages:
-reference behaviour 4.2.
+Rules and messages: reference behaviour 4.2.
 """
 
 import json
@@ -21,13 +20,9 @@ from trainer_infra.render import child_metadata
 
 def config_map(job: TrainJob, runtime: Runtime) -> JSONObject:
     """The ConfigMap `<name>-runtime-snapshot` with the whole runtime as YAML under `runtime_in_snapshot`."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": child_metadata.metadata_of_child(job, names.SNAPSHOT_SUFFIX),
-        # Sorted: the same runtime is the same text, however its keys were ordered.
-        "data": {names.SNAPSHOT_KEY: _yaml(json.dumps(runtime.to_wire(), sort_keys=True))},
-    }
+    # Sorted: the same runtime is the same text, however its keys were ordered.
+    data = {names.SNAPSHOT_KEY: _yaml(json.dumps(runtime.to_wire(), sort_keys=True))}
+    return child_metadata.child_object(job, "ConfigMap", names.SNAPSHOT_SUFFIX, data=data)
 
 
 @lru_cache(maxsize=64)

@@ -20,20 +20,13 @@ LLAMA3_3_70B: Final = "llama3_3/70B"
 QWEN2_5_1_5B: Final = "qwen2_5/1.5B"
 MODELS: Final = (LLAMA3_2_1B, LLAMA3_2_3B, LLAMA3_3_70B, QWEN2_5_1_5B)
 """Models with a config for every recipe below, as torchtune names them."""
-
-MANAGED: Final = (
-    "output_dir",
-    "tokenizer.path",
-    "tokenizer.merges_file",
-    "checkpointer.checkpoint_dir",
-)
-"""Config items that the runtime's command sets and a TrainJob may not, in the reference."""
 OUTPUT: Final = "output_dir"
 """Where the model is written: ours lets a TrainJob say it, for what the runtime names goes with the run."""
+MANAGED: Final = (OUTPUT, "tokenizer.path", "tokenizer.merges_file", "checkpointer.checkpoint_dir")
+"""Config items that the runtime's command sets and a TrainJob may not, in the reference."""
 _SOURCES: Final = ("dataset.source", "dataset.data_dir", "dataset.data_files")
 """Items that say together where a dataset is."""
 _COMPONENT: Final = "._component_"
-
 _FULL: Final = "_full"
 _LORA: Final = "_lora"
 _QLORA: Final = "_qlora"
@@ -42,8 +35,7 @@ _NAME_FIELDS: Final = 3
 
 def asked_for(draft: Draft) -> bool:
     """Whether the TrainJob's command is `tune run`."""
-    trainer = draft.job.spec.trainer
-    return trainer is not None and trainer.command == names.TUNE_RUN
+    return draft.trainer_spec.command == names.TUNE_RUN
 
 
 def model_of_runtime(runtime_name: str) -> str:
@@ -58,12 +50,7 @@ def model_of_runtime(runtime_name: str) -> str:
 
 
 def tune_command(draft: Draft, processes: int | str) -> tuple[str, ...]:
-    """The trainer's command.
-
-    Args:
-        draft: with the node count in place.
-        processes: processes per node, or torchrun's `auto`.
-    """
+    """The trainer's command; the draft has the node count, `processes` may be torchrun's `auto`."""
     nodes = draft.trainer.count if draft.trainer else 1
     gpus = resources.accelerators(draft)
     several = processes > 1 if isinstance(processes, int) else gpus > 1
@@ -92,13 +79,14 @@ def torchtune_problems(draft: Draft) -> Iterable[Problem]:
     if nodes > 1 and name != LLAMA3_3_70B:
         yield Problem("spec.trainer.numNodes", f"must be 1 for {name} model", got=nodes)
     yield from _of_qlora(draft, name, nodes)
-    if nodes > 1 and _tuned(_args(draft)) != _FULL:
+    args = draft.trainer_spec.args or ()
+    if nodes > 1 and _tuned(args) != _FULL:
         yield Problem(
             "spec.trainer.numNodes",
             "LoRA fine-tuning is not supported for multi-node training in TorchTune",
             got=nodes,
         )
-    for position, arg in enumerate(_args(draft)):
+    for position, arg in enumerate(args):
         key = arg.partition("=")[0]
         if key in MANAGED and not (key == OUTPUT and draft.ours(Deviation.TORCHTUNE)):
             yield Problem(
@@ -110,8 +98,7 @@ def torchtune_problems(draft: Draft) -> Iterable[Problem]:
 
 
 def _of_qlora(draft: Draft, name: str, nodes: int) -> Iterable[Problem]:
-    trainer = draft.job.spec.trainer
-    count = trainer.num_proc_per_node if trainer else None
+    count = draft.trainer_spec.num_proc_per_node
     processes = "auto" if count is None else count
     _, suffix = _recipe(draft, nodes, processes)
     if not suffix.startswith(_QLORA):
@@ -127,7 +114,7 @@ def _of_qlora(draft: Draft, name: str, nodes: int) -> Iterable[Problem]:
         yield Problem(
             "spec.trainer.resourcesPerNode",
             f"must have gpu resource with value 1 for {name} model when using QLoRA",
-            got=trainer.resources_per_node if trainer else None,
+            got=draft.trainer_spec.resources_per_node,
         )
 
 
@@ -138,7 +125,7 @@ def _of_runtime(draft: Draft, what: str, fix: str = "") -> Problem:
 
 def _recipe(draft: Draft, nodes: int, processes: int | str) -> tuple[str, str]:
     """The recipe, and what follows the model in the config's name."""
-    tuned = _tuned(_args(draft))
+    tuned = _tuned(draft.trainer_spec.args or ())
     if nodes > 1:
         return "full_finetune_distributed", "_full_multinode"
     if nodes < 1:
@@ -162,18 +149,10 @@ def _switched_on(args: tuple[str, ...], item: str) -> bool:
 
 
 def _nodes(draft: Draft) -> int:
-    """Training nodes, from the TrainJob or else the runtime.
-
-    The reference's validation leaves the runtime's mlPolicy.numNodes out (reference behaviour 3.3).
-    """
-    nodes = trainer_env.num_nodes(draft)
-    counted = draft.trainer if draft.ours(Deviation.TORCHTUNE) else None
-    return (counted.count if counted else 1) if nodes is None else nodes
-
-
-def _args(draft: Draft) -> tuple[str, ...]:
-    trainer = draft.job.spec.trainer
-    return (trainer.args if trainer else None) or ()
+    # The reference's validation leaves the runtime's mlPolicy.numNodes out (reference behaviour 3.3).
+    if draft.ours(Deviation.TORCHTUNE):
+        return trainer_env.nodes(draft)
+    return 1 if draft.trainer_spec.num_nodes is None else draft.trainer_spec.num_nodes
 
 
 def _overrides(draft: Draft) -> Iterable[str]:
@@ -182,17 +161,12 @@ def _overrides(draft: Draft) -> Iterable[str]:
     Ours keeps all that the TrainJob's arguments do not set, such as the dataset that an initializer fetched.
     """
     if draft.ours(Deviation.TORCHTUNE):
-        return runtime_items(draft.spec, _args(draft))
+        return runtime_items(draft.spec, draft.trainer_spec.args or ())
     return (each for each in _words(draft.spec) if each.partition("=")[0] in MANAGED)
 
 
 def runtime_items(spec: JSONObject, args: Iterable[str]) -> Iterable[str]:
-    """Items of the configuration in a runtime's command that a TrainJob's arguments do not set.
-
-    Args:
-        spec: of the JobSet.
-        args: of the TrainJob.
-    """
+    """Config items of the command in a JobSet's spec that a TrainJob's arguments do not set."""
     given = {_key(each) for each in args if "=" in each}
     if given & {*_SOURCES}:
         given |= {*_SOURCES}

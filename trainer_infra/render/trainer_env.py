@@ -15,7 +15,7 @@ from trainer_infra.render import resolve
 from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
+from trainer_infra.render.draft import Container, Draft, upsert_env, upsert_ports
 
 COMPLETION_INDEX: Final = {"fieldRef": {"fieldPath": names.COMPLETION_INDEX_FIELD}}
 
@@ -32,8 +32,7 @@ def node_rank(name: str) -> JSONObject:
 
 def reserved_variables(draft: Draft, taken: Iterable[str], fix: str) -> Iterable[Problem]:
     """One problem for all variables of trainer.env that a plugin writes itself."""
-    trainer = draft.job.spec.trainer
-    used = sorted({each["name"] for each in (trainer.env if trainer else None) or ()} & {*taken})
+    used = sorted({each["name"] for each in draft.trainer_spec.env or ()} & {*taken})
     if used:
         yield Problem(
             "spec.trainer.env",
@@ -42,10 +41,10 @@ def reserved_variables(draft: Draft, taken: Iterable[str], fix: str) -> Iterable
         )
 
 
-def num_nodes(draft: Draft) -> int | None:
-    """TrainJob.spec.trainer.numNodes; zero is kept (Q21)."""
-    trainer = draft.job.spec.trainer
-    return trainer.num_nodes if trainer else None
+def nodes(draft: Draft) -> int:
+    """Training nodes: the TrainJob's number, of which zero is kept (Q21), else the runtime's."""
+    usual = draft.trainer.count if draft.trainer else 1
+    return usual if draft.trainer_spec.num_nodes is None else draft.trainer_spec.num_nodes
 
 
 def pods_of_nodes(draft: Draft) -> int | None:
@@ -53,18 +52,17 @@ def pods_of_nodes(draft: Draft) -> int | None:
 
     With an MPI launcher that trains too they are one less, but one at least (Q5).
     """
-    nodes, policy = num_nodes(draft), draft.runtime.spec.ml_policy
-    if nodes is not None and policy and policy.mpi and policy.mpi.run_launcher_as_node:
-        return max(nodes - 1, 1)
-    return nodes
+    asked, mpi = draft.trainer_spec.num_nodes, draft.ml_policy.mpi
+    return max(asked - 1, 1) if asked is not None and mpi and mpi.run_launcher_as_node else asked
 
 
-def with_num_nodes(draft: Draft) -> Draft:
-    """TrainJob.spec.trainer.numNodes is the trainer's count."""
-    count, pod_set = num_nodes(draft), draft.trainer
-    if count is None or pod_set is None:
+def with_num_nodes(draft: Draft, job: str | None = None) -> Draft:
+    """A copy with `pods_of_nodes` as the count of the trainer, or of the job that is named."""
+    name = draft.trainer.name if job is None and draft.trainer else job
+    count = pods_of_nodes(draft)
+    if count is None or name is None:
         return draft
-    return draft.with_pod_set(pod_set.name, lambda old: replace(old, count=count))
+    return draft.with_pod_set(name, lambda old: replace(old, count=count))
 
 
 def injects(draft: Draft) -> bool:
@@ -89,8 +87,7 @@ def with_env(
     """
     if draft.trainer is None:
         return draft
-    trainer = draft.job.spec.trainer
-    user = (trainer.env if trainer and user_first else None) or ()
+    user = (draft.trainer_spec.env if user_first else None) or ()
     own = tuple(own)
     ports = () if port is None else ({"containerPort": port},)
     unnamed_are_same = not draft.ours(Deviation.Q17)
@@ -102,32 +99,30 @@ def with_env(
             ports=upsert_ports(container.ports, ports, unnamed_are_same=unnamed_are_same),
         )
 
-    def in_pod_set(pod_set: PodSet) -> PodSet:
-        return pod_set.with_container(names.NODE, change)
-
-    return draft.with_pod_set(draft.trainer.name, in_pod_set)
+    return draft.with_pod_set(
+        draft.trainer.name, lambda pod_set: pod_set.with_container(names.NODE, change)
+    )
 
 
 def num_nodes_problems(draft: Draft) -> Iterable[Problem]:
     """A negative number of nodes, which the reference admits and Kubernetes refuses. Zero stays (Q21)."""
-    nodes = num_nodes(draft)
-    if nodes is not None and nodes < 0 and draft.ours(Deviation.NUM_NODES):
+    asked = draft.trainer_spec.num_nodes
+    if asked is not None and asked < 0 and draft.ours(Deviation.NUM_NODES):
         yield Problem(
             "spec.trainer.numNodes",
             "must not be negative: it is the number of pods that train",
-            got=nodes,
+            got=asked,
             fix="write 1 or more, or leave it out for the runtime's number",
         )
 
 
 def num_proc_problems(draft: Draft) -> Iterable[Problem]:
     """A number of processes that nothing reads, which the reference admits."""
-    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
-    number = trainer.num_proc_per_node if trainer else None
-    is_read = policy is not None and any((policy.torch, policy.mpi, policy.flux))
+    number, policy = draft.trainer_spec.num_proc_per_node, draft.ml_policy
+    is_read = any((policy.torch, policy.mpi, policy.flux))
     if number is None or is_read or not draft.ours(Deviation.NUM_PROC):
         return
-    each = "a worker counts for each GPU" if policy and policy.xgboost else "a node has one process"
+    each = "a worker counts for each GPU" if policy.xgboost else "a node has one process"
     yield Problem(
         "spec.trainer.numProcPerNode",
         "has no effect on this runtime, which has neither mlPolicy.torch nor mlPolicy.mpi nor mlPolicy.flux",
@@ -138,9 +133,8 @@ def num_proc_problems(draft: Draft) -> Iterable[Problem]:
 
 def args_problems(draft: Draft) -> Iterable[Problem]:
     """Arguments that start nothing, where torchrun or the program itself must bring the nodes together."""
-    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
-    is_torch = policy is not None and policy.torch is not None
-    if trainer is None or not trainer.args or trainer.command or not is_torch:
+    trainer = draft.trainer_spec
+    if not trainer.args or trainer.command or draft.ml_policy.torch is None:
         return
     containers = tuple(each for _, each in resolve.trainer_containers(draft.spec))
     env = [*(trainer.env or ()), *(v for each in containers for v in each.get("env") or ())]

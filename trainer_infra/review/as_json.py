@@ -4,15 +4,21 @@ Keys may come: see `FORMAT_VERSION`.
 """
 
 import json
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import cache
 from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
 
 from trainer_infra.json_values import JSONDict
 from trainer_infra.review import summary
-from trainer_infra.review.report import Edit, Excuse, Item, Place, Report, UnseenRule
+from trainer_infra.review.report import QUOTING, Edit, Excuse, Item, Place, Report, UnseenRule
 from trainer_infra.rules.rule import AnyRule
 
 FORMAT_VERSION: Final = 1
 """Raised when a key changes its meaning or goes."""
+_camel: Final = cache(to_camel)
 
 
 def json_text(report: Report) -> str:
@@ -28,7 +34,7 @@ def json_text(report: Report) -> str:
             "files": report.files,
             "counts": summary.count_by_severity(report),
             "findings": [_item(each, fails=report.fails(each)) for each in report.items],
-            "unseen": [_unseen(each) for each in report.unseen],
+            "unseen": [fields_wire(each) for each in report.unseen],
             "unusedExemptions": report.unused,
             "problems": report.problems,
             "notes": dict(report.notes),
@@ -56,10 +62,8 @@ def rule_wire(told: AnyRule) -> JSONDict:
 def dumped_json(value: Any, depth: int = 2) -> str:
     """JSON with characters as they are; those that UTF-8 does not have as `?`.
 
-    Args:
-        value: What is written.
-        depth: How many levels have a line for each of their parts; what is below is on one line,
-            which the encoder writes ten times as fast.
+    So many levels have a line for each of their parts; what is below is on one line, which the encoder
+    writes ten times as fast.
     """
     return f"{_lines(value, depth, '')}\n".encode("utf-8", "replace").decode("utf-8")
 
@@ -78,64 +82,27 @@ def _lines(value: Any, depth: int, indent: str) -> str:
 
 
 def _item(item: Item, *, fails: bool) -> JSONDict:
+    excuse = item.excuse
     return {
         "rule": item.rule.id,
-        "severity": item.severity,
-        "kind": item.kind,
-        "namespace": item.namespace,
-        "name": item.name,
-        "path": item.path,
-        "what": item.what,
-        "got": item.got,
-        "fix": item.fix,
-        "seenAt": item.seen_at,
-        "runtime": item.runtime,
-        "place": _place(item.place),
+        **fields_wire(item, ("severity", *QUOTING)),
+        "place": fields_wire(item.place),
         "layers": item.layers,
         "fingerprint": item.fingerprint,
         "edits": [_edit(each) for each in item.edits],
-        "exemption": _excuse(item.excuse) if item.excuse else None,
+        "exemption": {**fields_wire(excuse), "expires": f"{excuse.expires}"} if excuse else None,
         "isKnown": item.is_known,
         "counts": item.counts,
         "fails": fails,
     }
 
 
-def _place(place: Place) -> JSONDict:
-    return {
-        "file": place.file,
-        "line": place.line,
-        "column": place.column,
-        "endLine": place.end_line,
-        "endColumn": place.end_column,
-        "excerpt": place.excerpt,
-    }
+def fields_wire(value: Item | Place | Excuse | UnseenRule, names: Iterable[str] = ()) -> JSONDict:
+    """Fields of a part of the report, all of them where none is named."""
+    chosen = names or (each.name for each in fields(value))
+    return {_camel(name): getattr(value, name) for name in chosen}
 
 
 def _edit(edit: Edit) -> JSONDict:
-    return {
-        "file": edit.file,
-        "start": {"line": edit.start[0], "column": edit.start[1]},
-        "end": {"line": edit.end[0], "column": edit.end[1]},
-        "text": edit.text,
-    }
-
-
-def _excuse(excuse: Excuse) -> JSONDict:
-    return {
-        "owner": excuse.owner,
-        "reason": excuse.reason,
-        "expires": excuse.expires.isoformat(),
-        "isExpired": excuse.is_expired,
-    }
-
-
-def _unseen(unseen: UnseenRule) -> JSONDict:
-    return {
-        "kind": unseen.kind,
-        "namespace": unseen.namespace,
-        "name": unseen.name,
-        "path": unseen.path,
-        "rules": unseen.rules,
-        "fails": unseen.fails,
-    }
+    start, end = ({"line": line, "column": column} for line, column in (edit.start, edit.end))
+    return {"file": edit.file, "start": start, "end": end, "text": edit.text}

@@ -28,9 +28,8 @@ def read_baseline(path: str) -> tuple[Mark, ...]:
         value = json.loads(Path(path).read_text(encoding="utf-8"))
         findings = value["findings"]
         if value["version"] != VERSION:
-            raise InvalidInput(
-                [Problem("version", f"must be {VERSION}", value["version"], "", path)]
-            )
+            what = f"must be {VERSION}"
+            raise InvalidInput([Problem("version", what, value["version"], where=path)])
         return tuple(
             (str(each["fingerprint"]), str(folder))
             for each in findings

@@ -75,11 +75,7 @@ def objects_in_base(
 
 
 def changed_among(files: Sequence[str], ref: str) -> tuple[str, ...]:
-    """Which of the files are not as a revision has them; what is not in it is changed.
-
-    Raises:
-        NotAvailable: There is no git, no repository or no such revision; one sentence.
-    """
+    """Which of the files are not as a revision has them; what is not in it is changed."""
     changed = []
     for repository, own in _by_repository(files).items():
         before = {each.path: each.id for each in _blobs(repository, _tree(repository, ref))}
@@ -93,12 +89,7 @@ def changed_among(files: Sequence[str], ref: str) -> tuple[str, ...]:
 def is_judged(now: Sequence[Document], then: Iterable[Document]) -> dict[int, bool]:
     """Positions of the objects, and whether they differ from those of the revision.
 
-    A TrainJob differs also when the runtime does that it refers to; a copy in another folder is
-    new.
-
-    Args:
-        now: the objects that are there.
-        then: those of the revision.
+    A TrainJob differs also when the runtime does that it refers to; a copy in another folder is new.
     """
     before = tuple(then)
     marks = [[(_said(each), folder) for folder in each.deployed_from] for each in now]
@@ -108,11 +99,13 @@ def is_judged(now: Sequence[Document], then: Iterable[Document]) -> dict[int, bo
             [(_said(each), folder) for each in before for folder in each.deployed_from],
         )
     )
-    runtimes = _runtimes(before), _runtimes(now)
+    runtimes_before, runtimes_now = _runtimes(before), _runtimes(now)
     found = {}
     for index, document in enumerate(now):
         known = [next(was_there) for _ in marks[index]]
-        found[index] = not all(known) or _runs_on_another(document, *runtimes)
+        runs_on = tree.runtime_reference(document.value)
+        is_same = runs_on is None or runtimes_before.get(runs_on) == runtimes_now.get(runs_on)
+        found[index] = not all(known) or not is_same
     return found
 
 
@@ -124,16 +117,6 @@ def _runtimes(found: Iterable[Document]) -> dict[RuntimeKey, set[str]]:
         if kind in names.RUNTIMES:
             said.setdefault(runtime_key(kind, namespace, name), set()).add(_said(each))
     return said
-
-
-def _runs_on_another(
-    document: Document,
-    before: Mapping[RuntimeKey, set[str]],
-    after: Mapping[RuntimeKey, set[str]],
-) -> bool:
-    """Whether it refers to a runtime that has changed."""
-    runtime = tree.runtime_reference(document.value)
-    return runtime is not None and before.get(runtime) != after.get(runtime)
 
 
 def _said(document: Document) -> str:

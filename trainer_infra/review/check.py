@@ -107,23 +107,10 @@ class _Environment:
     """What did not change."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Knowledge:
-    """What is the same for all objects."""
-
-    redaction: ReportRedaction
-    asked: CheckScope
-
-
 def check_documents(
     documents: Sequence[Document], asked: CheckScope, spread: Spread = one_by_one
 ) -> Report:
-    """The report on the documents.
-
-    Args:
-        documents: What is checked.
-        asked: How.
-        spread: What goes through the documents: one after the other, or `processes.spread_work`.
+    """The report on the documents; what goes through them is `one_by_one`, or `processes.spread_work`.
 
     Raises:
         InvalidInput: The pack's settings name no rule, or do not fit their rule.
@@ -138,7 +125,7 @@ def check_documents(
     subjects = {position: each for one in inside for position, each in one.judged.items()}
     left = [(documents[index], each) for one in inside for index, each in one.left.items()]
     pairs = ((documents[index], each) for index, each in subjects.items())
-    known = _Knowledge(ReportRedaction.of((*pairs, *left), there), asked)
+    hidden = ReportRedaction.of((*pairs, *left), there)
     work = [(one, position) for one in inside for position in one.judged]
     everywhere = tuple(
         dict.fromkeys(each.rule for one in (usual, *policies.values()) for each in one.rules)
@@ -146,7 +133,7 @@ def check_documents(
 
     def findings(index: int) -> _ObjectFindings:
         one, position = work[index]
-        return _found(documents[position], one.judged[position], one, known)
+        return _found(documents[position], one.judged[position], one, asked, hidden)
 
     found = tuple(spread(findings, len(work), everywhere))
     items = _of_environments(zip(work, found, strict=True), everywhere)
@@ -155,14 +142,10 @@ def check_documents(
         items=baseline.with_known(items, asked.baseline),
         rules=everywhere,
         objects=len(subjects),
-        unjudged=Counter(
-            map(known.redaction.text, sorted(_unjudged(subjects.values(), everywhere)))
-        ),
+        unjudged=Counter(map(hidden.text, sorted(_unjudged(subjects.values(), everywhere)))),
         files=tuple(dict.fromkeys(documents[each].file for each in sorted(subjects))),
-        problems=tuple(map(known.redaction.sentence, problems)),
-        unused=()
-        if left
-        else tuple(map(known.redaction.text, _unused(inside, found, asked.today))),
+        problems=tuple(map(hidden.sentence, problems)),
+        unused=() if left else tuple(map(hidden.text, _unused(inside, found, asked.today))),
         unseen=tuple(dict.fromkeys(each for one in found for each in one.unseen)),
         fail_on=asked.fail_on,
         notes=_empty_environments(inside, asked.settled),
@@ -188,14 +171,7 @@ def _environment(
     asked: CheckScope,
     known: tuple[_Policy, Sequence[Subject]],
 ) -> _Environment:
-    """What is judged together.
-
-    Args:
-        given: Which documents.
-        documents: All of them.
-        asked: How they are judged.
-        known: What holds there, and what a cluster has.
-    """
+    """What is judged together; `known` is what holds there, and what a cluster has."""
     policy, there = known
     settled = policy.settled
     judged = [each for each in given.positions if asked.is_judged.get(each, True)]
@@ -222,17 +198,11 @@ def _of_environments(
         by_position.setdefault(position, []).append((one.name, each.items))
     items = [item for each in by_position.values() for item in _merged(each)]
     places = {each.id: index for index, each in enumerate(rules)}
-    return tuple(
-        sorted(
-            items,
-            key=lambda item: (
-                item.place.file,
-                item.place.line,
-                item.place.column,
-                places[item.rule.id],
-            ),
-        )
-    )
+
+    def order(item: Item) -> tuple[str, int, int, int]:
+        return item.place.file, item.place.line, item.place.column, places[item.rule.id]
+
+    return tuple(sorted(items, key=order))
 
 
 def _merged(found: Sequence[tuple[str, tuple[Item, ...]]]) -> Iterator[Item]:
@@ -255,9 +225,12 @@ def _unjudged(subjects: Iterable[Subject], rules: Iterable[AnyRule]) -> Iterator
 
 
 def _found(
-    document: Document, subject: Subject, one: _Environment, known: _Knowledge
+    document: Document,
+    subject: Subject,
+    one: _Environment,
+    asked: CheckScope,
+    hidden: ReportRedaction,
 ) -> _ObjectFindings:
-    asked, hidden = known.asked, known.redaction
     own = exemption.annotated_exemptions(subject)
     book = ExemptionBook(
         subject, own.exemptions, one.policy.settled.exemptions, one.policy.limits, asked.today
@@ -284,7 +257,7 @@ def _of_file(
 ) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
     """What is wrong with it because it stands in a file, which two of the rules speak for."""
     for chosen in rules:
-        if chosen.rule.id == schema.RULE.id:
+        if chosen.rule.id == schema.SCHEMA.id:
             of_kind = object_kinds.kind_findings(document.value)
             yield from ((chosen, each) for each in (*document.findings(), *of_kind))
         elif chosen.rule.id == literal_secrets.RULE.id:

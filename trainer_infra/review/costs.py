@@ -34,12 +34,10 @@ def cost_notes(
 ) -> dict[str, str]:
     """Lines by title; none where no pod asks for a GPU or has a price.
 
-    Args:
-        now: All objects as they are.
-        then: As they were.
-        settled: Has the pools, and the prices of rule `price`.
+    Pools are those of the configuration, prices those of its rule `price`.
     """
-    given = _prices(settled)
+    of_rules = (each.parameters for each in pack.pack_rules(settled.pack))
+    given = next((each for each in of_rules if isinstance(each, cost.Price)), cost.Price())
     prices = cost.price_table(given.prices)
     here, there = (_subjects(each, settled) for each in (now, then))
     known = {each.name: subjects for each, subjects in here.items()}
@@ -53,13 +51,6 @@ def cost_notes(
     if after.unknown and prices:
         found["TrainJobs and JobSets without a price that is known"] = str(after.unknown)
     return found
-
-
-def _prices(settled: ResolvedConfiguration) -> cost.Price:
-    for each in pack.pack_rules(settled.pack):
-        if isinstance(each.parameters, cost.Price):
-            return each.parameters
-    return cost.Price()
 
 
 def _subjects(

@@ -152,9 +152,7 @@ def _into_nothing(
 
 
 def _is_in_flow(document: Document, path: Path) -> bool:
-    above = (
-        document.source.node(path[:at]) if document.source else None for at in range(len(path))
-    )
+    above = (node for node, _ in _way(document, path[:-1]))
     return any(isinstance(each, CollectionNode) and each.flow_style for each in above)
 
 
@@ -267,9 +265,8 @@ def _way(document: Document, path: Path) -> Iterator[tuple[Node, str | int]]:
 def _is_alias(document: Document, above: Node, key: str | int, below: Node) -> bool:
     """Whether it is written elsewhere than its parent, or merged into it."""
     if isinstance(above, SequenceNode):
-        return alias_begins(below) < max(
-            [alias_begins(above), *map(alias_ends, above.value[: int(key)])]
-        )
+        ends = map(alias_ends, above.value[: int(key)])
+        return alias_begins(below) < max([alias_begins(above), *ends])
     fields = document.source.fields[id(above)] if document.source else {}
     name = fields[key][0]
     is_own = isinstance(above, MappingNode) and any(each is name for each, _ in above.value)

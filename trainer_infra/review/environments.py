@@ -49,9 +49,7 @@ def environments_of(
 ) -> tuple[DocumentEnvironment, ...]:
     """The environments; a document that is of several is in each of them.
 
-    Args:
-        documents: All that there are.
-        configured: Folders of the configuration's environments, as patterns, by their names.
+    Those of the configuration have folders, as patterns, by their names.
     """
     owners = [configured_environments(each, configured or {}) for each in documents]
     return tuple(
@@ -82,15 +80,13 @@ def configured_environments(
     if not configured:
         return frozenset()
     # Patterns begin where the check runs, however its paths are named.
-    folders = [PurePath(os.path.relpath(each)) for each in document.deployed_from]
+    own = [PurePath(os.path.relpath(each)) for each in document.deployed_from]
+    folders = {str(each) for folder in own for each in (folder, *folder.parents)}
     return frozenset(
         name
         for name, patterns in configured.items()
-        for pattern in patterns
-        for folder in folders
-        if any(
-            fnmatchcase(str(each), os.path.normpath(pattern)) for each in (folder, *folder.parents)
-        )
+        for pattern in map(os.path.normpath, patterns)
+        if any(fnmatchcase(each, pattern) for each in folders)
     )
 
 

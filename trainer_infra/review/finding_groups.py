@@ -54,10 +54,9 @@ def finding_groups(report: Report) -> Sequence[FindingGroup]:
     for items in bundles.values():
         bundle = tuple(sorted(items, key=_rank))
         alike.setdefault(tuple(map(_said, bundle)), []).append(bundle)
-    groups = (
-        FindingGroup(bundle, tuple(each[0] for each in others))
-        for bundle, *others in alike.values()
-    )
+    groups = [
+        FindingGroup(first, tuple(each[0] for each in rest)) for first, *rest in alike.values()
+    ]
     return sorted(groups, key=lambda each: _rank(each.first))
 
 

@@ -25,9 +25,10 @@ def fixed_text(text: str, edits: Iterable[Edit]) -> str:
     for line in lines:
         starts.append(starts[-1] + len(line))
     before = len(text) + 1
-    for each in sorted(
-        set(edits), key=lambda edit: (edit.start, edit.end, edit.text), reverse=True
-    ):
+    last_first = sorted(
+        set(edits), key=lambda each: (each.start, each.end, each.text), reverse=True
+    )
+    for each in last_first:
         start, end = (_offset(starts, at) for at in (each.start, each.end))
         if end < before:
             text, before = text[:start] + each.text.replace("\n", newline) + text[end:], start
@@ -44,14 +45,13 @@ def write_fixes(items: Iterable[Item]) -> tuple[str, ...]:
     for each in items:
         for edit in each.edits:
             by_file.setdefault(edit.file, []).append(edit)
-    return tuple(file for file, edits in by_file.items() if _tried(file, edits))
-
-
-def _tried(file: str, edits: list[Edit]) -> bool:
-    try:
-        return _written(Path(file).resolve(), edits)
-    except OSError as error:
-        raise NotAvailable(f"{file}: cannot be written: {error.strerror}") from None
+    changed = []
+    for file, edits in by_file.items():
+        try:
+            changed += [file] if _written(Path(file).resolve(), edits) else []
+        except OSError as error:
+            raise NotAvailable(f"{file}: cannot be written: {error.strerror}") from None
+    return tuple(changed)
 
 
 def _offset(starts: list[int], at: tuple[int, int]) -> int:

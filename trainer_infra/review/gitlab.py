@@ -5,7 +5,7 @@ line, as that of an object of a cluster, is shown at the first one.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from trainer_infra.json_values import JSONDict
@@ -24,23 +24,20 @@ _SEVERITIES: Final[Mapping[Severity, str]] = {
 
 def gitlab_text(report: Report) -> str:
     """The findings that count: what is exempt or known is left out."""
-    counting = (each for each in report.items if each.counts)
-    return as_json.dumped_json(list(_issues(counting)))
+    return as_json.dumped_json(list(_issues(each for each in report.items if each.counts)))
 
 
-def _issues(items: Iterator[Item]) -> Iterator[JSONDict]:
+def _issues(items: Iterable[Item]) -> Iterator[JSONDict]:
     seen: Counter[str] = Counter()
     for item in items:
         seen[item.fingerprint] += 1
         # A fingerprint names one finding: the same object may stand in several files.
         times = seen[item.fingerprint]
-        mark = item.fingerprint if times == 1 else f"{item.fingerprint}-{times}"
+        sentences = (summary.one_line(item.sentence()), *summary.changed_by(item))
         yield {
-            "description": ". ".join(
-                (summary.one_line(item.sentence()), *summary.changed_by(item))
-            ),
+            "description": ". ".join(sentences),
             "check_name": item.rule.id,
-            "fingerprint": mark,
+            "fingerprint": item.fingerprint if times == 1 else f"{item.fingerprint}-{times}",
             "severity": _SEVERITIES[item.severity],
             "location": {
                 "path": summary.one_line(item.place.file.removeprefix("./")),

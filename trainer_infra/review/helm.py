@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import yaml
 
+from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import (
@@ -29,10 +30,8 @@ from trainer_infra.review.subprocess_tool import ToolFailure
 
 NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
-
 FOLDER: Final = "charts"
 """The folder of the charts that a chart is made with."""
-
 _SOURCE: Final = "# Source: "
 _PARTS: Final = ("templates", "crds")
 """Folders of a chart whose files helm makes objects of."""
@@ -74,11 +73,7 @@ def is_library(folder: Path) -> bool:
 
 
 def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]:
-    """The objects that the chart renders to.
-
-    Args:
-        folder: as the user named it.
-        values: files of values, the last one wins.
+    """The objects that the chart renders to with files of values, of which the last one wins.
 
     Raises:
         NotAvailable: It cannot be rendered; a sentence.
@@ -178,32 +173,24 @@ def _written(file: str) -> Iterator[tuple[Document, ...]]:
 
 
 def template_file(folder: Path, template: str) -> Path | None:
-    """The file of a template; None where it is not in the chart's folder.
-
-    Args:
-        folder: of the chart.
-        template: as helm names it, without the chart's name.
-    """
+    """The file of a template, named without its chart; None where it is not in the chart's folder."""
     if template and (folder / template).is_file():
         return folder / template
     name, below = _dependency(template)
-    for each in _dependencies(folder) if name else ():
-        own = folder / FOLDER / str(each.get("name"))
-        if name in {each.get("alias"), each.get("name")} and own.is_dir():
+    for _, _, each in _dependencies(folder, name):
+        own = folder / FOLDER / str(value_at(each, ("name",)))
+        if own.is_dir():
             return template_file(own, below)
     return None
 
 
 def dependency_document(value: JSONObject, folder: Path, template: str) -> Document:
     """An object, placed at the dependency of the chart that it comes through."""
-    file = folder / NAME
+    file = str(folder / NAME)
     name, _ = _dependency(template)
-    for text in documents.yaml_of_file(str(folder / NAME)):
-        for index, each in enumerate(items_at(text.value, "dependencies")):
-            if name and name in {value_at(each, ("alias",)), value_at(each, ("name",))}:
-                start = ("dependencies", index)
-                return Document(value, str(file), text.source, start, text.lines, is_editable=False)
-    return Document(value, str(file), None, is_editable=False)
+    for text, start, _ in _dependencies(folder, name):
+        return Document(value, file, text.source, start, text.lines, is_editable=False)
+    return Document(value, file, None, is_editable=False)
 
 
 def _dependency(template: str) -> tuple[str, str]:
@@ -213,6 +200,9 @@ def _dependency(template: str) -> tuple[str, str]:
     return (name, below) if first == FOLDER else ("", "")
 
 
-def _dependencies(folder: Path) -> Iterator[dict[str, Any]]:
-    for text in documents.yaml_of_file(str(folder / NAME)):
-        yield from (each for each in items_at(text.value, "dependencies") if isinstance(each, dict))
+def _dependencies(folder: Path, name: str) -> Iterator[tuple[Document, FieldPath, Any]]:
+    """Those of a chart that have a name, as their own or as their alias, each with its place."""
+    for text in documents.yaml_of_file(str(folder / NAME)) if name else ():
+        for index, each in enumerate(items_at(text.value, "dependencies")):
+            if name in {value_at(each, ("alias",)), value_at(each, ("name",))}:
+                yield text, ("dependencies", index), each

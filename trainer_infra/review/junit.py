@@ -24,7 +24,12 @@ def junit_text(report: Report) -> str:
     for each in report.items:
         by_file.setdefault(each.place.file, []).append(each)
     for file in sorted(by_file):
-        _add_file(root, file, by_file[file], report)
+        name = summary.one_line(file).strip() or "-"
+        suite = _add_suite(root, name)
+        for same in _by_case(by_file[file]):
+            _add_case(suite, same, report)
+        if not by_file[file]:
+            _add_passed(suite, "no finding", name)
     _add_check(root, report)
     for suite in root:
         # The suite with its output, which Ant wants to be there, and its figures.
@@ -37,15 +42,6 @@ def junit_text(report: Report) -> str:
         suite.set("time", "0")
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
-
-
-def _add_file(root: ET.Element, file: str, items: list[Item], report: Report) -> None:
-    name = summary.one_line(file).strip() or "-"
-    suite = _add_suite(root, name)
-    for same in _by_case(items):
-        _add_case(suite, same, report)
-    if not items:
-        _add_passed(suite, "no finding", name)
 
 
 def _by_case(items: Iterable[Item]) -> list[list[Item]]:
@@ -93,13 +89,11 @@ def _add_check(root: ET.Element, report: Report) -> None:
     for number, unseen in enumerate(report.blind(), 1):
         case = _add_passed(suite, f"could be seen {number}", "check")
         _add(case, "failure", "unseen", [summary.blind_text(unseen, report)])
+    notes = (tuple(map(summary.one_line, each)) for each in report.notes.items())
     lines = (
         *(f"not seen: {summary.blind_text(each, report)}" for each in report.unseen),
         *(f"unused: {summary.one_line(each)}" for each in report.unused),
-        *(
-            f"note: {summary.one_line(title)}: {summary.one_line(each)}"
-            for title, each in report.notes.items()
-        ),
+        *(f"note: {title}: {note}" for title, note in notes),
         *(summary.scope(report), summary.tally(report), summary.verdict(report)),
     )
     ET.SubElement(suite, "system-out").text = "\n".join(lines)

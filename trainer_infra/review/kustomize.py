@@ -105,13 +105,7 @@ def read_kustomization(folder: Path) -> tuple[Document, ...]:
 
 
 def placed_kustomization(folder: Path, top: str, text: str) -> tuple[Document, ...]:
-    """What was built, placed in the files.
-
-    Args:
-        folder: as the user named it.
-        top: the folder that origins are relative to.
-        text: what kustomize printed.
-    """
+    """What kustomize printed, placed in the files; `top` is the folder that origins are relative to."""
     placing = _Placing(folder, top)
     by_file: dict[str, list[JSONObject]] = {}
     layers: dict[int, Sequence[str]] = {}

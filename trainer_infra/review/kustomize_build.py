@@ -108,11 +108,7 @@ def _built(folder: Path, top: str, below: str) -> str:
 def failure_words(said: str, folder: Path, top: str, below: str) -> str:
     """What kustomize says, without places that the user does not know and without what it quotes.
 
-    Args:
-        said: all that it wrote to stderr.
-        folder: as the user named it.
-        top: our own folder.
-        below: the user's folder as ours refers to it.
+    `top` is our own folder, and `below` the user's as ours refers to it.
     """
     words = subprocess_tool.whole_words(said)
     for quoted, instead in _QUOTED.items():

@@ -75,39 +75,27 @@ class Live:
 
 
 def read_live(kubeconfig: str | None, context: str | None, namespace: str = "") -> Live:
-    """The objects of the cluster of a kubeconfig.
+    """The objects of a cluster, of a namespace or (empty) of all.
 
-    Args:
-        kubeconfig: a path, several, or None for the usual places.
-        context: name of a context; None for the current one.
-        namespace: of the objects that have one; empty for all.
+    A kubeconfig is a path, several, or None for the usual places; without a context its current one is meant.
 
     Raises:
         NotAvailable: There is no kubeconfig, or no answer.
         Refused: The server does not know the user.
     """
-    return loop.run_in_loop(_connected(kubeconfig, context, namespace))
 
+    async def connected() -> Live:
+        client = await http.connect_client(kubeconfig, context)
+        try:
+            return await objects(client, namespace)
+        finally:
+            await client.close()
 
-async def _connected(kubeconfig: str | None, context: str | None, namespace: str) -> Live:
-    client = await http.connect_client(kubeconfig, context)
-    try:
-        return await objects(client, namespace)
-    finally:
-        await client.close()
+    return loop.run_in_loop(connected())
 
 
 async def objects(client: KubeClient, namespace: str = "") -> Live:
-    """All of the kinds that the server serves.
-
-    Args:
-        client: of the cluster.
-        namespace: of the objects that have one; empty for all.
-
-    Raises:
-        NotAvailable: There is no answer.
-        Refused: The server does not know the user.
-    """
+    """All of the kinds that the server serves, of a namespace or (empty) of all."""
     wanted = [*KINDS.items()]
     wanted += [(kind, (each,)) for kind, groups in GROUPS.items() for each in groups]
     found = await asyncio.gather(*(_listed(client, *each, namespace) for each in wanted))
@@ -144,8 +132,6 @@ def _owners(value: JSONObject) -> Iterator[JSONObject]:
 
 
 def _named(value: JSONObject) -> str:
-    """`TrainJob team-a/tj`."""
     metadata = value["metadata"]
-    return report.object_name(
-        value["kind"], metadata.get("namespace", ""), metadata.get("name", "")
-    )
+    where = (metadata.get("namespace", ""), metadata.get("name", ""))
+    return report.object_name(value["kind"], *where)

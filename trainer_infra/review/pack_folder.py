@@ -35,7 +35,6 @@ class PackInFolder:
     """A pack, and where its own examples are."""
 
     pack: Pack
-    """The pack."""
     folder: Path | None = None
     """The folder of a user's own; None for one of ours."""
 
@@ -48,8 +47,7 @@ def find_pack(name: str) -> PackInFolder:
     """
     if any(each.name == name for each in packs.PACKS) or not Path(name).is_dir():
         return PackInFolder(packs.get_pack(name))
-    folder = Path(name)
-    path = folder / MODULE
+    path = Path(name) / MODULE
     where = os.fspath(path)
     if not path.is_file():
         fix = f"write {MODULE} with `{NAME} = Pack(...)`, or name one of our packs"
@@ -80,13 +78,9 @@ def all_examples(where: PackInFolder) -> tuple[tuple[Example, ...], tuple[Failed
     applied = rules_pack.pack_rules(where.pack)
     told = tuple(one for each in applied for one in _of(each, own.pop(each.rule.id, None)))
     tried = {each.chosen.rule.id for each in told}
-    missing = [
-        FailedExample(
-            each.rule.id, "", "", f"has no examples; write {FIXTURES}/{each.rule.id}.yaml"
-        )
-        for each in applied
-        if each.rule.id not in tried
-    ]
+    untried = (each.rule.id for each in applied if each.rule.id not in tried)
+    advice = f"has no examples; write {FIXTURES}/{{}}.yaml"
+    missing = [FailedExample(rule, "", "", advice.format(rule)) for rule in untried]
     what = f"{FIXTURES} has examples of a rule that pack {where.pack.name} does not apply"
     return told, (*missing, *(FailedExample(rule, "", "", what) for rule in own))
 
@@ -102,8 +96,7 @@ def _of(each: PackRule, own: tuple[Case, ...] | None) -> Iterator[Example]:
 
 
 def _own(folder: Path) -> dict[str, tuple[Case, ...]]:
-    paths = sorted((folder / FIXTURES).glob("*.yaml"))
-    return {path.stem: _cases(path) for path in paths}
+    return {path.stem: _cases(path) for path in sorted((folder / FIXTURES).glob("*.yaml"))}
 
 
 def _cases(path: Path) -> tuple[Case, ...]:

@@ -27,13 +27,10 @@ SHARE: Final = 50
 
 
 def spread_work(work: Callable[[int], T], count: int, known: Sequence[object]) -> Iterator[T]:
-    """The work done on each number below `count`, in order.
+    """The work done on each number below `count`, in order; what the work raises is raised here.
 
-    Args:
-        work: What is done. An exception of it is raised here.
-        count: On how many.
-        known: What stands in many results and is in all processes already. Its position travels
-            in its place, so it need not be anything that can be sent.
+    What is `known` stands in many results and is in all processes already: its position travels in its
+    place, so it need not be anything that can be sent.
 
     Raises:
         NotAvailable: The system ended one of the processes.

@@ -8,7 +8,7 @@ from trainer_infra.api.finding import Path
 from trainer_infra.errors import Problem
 from trainer_infra.names import SECRET_SHOWN
 from trainer_infra.review.documents import Document, value_at, written_place
-from trainer_infra.review.report import Item, Place, UnseenRule
+from trainer_infra.review.report import QUOTING, Item, Place, UnseenRule
 from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules.pod_security import literal_secrets, secret_forms, secret_names
 from trainer_infra.rules.subject import Subject
@@ -16,8 +16,6 @@ from trainer_infra.rules.value import Value
 from trainer_infra.runs.redaction import Redaction, decoded_text, spellings_of
 
 _KIND: Final = "Secret"
-_TEXTS: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at", "runtime")
-"""Fields of a finding that quote an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +35,15 @@ class ReportRedaction:
         secrets: set[str] = set()
         lines: set[tuple[str, int]] = set()
         texts: dict[int, Document] = {}
+        found: list[tuple[Document, Path, Value]] = []
         for document, subject in documents:
             texts |= {id(each.text.source): each.text for each in document.parts}
             if value_at(document.written, ("kind",)) is None:
                 # It is made of a line of its own in a text with others.
                 texts[id(document.source)] = document
-            for value in _secret(subject):
-                secrets.update(_spelled(str(value.raw)))
-                lines.update(_lines(*written_place(document, value.path)))
-            for text, path, value in (*_written(document), *_in_parts(document)):
-                secrets.update(_spelled(str(value.raw)))
-                lines.update(_lines(text, path))
-        for text, path, value in _beside(texts.values()):
+            found += ((*written_place(document, each.path), each) for each in _secret(subject))
+            found += (*_written(document), *_in_parts(document))
+        for text, path, value in (*found, *_beside(texts.values())):
             secrets.update(_spelled(str(value.raw)))
             lines.update(_lines(text, path))
         for each in others:
@@ -93,7 +88,7 @@ class ReportRedaction:
         if excuse is not None:
             owner, reason = self.text(excuse.owner), self.text(excuse.reason)
             excuse = replace(excuse, owner=owner, reason=reason)
-        texts: dict[str, Any] = {field: self.text(getattr(item, field)) for field in _TEXTS}
+        texts: dict[str, Any] = {field: self.text(getattr(item, field)) for field in QUOTING}
         tells = any(self.text(each.text) != each.text for each in item.edits)
         edits = () if tells else item.edits
         return replace(item, **texts, place=self.place(item.place), edits=edits, excuse=excuse)
@@ -118,11 +113,8 @@ def _secret(subject: Subject) -> Iterator[Value]:
         for part in ("stringData", "data"):
             yield from (value for _, value in subject.object[part].fields())
     else:
-        yield from (
-            each
-            for each in literal_secrets.texts_with_secrets(subject)
-            if isinstance(each.raw, str)
-        )
+        found = literal_secrets.texts_with_secrets(subject)
+        yield from (each for each in found if isinstance(each.raw, str))
 
 
 def _written(document: Document) -> Iterator[tuple[Document, Path, Value]]:

@@ -6,26 +6,28 @@ Made by `check`; pure. Nothing in it is a secret's value.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Final
 
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
 
+QUOTING: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at", "runtime")
+"""Fields of a finding that quote an object."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands in a file."""
+    """Where something stands in a file; lines and columns are from 1, and 0 where there is no text."""
 
     file: str
     """As the user named it, or its path from the folder that was named; `stdin`; for an object of a
     cluster its kind, namespace and name."""
     line: int = 0
-    """From 1; 0 where there is no text."""
     column: int = 0
-    """From 1; 0 where there is no text."""
     end_line: int = 0
-    """Where the value ends; 0 where there is no text."""
+    """Where the value ends."""
     end_column: int = 0
-    """Behind its last character; 0 where there is no text."""
+    """Behind its last character."""
     excerpt: tuple[str, ...] = ()
     """The lines that it is on, as they stand in the file, five at most."""
 
@@ -35,7 +37,6 @@ class Edit:
     """A piece of a file's text that is replaced."""
 
     file: str
-    """Path of the file."""
     start: tuple[int, int]
     """Line and column, from 1, of the first character that goes."""
     end: tuple[int, int]
@@ -67,11 +68,9 @@ class Item:
     severity: Severity
     """How bad it is here."""
     kind: str
-    """Kind of the object."""
+    """Of the object, as the next two, which may be empty."""
     namespace: str
-    """Its namespace; may be empty."""
     name: str
-    """Its name; may be empty."""
     path: str
     """Field path in the object as it was written."""
     what: str
@@ -121,11 +120,9 @@ class UnseenRule:
     """A value that rules could not see: it is not known yet, wrong, or not at hand."""
 
     kind: str
-    """Kind of the object."""
+    """Of the object, as the next two; the namespace may be empty."""
     namespace: str
-    """Its namespace; may be empty."""
     name: str
-    """Its name."""
     path: str
     """The value."""
     rules: tuple[str, ...]

@@ -34,17 +34,10 @@ def item_of(
     excuse: Excuse | None,
     hidden: ReportRedaction,
 ) -> Item:
-    """The finding in the report.
-
-    Args:
-        document: What it was found in.
-        subject: The same as rules read it.
-        found: The rule and what it says.
-        excuse: The exemption that it falls under.
-        hidden: What is not to be told.
-    """
+    """What a rule says of a document, which rules read as the subject, without what is hidden."""
     chosen, finding = found
     of_rule = finding if isinstance(finding, Finding) else Finding(finding.path, finding.what)
+    runtime = tree.runtime_reference(document.value) if of_rule.inherited else None
     item = Item(
         rule=chosen.rule,
         severity=chosen.severity,
@@ -56,7 +49,7 @@ def item_of(
         got="" if finding.got is None else shown(hidden.value(finding.got), _SHOWN),
         fix=finding.fix,
         seen_at=of_rule.seen_at,
-        runtime=_runtime(document) if of_rule.inherited else "",
+        runtime=object_name(*runtime) if runtime else "",
         place=place_in_document(document, finding.path),
         fingerprint=fingerprint(chosen.rule.id, document.value, finding.path, finding.what),
         folders=document.deployed_from,
@@ -65,11 +58,6 @@ def item_of(
         excuse=excuse,
     )
     return hidden.item(item)
-
-
-def _runtime(document: Document) -> str:
-    reference = tree.runtime_reference(document.value)
-    return object_name(*reference) if reference else ""
 
 
 def excuse_of(exemption: Exemption, today: date) -> Excuse:
@@ -94,18 +82,14 @@ def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> s
 
     They are of rule, object, place and clause; positions in lists are names where they can be.
     """
-    metadata = value.get("metadata")
-    named = metadata if isinstance(metadata, Mapping) else {}
-    whose = [value.get("kind"), named.get("namespace"), named.get("name")]
+    named = (("kind",), ("metadata", "namespace"), ("metadata", "name"))
+    whose = [documents.value_at(value, each) for each in named]
     place: list[str] = []
     at: Any = value
     for key in path:
-        if isinstance(key, int):
-            at = at[key] if isinstance(at, list) and key < len(at) else None
-            name = at.get("name") if isinstance(at, Mapping) else None
-            place.append(f"[{name if name is not None else key}]")
-        else:
-            at = at.get(key) if isinstance(at, Mapping) else None
-            place.append(str(key))
+        at = documents.value_at(at, (key,))
+        name = documents.value_at(at, ("name",)) if isinstance(key, int) else None
+        shown = key if name is None else name
+        place.append(f"[{shown}]" if isinstance(key, int) else str(key))
     text = _JSON.encode([rule, whose, place, what])
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

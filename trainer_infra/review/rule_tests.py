@@ -28,7 +28,6 @@ class Example:
     chosen: ConfiguredRule
     """The rule, with the parameters of the case."""
     case: Case
-    """The objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class FailedExample:
     """A rule that does not do what its example says."""
 
     rule: str
-    """Id of the rule."""
+    """Its id."""
     case: str
     """Name of the case; empty where there is none."""
     form: str
@@ -73,9 +72,8 @@ def failed_examples(
                 said = tuple(_said(each, form))
             except Exception as error:  # noqa: BLE001  a rule of another package may do anything
                 said = (f"raised {type(error).__name__}: {error}",)
-            yield from (
-                FailedExample(each.chosen.rule.id, each.case.name, name, what) for what in said
-            )
+            place = (each.chosen.rule.id, each.case.name, name)
+            yield from (FailedExample(*place, what) for what in said)
 
 
 def _said(each: Example, form: Form) -> Iterator[str]:

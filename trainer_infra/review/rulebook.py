@@ -54,9 +54,8 @@ def chosen_rules(pack: Pack | None, selection: Selection) -> tuple[ConfiguredRul
     """
     known = rules_pack.pack_rules(pack) if pack else map(ConfiguredRule.default, RULES)
     # The severity that holds in the pack is the one to select by.
-    return tuple(
-        each for each in known if selection.has(replace(each.rule, severity=each.severity))
-    )
+    pairs = ((each, replace(each.rule, severity=each.severity)) for each in known)
+    return tuple(each for each, rule in pairs if selection.has(rule))
 
 
 def found_rules(rules: Iterable[ConfiguredRule], rule: str) -> ConfiguredRule:
@@ -101,12 +100,7 @@ def rule_wire(each: ConfiguredRule) -> JSONDict:
 
 
 def explained_rule(each: ConfiguredRule, case: Case | None) -> str:
-    """All that there is to say of a rule.
-
-    Args:
-        each: The rule.
-        case: An example of it; None where there is none.
-    """
+    """All that there is to say of a rule, with an example of it where there is one."""
     lines = [
         f"{each.rule.id}: {each.rule.title}",
         "",
@@ -135,12 +129,7 @@ class Parameter:
 
 
 def parameters_of(model: type[Parameters], chosen: Parameters | None = None) -> Iterator[Parameter]:
-    """The parameters of a rule, in order.
-
-    Args:
-        model: The rule's.
-        chosen: What holds where it is not the rule's own defaults.
-    """
+    """The parameters of a rule, in order; `chosen` is what holds where it is not the rule's own defaults."""
     texts = crd.docstrings_of(model)
     for name, value in (chosen or model()).model_dump(mode="json").items():
         words = _words(model.model_fields[name].annotation, several=False)
@@ -153,9 +142,8 @@ def example_lines(case: Case) -> Iterator[str]:
     for each in _given(case):
         yield f"{SAME}# {each}"
     good, bad = (list(_objects(case, is_good=is_good)) for is_good in (True, False))
-    for kind, start, end, other_start, other_end in SequenceMatcher(
-        None, bad, good, autojunk=False
-    ).get_opcodes():
+    difference = SequenceMatcher(None, bad, good, autojunk=False)
+    for kind, start, end, other_start, other_end in difference.get_opcodes():
         if kind == "equal":
             yield from (f"{SAME}{each}" for each in bad[start:end])
         else:

@@ -19,26 +19,14 @@ SCHEMA: Final = (
 )
 FINGERPRINT: Final = "trainerInfra/v1"
 
-_LEVELS: Final = {
-    Severity.LOW: "note",
-    Severity.MEDIUM: "warning",
-    Severity.HIGH: "error",
-    Severity.CRITICAL: "error",
+_SCALES: Final = {
+    Severity.LOW: ("note", "recommendation", "3.0"),
+    Severity.MEDIUM: ("warning", "warning", "5.5"),
+    Severity.HIGH: ("error", "error", "8.0"),
+    Severity.CRITICAL: ("error", "error", "9.5"),
 }
-_PROBLEMS: Final = {
-    Severity.LOW: "recommendation",
-    Severity.MEDIUM: "warning",
-    Severity.HIGH: "error",
-    Severity.CRITICAL: "error",
-}
-"""What GitHub shows for rules that are not about security."""
-_SCORES: Final = {
-    Severity.LOW: "3.0",
-    Severity.MEDIUM: "5.5",
-    Severity.HIGH: "8.0",
-    Severity.CRITICAL: "9.5",
-}
-"""GitHub: critical over 9.0, high from 7.0, medium from 4.0."""
+"""SARIF's level; what GitHub shows for rules that are not about security; and the score of one that is,
+which GitHub takes for critical over 9.0, high from 7.0, medium from 4.0."""
 _SECURITY: Final = frozenset({"supply-chain", "pod-security", "secrets"})
 """Tags of rules that are about security."""
 
@@ -47,10 +35,9 @@ def sarif_text(report: Report) -> str:
     """The report as one run."""
     rules = {each.id: each for each in (*report.rules, *(item.rule for item in report.items))}
     order = {each: index for index, each in enumerate(rules)}
+    driver = {"name": "trainer-infra", "rules": [_rule(each) for each in rules.values()]}
     run: JSONDict = {
-        "tool": {
-            "driver": {"name": "trainer-infra", "rules": [_rule(each) for each in rules.values()]}
-        },
+        "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "invocations": [_invocation(report)],
         "results": [
@@ -67,17 +54,18 @@ def sarif_text(report: Report) -> str:
 
 
 def _rule(rule: AnyRule) -> JSONDict:
+    level, problem, score = _SCALES[rule.severity]
     return {
         "id": rule.id,
         "name": "".join(each.capitalize() for each in rule.id.split("-")),
         "shortDescription": {"text": f"{rule.title}."},
         "fullDescription": {"text": rule.why},
         "help": {"text": f"{rule.why} {rule.fix}", "markdown": _help(rule)},
-        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "defaultConfiguration": {"level": level},
         "properties": {
             "tags": list(dict.fromkeys(_tags(rule))),
-            "security-severity": _SCORES[rule.severity],
-            "problem.severity": _PROBLEMS[rule.severity],
+            "security-severity": score,
+            "problem.severity": problem,
             "precision": "high",
         },
     }
@@ -98,7 +86,7 @@ def _result(item: Item, index: int, *, has_baseline: bool) -> JSONDict:
     found: JSONDict = {
         "ruleId": item.rule.id,
         "ruleIndex": index,
-        "level": _LEVELS[item.severity],
+        "level": _SCALES[item.severity][0],
         "message": _message(item.sentence()),
         "locations": [_location(item)],
         "partialFingerprints": {FINGERPRINT: item.fingerprint},
@@ -113,17 +101,10 @@ def _result(item: Item, index: int, *, has_baseline: bool) -> JSONDict:
 
 
 def _location(item: Item) -> JSONDict:
-    object_ = {
-        "kind": item.kind,
-        "namespace": item.namespace,
-        "name": item.name,
-        "path": item.path,
-    }
     physical: JSONDict = {"artifactLocation": _artifact(item.place.file)}
     if item.place.line:
-        span = _span(
-            (item.place.line, item.place.column), (item.place.end_line, item.place.end_column)
-        )
+        end = (item.place.end_line, item.place.end_column)
+        span = _span((item.place.line, item.place.column), end)
         region: JSONDict = {name: number for name, number in span.items() if number}
         if item.place.excerpt:
             region["snippet"] = {"text": "\n".join(item.place.excerpt)}
@@ -132,7 +113,7 @@ def _location(item: Item) -> JSONDict:
         "name": summary.one_line(item.path) or summary.object_on_line(item),
         "fullyQualifiedName": f"{summary.object_on_line(item)}: {summary.one_line(item.path)}",
         "kind": "object",
-        "properties": object_,
+        "properties": as_json.fields_wire(item, ("kind", "namespace", "name", "path")),
     }
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
@@ -148,9 +129,8 @@ def _fix(item: Item) -> JSONDict:
     by_file: dict[str, list[JSONDict]] = {}
     for each in item.edits:
         region = _span(each.start, each.end)
-        by_file.setdefault(each.file, []).append(
-            {"deletedRegion": region, "insertedContent": {"text": each.text}}
-        )
+        replacement = {"deletedRegion": region, "insertedContent": {"text": each.text}}
+        by_file.setdefault(each.file, []).append(replacement)
     changes = [
         {"artifactLocation": _artifact(file), "replacements": replacements}
         for file, replacements in by_file.items()
@@ -160,12 +140,7 @@ def _fix(item: Item) -> JSONDict:
 
 def _span(start: tuple[int, int], end: tuple[int, int]) -> JSONDict:
     (line, column), (end_line, end_column) = start, end
-    return {
-        "startLine": line,
-        "startColumn": column,
-        "endLine": end_line,
-        "endColumn": end_column,
-    }
+    return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
 
 
 def _suppressions(item: Item) -> Iterator[JSONDict]:
@@ -177,15 +152,14 @@ def _suppressions(item: Item) -> Iterator[JSONDict]:
 
 
 def _invocation(report: Report) -> JSONDict:
-    read = [_notification("error", each) for each in report.problems]
-    seen = [
-        _notification("note", f"not seen: {summary.blind_text(each, report)}")
-        for each in report.unseen
-    ]
+    unseen = (f"not seen: {summary.blind_text(each, report)}" for each in report.unseen)
     return {
         "executionSuccessful": not report.problems,
         "exitCode": report.exit_code(),
-        "toolExecutionNotifications": [*read, *seen],
+        "toolExecutionNotifications": [
+            *(_notification("error", each) for each in report.problems),
+            *(_notification("note", each) for each in unseen),
+        ],
         "toolConfigurationNotifications": [
             _notification("warning", each) for each in report.unused
         ],

@@ -6,24 +6,18 @@ at what it was built from, and nothing can mend it there unasked.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import template_text
-from trainer_infra.review.documents import Document
+from trainer_infra.review.documents import Document, value_at
 
 
 def placed_document(
     built: Sequence[JSONObject], written: Sequence[Document], file: str
 ) -> Iterator[Document]:
-    """The objects that were built from one file.
-
-    Args:
-        built: in the order in which they are written.
-        written: the objects of that file; none where it cannot be read.
-        file: as reports name it.
-    """
+    """The objects that were built, in the order in which they are written, from the objects of one file."""
     for kind in dict.fromkeys(each.get("kind") for each in built):
         these = [each for each in built if each.get("kind") == kind]
         those = [each for each in written if each.value.get("kind") == kind]
@@ -64,5 +58,4 @@ def _fit(written: JSONObject, value: JSONObject) -> str:
 
 
 def _name(value: JSONObject) -> str:
-    metadata = value.get("metadata")
-    return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
+    return str(value_at(value, ("metadata", "name")) or "")

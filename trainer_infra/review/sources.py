@@ -111,9 +111,8 @@ def _once(found: Iterable[Document]) -> tuple[Document, ...]:
 def _read(path: str, values: Sequence[str], exclusion: Exclusion) -> SourceObjects:
     if path == STDIN:
         found = _file(STDIN)
-        return replace(
-            found, documents=tuple(replace(e, is_editable=False) for e in found.documents)
-        )
+        fixed = tuple(replace(each, is_editable=False) for each in found.documents)
+        return replace(found, documents=fixed)
     where = Path(path)
     if not where.exists():
         return SourceObjects(problems=(f"{path}: is not there",))
@@ -212,23 +211,14 @@ def _beside(file: Path, charts: Iterable[Path]) -> SourceObjects:
     from trainer_infra.review import helm  # noqa: PLC0415  the same
 
     found = _file(file)
-    if (
-        found.problems
-        and any(file.is_relative_to(each) for each in charts)
-        and helm.is_template(file)
-    ):
+    is_in_chart = any(file.is_relative_to(each) for each in charts)
+    if found.problems and is_in_chart and helm.is_template(file):
         return SourceObjects(passed_over=(f"{file}: {_TEXT}",))
     return found
 
 
 def _walk(folder: Path, found: _Folder, chart: Path | None = None) -> None:
-    """Hidden files and folders are passed over.
-
-    Args:
-        folder: what is walked through.
-        found: what is there, so far.
-        chart: the chart whose part the folder is; None where it is none's.
-    """
+    """Note what is in a folder, which may be part of a chart; what is hidden is passed over."""
     from trainer_infra.review import helm, kustomize  # noqa: PLC0415  the same
 
     real = os.path.realpath(folder)

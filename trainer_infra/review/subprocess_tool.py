@@ -11,7 +11,6 @@ from trainer_infra.errors import NotAvailable
 
 PATIENCE: Final = 300.0
 """Seconds that a program may take: some fetch what is on other machines."""
-
 _SAYS: Final = ("error", "fatal")
 """How the line begins that says what is wrong."""
 _LONGEST: Final = 4000
@@ -41,11 +40,7 @@ def find_tool(*names: str) -> str | None:
 
 
 def tool_output(command: Sequence[str], given: bytes = b"") -> bytes:
-    """What a program prints.
-
-    Args:
-        command: the program and its arguments.
-        given: what it reads from stdin.
+    """What a program prints that reads `given` from stdin.
 
     Raises:
         ToolFailure: It fails.

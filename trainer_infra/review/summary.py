@@ -51,12 +51,12 @@ def count_by_severity(report: Report) -> Mapping[Severity, int]:
 
 def tally(report: Report) -> str:
     """`1 critical, 0 high, 2 medium, 0 low; 1 exempt, 1 with an expired exemption, 3 known`."""
-    found = ", ".join(
-        f"{count} {severity}" for severity, count in count_by_severity(report).items()
-    )
+    counts = count_by_severity(report)
+    found = ", ".join(f"{count} {severity}" for severity, count in counts.items())
+    excuses = [each.excuse for each in report.items if each.excuse is not None]
     others = {
-        "exempt": sum(is_exempt(each) for each in report.items),
-        "with an expired exemption": sum(is_expired(each) for each in report.items),
+        "exempt": sum(not each.is_expired for each in excuses),
+        "with an expired exemption": sum(each.is_expired for each in excuses),
         "known by the baseline": sum(each.is_known for each in report.items),
     }
     told = ", ".join(f"{count} {what}" for what, count in others.items() if count)
@@ -72,16 +72,6 @@ def scope(report: Report) -> str:
         return f"{objects} judged by {rules}"
     kinds = ", ".join(one_line(each) or "no kind" for each in report.unjudged)
     return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by none: {kinds}"
-
-
-def is_exempt(item: Item) -> bool:
-    """Whether an exemption holds for it."""
-    return item.excuse is not None and not item.excuse.is_expired
-
-
-def is_expired(item: Item) -> bool:
-    """Whether an exemption held for it once."""
-    return item.excuse is not None and item.excuse.is_expired
 
 
 def remarks(item: Item) -> Iterator[str]:

@@ -33,17 +33,11 @@ _COMPLAINT: Final = 4000
 
 
 def report_text(report: Report, colour: bool) -> str:
-    """The report, one finding below the other.
-
-    Args:
-        report: What the check found.
-        colour: Whether to colour it with ANSI escapes.
-    """
+    """The report, one finding below the other; `colour` has ANSI escapes in it."""
     paint = _ansi if colour else _plain
     lines: list[str] = []
-    for _, alike in groupby(
-        finding_groups.finding_groups(report), lambda each: each.first.place.file
-    ):
+    groups = finding_groups.finding_groups(report)
+    for _, alike in groupby(groups, lambda each: each.first.place.file):
         lines += (line for each in alike for line in _group(each, paint))
         lines.append("")
     blind = (summary.blind_text(each, report) for each in report.unseen)
@@ -53,9 +47,8 @@ def report_text(report: Report, colour: bool) -> str:
     for title, note in report.notes.items():
         lines += _section(f"{_begin(title)}:", note.splitlines() or [""], paint)
     tally = "; ".join((summary.tally(report), *finding_groups.hidden_text(report)))
-    verdict = paint(
-        f"{summary.verdict(report)}.", "bold red" if report.exit_code() else "bold green"
-    )
+    style = "bold red" if report.exit_code() else "bold green"
+    verdict = paint(f"{summary.verdict(report)}.", style)
     lines += (summary.scope(report), tally, verdict)
     return "".join(f"{line}\n" for line in lines)
 
@@ -78,11 +71,7 @@ def _group(group: FindingGroup, paint: Paint) -> Iterator[str]:
     where = paint(_where(item.place), "bold")
     yield f"{where}: {severity} {summary.cut_line(clause, _SENTENCE)}"
     yield from _excerpt(item.place, paint)
-    of_one = {
-        "seen at": item.seen_at,
-        "changed by": ", ".join(item.layers),
-        "fix": item.fix,
-    }
+    of_one = {"seen at": item.seen_at, "changed by": ", ".join(item.layers), "fix": item.fix}
     told = (f"{name}: {words}" for name, words in of_one.items() if words)
     for each in told if is_one else finding_groups.of_runtime_text(group.items):
         yield f"    {summary.cut_line(each, _SENTENCE)}"

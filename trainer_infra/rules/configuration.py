@@ -98,12 +98,9 @@ def read_configuration(text: str, file: str) -> Configuration:
 def resolve_configuration(
     configuration: Configuration, environment: str | None, pack: Pack | None
 ) -> ResolvedConfiguration:
-    """What holds in an environment.
+    """What holds in an environment, or in none, with the pack that was asked for.
 
-    Args:
-        configuration: The file; an empty one where there is none.
-        environment: Its name; None for none.
-        pack: The one that was asked for; None for the file's, or `training`.
+    Without one it is the file's pack, or `training`.
 
     Raises:
         InvalidInput: The file does not have that environment, names no pack, or exempts from no rule.
@@ -115,16 +112,11 @@ def resolve_configuration(
         raise InvalidInput(problems)
     known = configuration.environments.items()
     folders = {name: each.folders for name, each in known if each.folders}
-    return replace(
-        _resolved(configuration, there, chosen),
-        folders=folders,
-        environments={}
-        if environment
-        else {
-            name: _resolved(configuration, configuration.environments[name], chosen)
-            for name in folders
-        },
-    )
+    others = {
+        name: _resolved(configuration, configuration.environments[name], chosen)
+        for name in (() if environment else folders)
+    }
+    return replace(_resolved(configuration, there, chosen), folders=folders, environments=others)
 
 
 def _resolved(file: Configuration, there: Environment, pack: Pack) -> ResolvedConfiguration:
@@ -140,10 +132,9 @@ def _resolved(file: Configuration, there: Environment, pack: Pack) -> ResolvedCo
 def _unknown_rules(configuration: Configuration, pack: Pack) -> Iterator[Problem]:
     """Exemptions from what is not a rule."""
     known = {each.id for each in pack.rules}
-    lists = {"": configuration.exemptions} | {
-        f"environments.{name}.": each.exemptions
-        for name, each in configuration.environments.items()
-    }
+    environments = configuration.environments.items()
+    lists = {"": configuration.exemptions}
+    lists |= {f"environments.{name}.": each.exemptions for name, each in environments}
     for start, exemptions in lists.items():
         for index, each in enumerate(exemptions):
             if each.rule not in known:

@@ -86,12 +86,10 @@ class Exemption(KubeModel):
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedExemptions:
-    """What the annotations of an object say."""
+    """What the annotations of an object say; where something is wrong with one, it excuses nothing."""
 
     exemptions: tuple[Exemption, ...]
-    """Those that are well written."""
     problems: tuple[Problem, ...]
-    """What is wrong with the others, which excuse nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +97,12 @@ class ExemptionBook:
     """What excuses the findings of one object."""
 
     subject: Subject
-    """The object."""
     own: tuple[Exemption, ...]
     """Those of its annotations."""
     configured: Sequence[Exemption]
-    """Those of the configuration."""
     limits: ExemptionLimits
     """What its own may exempt it from."""
     today: date
-    """The day that they are judged on."""
 
     def excusing(self, rule: str, severity: Severity) -> Exemption | None:
         """The exemption that a finding falls under: one that holds before one that has expired."""
@@ -137,10 +132,8 @@ def annotated_exemptions(subject: Subject) -> AnnotatedExemptions:
         try:
             found.append(_read(key.removeprefix(PREFIX), value.raw))
         except InvalidInput as error:
-            problems += [
-                Problem(f"metadata.annotations[{key}]", each.what, each.got, each.fix)
-                for each in error.problems
-            ]
+            path = f"metadata.annotations[{key}]"
+            problems += [Problem(path, each.what, each.got, each.fix) for each in error.problems]
     return AnnotatedExemptions(tuple(found), tuple(problems))
 
 
@@ -149,9 +142,8 @@ def _read(rule: str, text: str) -> Exemption:
     try:
         value = yaml.load(text, Loader=yaml.CBaseLoader)  # noqa: S506  makes strings, nothing else
     except yaml.YAMLError:
-        raise InvalidInput(
-            [Problem("", "is not an exemption that can be read", text, fix)]
-        ) from None
+        what = "is not an exemption that can be read"
+        raise InvalidInput([Problem("", what, text, fix)]) from None
     wanted = {"owner", "reason", "expires"}
     if not isinstance(value, dict) or {*value} != wanted or not all(value.values()):
         what = "must have owner, reason and expires, and nothing else"

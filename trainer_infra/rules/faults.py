@@ -48,9 +48,8 @@ class Fault:
     """One thing wrong."""
 
     value: Value
-    """Where."""
     finding: api.FieldFinding
-    """What; its path is below the part of the object that was judged."""
+    """Its path is below the part of the object that was judged."""
 
     @property
     def wants_quotes(self) -> bool:
@@ -60,9 +59,7 @@ class Fault:
     @property
     def got(self) -> object:
         """What to show of the offending value: no variable's value, and nothing large."""
-        got = self.finding.got
-        is_hidden = "env" in self.value.path or not isinstance(got, str | int | float)
-        return None if is_hidden else got
+        return _shown(self.finding.got, is_hidden="env" in self.value.path)
 
 
 def faults_of(subject: Subject) -> Iterator[Fault]:
@@ -87,7 +84,7 @@ def faults_by(subject: Subject, trainer_version: str) -> Iterator[Fault]:
         if queue_objects.is_of_kueue(subject):
             yield from _found(whole, partial(queue_schema.queue_findings, kind=subject.kind))
     else:
-        yield from _found(whole["metadata"], _of_metadata)
+        yield from _found(whole["metadata"], lambda it: schema.in_order(Walk({}), it, OBJECT_META))
         yield from _found(whole["spec"], _unquoted_texts)
 
 
@@ -105,16 +102,11 @@ def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> 
 
 def _of_jobset(value: Any) -> Iterable[api.FieldFinding]:
     """What is wrong with a JobSet but for what JobSet's webhook fills in before it is judged."""
-    found = schema.schema_findings(value, names.JOBSET)
-    return (each for each in found if not (_is_rule_name(each.path) and each.got is None))
-
-
-def _is_rule_name(path: api.Path) -> bool:
-    return path[:3] == ("spec", "failurePolicy", "rules") and path[4:] == ("name",)
-
-
-def _of_metadata(value: Any) -> Iterable[api.FieldFinding]:
-    return schema.in_order(Walk({}), value, OBJECT_META)
+    rules: api.Path = ("spec", "failurePolicy", "rules")
+    for each in schema.schema_findings(value, names.JOBSET):
+        is_rule_name = each.path[:3] == rules and each.path[4:] == ("name",)
+        if not is_rule_name or each.got is not None:
+            yield each
 
 
 def _unquoted_texts(value: Any, path: api.Path = ()) -> Iterator[api.FieldFinding]:
@@ -153,9 +145,7 @@ class RuledFinding:
     """What a rule says, or could not see."""
 
     rule: str
-    """Its id."""
     finding: Finding | None = None
-    """What is wrong."""
     unseen: api.Path = ()
     """What is not known, where that is why nothing is found."""
 
@@ -179,7 +169,8 @@ def _ruled(subject: Subject) -> Iterator[RuledFinding]:
         for each in walk.standing():
             value = _at(place, each.path)
             if not _is_refused(subject, value.written.path):
-                yield RuledFinding(each.rule, value.finding(each.what, _got(each), each.fix))
+                got = _shown(each.got, is_hidden=each.rule == "field-types" and "env" in each.path)
+                yield RuledFinding(each.rule, value.finding(each.what, got, each.fix))
 
 
 def _is_refused(subject: Subject, path: api.Path) -> bool:
@@ -215,7 +206,5 @@ def _at(place: Value, path: api.Path) -> Value:
     return place.at(*path[len(place.path) :])
 
 
-def _got(found: api.FieldFinding) -> Any:
-    """What to show of the offending value: no variable's value, and nothing large."""
-    is_hidden = found.rule == "field-types" and "env" in found.path
-    return found.got if isinstance(found.got, str | int | float) and not is_hidden else None
+def _shown(got: object, *, is_hidden: bool) -> object:
+    return got if isinstance(got, str | int | float) and not is_hidden else None

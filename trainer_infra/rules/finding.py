@@ -65,12 +65,5 @@ class Finding(api.FieldFinding):
 def where_to_fix(
     finding: Finding, where: str = "in the runtime or in spec.runtimePatches"
 ) -> Finding:
-    """The finding; one about the runtime says where it can be made right.
-
-    Args:
-        finding: Of a place that may be the runtime's.
-        where: Where it can be made right then.
-    """
-    if not finding.inherited:
-        return finding
-    return replace(finding, fix=f"{finding.fix}, {where}")
+    """The finding; one about the runtime says where it can be made right."""
+    return replace(finding, fix=f"{finding.fix}, {where}") if finding.inherited else finding

@@ -24,11 +24,9 @@ class ConfiguredRule:
     """A rule as it is to be applied."""
 
     rule: AnyRule
-    """The rule."""
     severity: Severity
     """How bad a finding of it is here."""
     parameters: Parameters
-    """What is set of it."""
 
     @classmethod
     def default(cls, rule: AnyRule) -> "ConfiguredRule":
@@ -41,7 +39,6 @@ class RuleVerdict:
     """What one rule says of one object."""
 
     chosen: ConfiguredRule
-    """The rule."""
     findings: tuple[Finding, ...]
     """What is wrong, in the order of the places; of more than `MOST_PROBLEMS` the first ones, and one that
     says that there are more."""
@@ -52,13 +49,9 @@ class RuleVerdict:
 def judge(
     subject: Subject, world: World, rules: Iterable[ConfiguredRule], today: date | None = None
 ) -> Iterator[RuleVerdict]:
-    """What each rule for the object's kind says of it, where that is anything.
+    """What each rule for the object's kind says of it, in order, where that is anything.
 
-    Args:
-        subject: The object.
-        world: What else there is.
-        rules: Those that are applied, in order.
-        today: The day that it is judged on; None where no day matters.
+    `today` is None where no day matters.
     """
     applied = tuple(rules)
     kind = subject.kind
@@ -99,10 +92,8 @@ def _judged(
         except UnseenValue as error:
             missed[error.path] = None
         if len(found) > MOST_PROBLEMS:
-            more = subject.object.finding(
-                f"has more of this than these {MOST_PROBLEMS}", fix=MEND_FIRST
-            )
-            found[MOST_PROBLEMS:] = [more]
+            what = f"has more of this than these {MOST_PROBLEMS}"
+            found[MOST_PROBLEMS:] = [subject.object.finding(what, fix=MEND_FIRST)]
             break
     if not found and not missed:
         return None

@@ -87,15 +87,9 @@ class PoolSpec:
         return self.quota_of(self.max_nodes)
 
     def quota_of(self, nodes: int) -> Mapping[str, str]:
-        """What so many of its machines have, by resource.
-
-        Args:
-            nodes: how many.
-        """
-        return {
-            name: str(quantity.read_quantity(each).times(nodes))
-            for name, each in self.capacity.items()
-        }
+        """What so many of its machines have, by resource."""
+        found = {name: quantity.read_quantity(each) for name, each in self.capacity.items()}
+        return {name: str(each.times(nodes)) for name, each in found.items()}
 
     @property
     def preemptible(self) -> bool:
@@ -118,11 +112,9 @@ class PoolSpec:
     def wired_runtime(self, runtime: JSONObject) -> JSONDict:
         """A runtime for this pool: its fabric, all accelerators of a machine, and its tolerations.
 
-        Accelerators stand in the runtime because Trainer up to 2.2.1 lets a TrainJob's resourcesPerNode
-        take the fabric's resource away (kubeflow/trainer#3551): such a job names none.
-
-        Args:
-            runtime: a TrainingRuntime or ClusterTrainingRuntime, in wire form.
+        Accelerators stand in the runtime, which is in wire form, because Trainer up to 2.2.1 lets a
+        TrainJob's resourcesPerNode take the fabric's resource away (kubeflow/trainer#3551): such a
+        job names none.
 
         Raises:
             InvalidInput: It has no job that trains, or has what the fabric brings under the same name.

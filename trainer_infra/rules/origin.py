@@ -45,15 +45,8 @@ _INITIALIZER: Final[Mapping[str, Path]] = {
 
 
 def in_train_job(job: JSONObject, jobset: JSONObject, path: Path) -> Origin:
-    """Where the TrainJob says what stands at a path of its JobSet.
-
-    Args:
-        job: The TrainJob as it was written; values of it may be unknown.
-        jobset: What it renders to.
-        path: In that JobSet.
-    """
-    found = (*_patched(job, jobset, path), *_own(job, jobset, path))
-    for each in found:
+    """Where the TrainJob, of which values may be unknown, says what stands at a path of its JobSet."""
+    for each in (*_patched(job, jobset, path), *_own(job, jobset, path)):
         place = _stands(job, each)
         # What is not known does not say what is known: that stands elsewhere.
         is_said = _at(job, place or ()) is not UNKNOWN or _at(jobset, path) in (None, UNKNOWN)
@@ -95,7 +88,7 @@ def _patched(job: JSONObject, jobset: JSONObject, path: Path) -> Iterator[Path]:
     patches = _at(job, _PATCHES)
     if patches is UNKNOWN:
         yield _PATCHES
-    for index in reversed(range(len(patches) if isinstance(patches, list | tuple) else 0)):
+    for index in reversed(range(len(patches) if is_list(patches) else 0)):
         start: Path = (*_PATCHES, index, "trainingRuntimeSpec", "template")
         known = _stands(job, start)
         if known is not None:
@@ -120,7 +113,7 @@ def _same_items(here: Any, there: Any, start: Path, path: Path) -> Iterator[Path
 def _position(items: Any, like: Any) -> int:
     """Where a list has the item of the same name; -1 where it has none."""
     name = _at(like, ("name",))
-    for index, each in enumerate(items if isinstance(items, list | tuple) else ()):
+    for index, each in enumerate(items if is_list(items) else ()):
         if each == like or (name is not None and _at(each, ("name",)) == name):
             return index
     return -1

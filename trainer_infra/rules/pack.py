@@ -63,17 +63,14 @@ class Selection(KubeModel):
 
     def has(self, rule: AnyRule) -> bool:
         """Whether the rule is selected."""
+        wanted = tuple(f"{each}/" for each in self.frameworks or ())
         return (
             (self.ids is None or rule.id in self.ids)
             and (self.severity is None or rule.severity.is_at_least(self.severity))
             and (self.tags is None or bool({*self.tags} & {*rule.tags}))
             and (
                 self.frameworks is None
-                or any(
-                    f"{own}/".startswith(f"{one}/")
-                    for own in rule.frameworks
-                    for one in self.frameworks
-                )
+                or any(f"{each}/".startswith(wanted) for each in rule.frameworks)
             )
         )
 
@@ -83,7 +80,6 @@ class Pack:
     """Rules that are applied together."""
 
     name: str
-    """Name of the pack."""
     description: str = ""
     """Whom it is for, a sentence."""
     selection: Selection = field(default_factory=Selection)

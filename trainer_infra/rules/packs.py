@@ -37,8 +37,7 @@ def get_pack(name: str) -> Pack:
     Raises:
         InvalidInput: There is none.
     """
-    for each in PACKS:
-        if each.name == name:
-            return each
-    known = " or ".join(each.name for each in PACKS)
-    raise InvalidInput([Problem("pack", "is not a pack", name, f"use {known}")])
+    known = {each.name: each for each in PACKS}
+    if name not in known:
+        raise InvalidInput([Problem("pack", "is not a pack", name, f"use {' or '.join(known)}")])
+    return known[name]

@@ -40,8 +40,7 @@ _STEPS: Final[Mapping[str, str]] = {
 def mended_job(job: JSONObject) -> tuple[TrainJob | None, tuple[Path, ...]]:
     """The TrainJob without what its schema refuses, and the paths of what is left out.
 
-    Args:
-        job: In wire form, all of it known; not changed. None is made of one that cannot be mended.
+    All of it must be known; None is made of one that cannot be mended.
     """
     left_out: dict[Path, None] = {}
     filled: Counter[Path] = Counter()
@@ -86,16 +85,10 @@ def _stand_in_runtime(job: TrainJob) -> ClusterTrainingRuntime:
                 named = (one["name"] for one in resolve.pod_spec(each).get(key) or ())
                 known[key] = list(dict.fromkeys((*known.get(key, ()), *named)))
     jobs = [_replicated_job(name, known) for name, known in parts.items()]
+    identity = {"apiVersion": names.API_VERSION, "kind": names.CLUSTER_TRAINING_RUNTIME}
+    spec = {"mlPolicy": {"numNodes": 1}, "template": {"spec": {"replicatedJobs": jobs}}}
     return ClusterTrainingRuntime.from_wire(
-        {
-            "apiVersion": names.API_VERSION,
-            "kind": names.CLUSTER_TRAINING_RUNTIME,
-            "metadata": {"name": STAND_IN},
-            "spec": {
-                "mlPolicy": {"numNodes": 1},
-                "template": {"spec": {"replicatedJobs": jobs}},
-            },
-        }
+        {**identity, "metadata": {"name": STAND_IN}, "spec": spec}
     )
 
 

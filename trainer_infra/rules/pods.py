@@ -1,7 +1,8 @@
 """The pods that an object asks for, wherever in it they stand: what most rules judge.
 
 A runtime's and a JobSet's stand in themselves; a TrainJob's stand in the JobSet that it renders to,
-after its patches. Rules take `pods_of`, `containers` or `jobsets` as their places.
+after its patches. Objects of other projects write pods too, which rules of pod security and supply
+chain judge. Rules take `pods_of`, `containers`, `volumes` or `jobsets` as their places.
 """
 
 from collections.abc import Iterator
@@ -9,13 +10,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api.finding import Path
+from trainer_infra.api.shape import workloads
 from trainer_infra.render import resolve
-from trainer_infra.rules.pod_templates import WORKLOADS, pod_templates
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.value import ABSENT, is_list
 
-__all__ = ["INITIALIZERS", "WORKLOADS", "Pod", "PodContainer", "containers", "jobsets", "pods_of"]
-
+WORKLOADS: Final = names.WITH_PODS | {*workloads.TEMPLATES}
+"""Every kind whose pods are judged."""
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 
@@ -30,8 +33,6 @@ class Pod:
     """The pod template: `metadata` and `spec`."""
     step: str
     """Which step of a TrainJob it is: trainer, an initializer, or empty."""
-    policy: Value
-    """The mlPolicy of the runtime that it stands in or was rendered from."""
 
     @property
     def spec(self) -> Value:
@@ -58,11 +59,8 @@ class PodContainer:
     """One container of the pods of a replicated job."""
 
     value: Value
-    """The container."""
     pod: Pod
-    """Where it is."""
     is_init: bool
-    """Whether it is an init container."""
 
     @property
     def is_node(self) -> bool:
@@ -85,6 +83,12 @@ def containers(subject: Subject) -> tuple[PodContainer, ...]:
     return subject.once(_containers)
 
 
+def volumes(subject: Subject) -> Iterator[Value]:
+    """The volumes of those pods."""
+    for pod in pods_of(subject):
+        yield from pod.spec["volumes"].items()
+
+
 def _jobsets(subject: Subject) -> Iterator[Value]:
     if subject.kind in names.RUNTIMES:
         yield subject.object.at("spec", "template", "spec")
@@ -96,14 +100,26 @@ def _jobsets(subject: Subject) -> Iterator[Value]:
 
 
 def _of(subject: Subject) -> Iterator[Pod]:
-    policy = subject.ml_policy
     for spec in jobsets(subject):
         for job in spec["replicatedJobs"].items():
             template = job.at("template", "spec", "template")
             label = job.at(*resolve.ANCESTOR_PATH).raw
-            yield Pod(job, template, label if isinstance(label, str) else "", policy)
-    for template in pod_templates(subject.object):
-        yield Pod(subject.object, template, "", policy)
+            yield Pod(job, template, label if isinstance(label, str) else "")
+    for path in workloads.TEMPLATES.get(subject.kind, ()):
+        for template in _below(subject.object, path):
+            if template["spec"].raw is not ABSENT:
+                yield Pod(subject.object, template, "")
+
+
+def _below(value: Value, path: Path) -> Iterator[Value]:
+    if not path:
+        yield value
+    elif path[0] == workloads.EACH:
+        named = (each for _, each in value.fields())
+        for each in value.items() if is_list(value.raw) else named:
+            yield from _below(each, path[1:])
+    else:
+        yield from _below(value[path[0]], path[1:])
 
 
 def _containers(subject: Subject) -> Iterator[PodContainer]:

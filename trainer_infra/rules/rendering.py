@@ -5,7 +5,7 @@ unknown too. What is of another type is left out, and what it would have filled 
 nodes is marked; the rest of what is left out is said to be unseen.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -55,10 +55,7 @@ def rendering_of(
 ) -> Rendering:
     """What the TrainJob renders to on the runtime; as far as that can be said, where not all can.
 
-    Args:
-        job: In wire form; not changed.
-        runtime: What it refers to; None where that is not at hand.
-        behaviour: What renders it.
+    The runtime is None where it is not at hand.
     """
     hidden = tuple(unknown_paths(job))
     whole = Rendering() if runtime is None else _whole(job, runtime, behaviour, hidden)
@@ -72,21 +69,22 @@ def rendering_of(
     left_out = {each for each in written if each[:1] != ("metadata",)}
     if mended is None:
         return replace(whole, left_out=(REFERENCE, *left_out))
-    objects = () if runtime is None else _objects(mended, runtime, behaviour)
+    objects = () if runtime is None else _objects(mended, runtime, behaviour, left_out)
     if objects:
-        marked = tuple(_marked(_found(each), left_out) for each in objects)
-        return replace(whole, objects=marked, left_out=tuple(_unmarked(left_out)))
-    alone = _objects(*partial_rendering.on_stand_in(mended), behaviour)
-    own = (_marked(_found(each), left_out) for each in alone)
-    marked = tuple(partial_rendering.without_counts(each, mended) for each in own)
-    return replace(whole, objects=marked, left_out=(REFERENCE, *_unmarked(left_out)))
+        return replace(whole, objects=objects, left_out=tuple(_unmarked(left_out)))
+    alone = _objects(*partial_rendering.on_stand_in(mended), behaviour, left_out)
+    own = tuple(partial_rendering.without_counts(each, mended) for each in alone)
+    return replace(whole, objects=own, left_out=(REFERENCE, *_unmarked(left_out)))
 
 
-def _objects(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> tuple[JSONObject, ...]:
+def _objects(
+    job: TrainJob, runtime: Runtime, behaviour: Behaviour, left_out: Collection[Path]
+) -> tuple[JSONObject, ...]:
     try:
-        return pipeline.refused_objects(job, runtime, behaviour)
+        objects = pipeline.refused_objects(job, runtime, behaviour)
     except InvalidInput:
         return ()
+    return tuple(_marked(_found(each), left_out) for each in objects)
 
 
 def _whole(
@@ -151,13 +149,10 @@ def _marked(value: JSONObject, left_out: Iterable[Path]) -> JSONObject:
     """The object with what the training nodes have from values that were left out unknown."""
     if value["kind"] != names.JOBSET:
         return value
-    others: dict[Path, Any] = {}
+    marked = value
     for index, job in enumerate(value["spec"]["replicatedJobs"]):
-        at: Path = ("spec", "replicatedJobs", index)
-        others |= {(*at, *below): UNKNOWN for each in left_out for below in _filled(job, each)}
-    marked: JSONObject = value
-    for path, other in others.items():
-        marked = with_value(marked, path, other)
+        for below in (below for each in left_out for below in _filled(job, each)):
+            marked = with_value(marked, ("spec", "replicatedJobs", index, *below), UNKNOWN)
     return marked
 
 

@@ -76,10 +76,10 @@ class Rule(Generic[Place, P]):
     """What happens otherwise, one or two sentences."""
     fix: str
     """What to do about it, a sentence."""
-    places: Callable[[Subject], Iterable[Place]]
-    """The places of an object that are judged one by one: one of `pods`, or `whole`."""
     check: Callable[[Place, Context[P]], Iterable[Finding]]
     """What is wrong with one place."""
+    places: Callable[[Subject], Iterable[Place]] = whole  # type: ignore[assignment]  # then of Values
+    """The places of an object that are judged one by one, such as those of `pods`; usually all of it."""
     parameters: type[P] = field(default=Parameters)  # type: ignore[assignment]  # P where none are named
     """Their model; its defaults are what holds without a configuration."""
     frameworks: tuple[str, ...] = ()

@@ -35,21 +35,14 @@ UNREAD: Final = Unread.UNREAD
 
 
 class AnyRuntime:
-    """A runtime that TrainJobs refer to.
+    """A runtime that TrainJobs refer to, as it was written.
 
-    Attributes:
-        wire: As it was written.
+    It may be given as it is rendered, too, or as None where nothing is to be rendered of it.
     """
 
     __slots__ = ("_typed", "wire")
 
     def __init__(self, wire: JSONObject, typed: Runtime | Unread | None = UNREAD) -> None:
-        """Take a runtime.
-
-        Args:
-            wire: As it was written.
-            typed: The same; None where something is wrong with it, or nothing is to be rendered of it.
-        """
         self.wire = wire
         self._typed = typed
 
@@ -60,16 +53,12 @@ class AnyRuntime:
         None where something is wrong with it, which is its own finding where it is judged.
         """
         if isinstance(self._typed, Unread):
-            self._typed = _typed(self.wire)
+            try:
+                parsed = manifests.stored_object(self.wire)
+            except InvalidInput:
+                parsed = None
+            self._typed = None if isinstance(parsed, TrainJob) else parsed
         return self._typed
-
-
-def _typed(wire: JSONObject) -> Runtime | None:
-    try:
-        parsed = manifests.stored_object(wire)
-    except InvalidInput:
-        return None
-    return None if isinstance(parsed, TrainJob) else parsed
 
 
 NOTHING: Final = Rendering()
@@ -218,12 +207,9 @@ class Subject:
 def subject_of(
     value: JSONObject, runtime: AnyRuntime | None = None, behaviour: Behaviour = OURS
 ) -> Subject:
-    """The object with what it renders to.
+    """The object as it was written, in which unknown values may stand, with what it renders to.
 
-    Args:
-        value: As it was written; unknown values may stand in it.
-        runtime: What a TrainJob refers to; None where there is none.
-        behaviour: What renders it.
+    The runtime is what a TrainJob refers to; None where there is none.
     """
     subject = Subject(Value(value, Root()), behaviour=behaviour)
     if subject.kind != names.TRAIN_JOB:

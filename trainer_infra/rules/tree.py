@@ -22,10 +22,7 @@ def subjects_of(
 ) -> tuple[Subject, ...]:
     """The subjects of the objects that are judged, in order.
 
-    Args:
-        judged: As they were written.
-        others: What is known beside them, for example what is in the cluster already.
-        behaviour: What renders TrainJobs.
+    `others` are known beside them, for example what is in the cluster already.
     """
     own = runtimes(judged)
     known = {**runtimes(others), **own}
@@ -49,11 +46,7 @@ def subject_with_runtime(
 ) -> Subject:
     """The subject of an object; with its runtime, known or shipped, where it is a TrainJob.
 
-    Args:
-        value: As it was written.
-        own: Runtimes that are judged themselves.
-        known: Those and all others that are known.
-        behaviour: What renders TrainJobs.
+    `own` are the runtimes that are judged themselves, `known` those and all others that are known.
     """
     key = runtime_reference(value)
     if key is None:

@@ -65,12 +65,8 @@ class World:
     def once(self, find: Callable[["World", *Given], T], *given: *Given) -> T:
         """What a function finds in this world, found once for all objects that are judged.
 
-        Args:
-            find: Gets the world and what is given, and says the same each time.
-            given: What it is to find something for. It is kept as long as the world is.
-
-        Raises:
-            Exception: Whatever the function raises, which is asked again the next time.
+        It gets the world and what is given, which is kept as long as the world is, and says the
+        same each time. If it raises, it is asked again the next time.
         """
         key = (find, *given)
         if key not in self._kept:
@@ -90,13 +86,9 @@ def world_of(
     is_whole: bool = False,
     deployed: Iterable[Subject] = (),
 ) -> World:
-    """The world of these objects; of two with one kind and name the last.
+    """The world of what is written; of two objects with one kind and name the last.
 
-    Args:
-        subjects: What is written.
-        pools: The machines.
-        is_whole: Whether what is not here is nowhere.
-        deployed: What a cluster has already, which is often the same in an older form.
+    `deployed` is what a cluster has already, which is often the same in an older form.
     """
     named: dict[tuple[str, str, str], dict[str, Subject]] = {}
     for each in deployed:

@@ -1,7 +1,4 @@
-"""Why a program ended, in its own words, and what to do about it: a missing module, program or file.
-
-Pure.
-"""
+"""Why a program ended, in its own words, and what to do about it: a missing module, program or file. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -50,11 +47,9 @@ _BROUGHT_BY: Final[Mapping[str, str]] = {
 
 
 def advice(message: str, last_lines: Sequence[str]) -> str:
-    """What to do, a clause without a full stop; empty where the failure does not tell.
+    """What to do about a run's failure, by its message and the last lines of the pod that ended it.
 
-    Args:
-        message: why the run failed.
-        last_lines: the last lines of the pod that ended it.
+    A clause without a full stop; empty where the failure does not tell.
     """
     lines = [line.strip() for line in last_lines if line.strip()]
     # What started the training may say more after its traceback, as torchrun does.
@@ -91,11 +86,7 @@ def _add(package: str) -> str:
 
 
 def last_words(failure: Failure | None) -> str:
-    """The exception that ended a run, else what its program said last when it gave up; empty without.
-
-    Args:
-        failure: the pod that ended it, with its last lines.
-    """
+    """The exception that ended a run, else what its program said last when it gave up; empty without."""
     lines = [_bare(each) for each in failure.last_lines] if failure else []
     said = [each for each in lines if each.strip()]
     if failure is None or not said:

@@ -106,11 +106,6 @@ class Claim(Enum):
 def claim(run: DeclaredContent, submission: Submission, *, adopt: bool) -> Claim:
     """What a submission does with the run of its name.
 
-    Args:
-        run: what has the name.
-        submission: what is to run.
-        adopt: whether a run of another owner or other content may be taken over.
-
     Raises:
         Refused: The run has another owner or other content, and is not to be taken over.
     """

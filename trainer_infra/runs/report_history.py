@@ -28,12 +28,7 @@ class PastReport:
 
 
 def past_report(node: str, status: JSONObject) -> PastReport:
-    """The report that a trainerStatus is.
-
-    Args:
-        node: name of the pod without the run's.
-        status: a valid trainerStatus in wire form.
-    """
+    """The report that a valid trainerStatus in wire form is; the node is the pod's name without the run's."""
     return PastReport(
         time=status["lastUpdatedTime"],
         node=node,
@@ -68,12 +63,8 @@ def with_last_reports(
 ) -> tuple[PastReport, ...]:
     """The history in order of time, with the last report of each node that has no other in it.
 
-    What a run was last is kept longer than its history: pods take their logs with them.
-
-    Args:
-        run: as it is now.
-        history: of it.
-        suffix: characters at the end of a pod's name that its node does not have.
+    What a run was last is kept longer than its history: pods take their logs with them. A pod's name has
+    `suffix` characters at its end that its node does not have.
     """
     status = run.status.get("trainerStatus") or {}
     known = {each.node for each in history}
@@ -91,11 +82,9 @@ def with_last_reports(
 
 
 def thinned(history: Iterable[PastReport], most: int) -> tuple[PastReport, ...]:
-    """At most so many reports, evenly spread over the time: of each node the first and the last are kept.
+    """At most so many reports of a history in order of time, evenly spread over the time.
 
-    Args:
-        history: in order of time.
-        most: 2 or more for each node.
+    Of each node at least two are kept, the first and the last.
     """
     nodes = defaultdict(list)
     for each in history:

@@ -50,12 +50,7 @@ def of_pod(pod: JSONObject) -> JSONObject | None:
 def by_pod(
     pods: Iterable[JSONObject], lines: Mapping[str, tuple[str, ...]]
 ) -> dict[str, JSONObject]:
-    """The last report of each pod: its last words, else the last one in its log.
-
-    Args:
-        pods: of a run.
-        lines: the last lines of their logs, by pod.
-    """
+    """The last report of each pod: its last words, else the last one in the last lines of its log."""
     found: dict[str, JSONObject] = {}
     for pod in pods:
         name = pod["metadata"]["name"]
@@ -129,10 +124,7 @@ def _status(text: str) -> JSONObject | None:
 def metric_spans(runs: Mapping[str, Run]) -> str:
     """`accuracy 0.71 (lr-1) to 0.93 (lr-0.1)`, least and most of a sweep; empty where no two runs differ.
 
-    Which of the two is the better one, only the program knows.
-
-    Args:
-        runs: those that ended well, by the name of the member.
+    Which of the two is the better one, only the program knows. Of the members that ended well, by name.
     """
     values: dict[str, dict[str, float]] = {}
     for member, run in runs.items():

@@ -28,7 +28,6 @@ LOST: Final = "Lost"
 """Its JobSet is gone though it had not finished; nothing runs it again by itself."""
 FINISHED: Final = frozenset({COMPLETE, FAILED})
 
-
 _OLDER_TYPE: Final = re.compile(rf"{re.escape(names.OLDER_RESOURCE_TYPE)}(\w+)")
 
 
@@ -91,6 +90,12 @@ class Submission:
     """Listed plugins that rendered it and reconcile it, as `render.plugin_registry` takes them."""
     controller: str = ""
     """Which controller renders it, as `Target.controller` said it; empty for none."""
+
+    @property
+    def key(self) -> "RunKey":
+        """Which run it makes."""
+        metadata = self.job["metadata"]
+        return RunKey(metadata["namespace"], metadata["name"])
 
     @property
     def contents(self) -> "Contents":
@@ -167,6 +172,10 @@ class RunKey:
     def address(self) -> tuple[str, str, str]:
         """Which run it is, of any owner."""
         return self.namespace, self.name, self.uid
+
+    def shown(self) -> str:
+        """As an error names it: `run team/digits`."""
+        return f"run {self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

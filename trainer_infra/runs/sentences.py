@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from trainer_infra import names
 from trainer_infra.runs import failure_advice
-from trainer_infra.runs.run import FAILED, FINISHED, LOST, SUSPENDED, Node, Owner, Run
+from trainer_infra.runs.run import FAILED, FINISHED, LOST, SUSPENDED, Node, Owner, Run, RunKey
 
 WHOLE: Final = 1000
 """From this number on, what is right of its point is not shown."""
@@ -175,13 +175,14 @@ def no_retry(run: Run) -> str:
     return f"{run.name} has not failed, it is {run.phase.lower()}{again}"
 
 
-def submitted_line(runs: Sequence[tuple[str, str]]) -> str:
-    """What to say of runs that were just submitted, at least one, each as namespace and name."""
-    namespace, name = runs[0]
-    follow = f"`{_command('logs -f', name, namespace)}` follows"
+def submitted_line(runs: Sequence[RunKey]) -> str:
+    """What to say of runs that were just submitted, at least one."""
+    first = runs[0]
+    follow = f"`{_command('logs -f', first.name, first.namespace)}` follows"
     if len(runs) == 1:
-        return f"{name} is submitted; {follow} it"
-    return f"{len(runs)} runs are submitted; `{_command('get', '', namespace)}` lists them, {follow} one"
+        return f"{first.name} is submitted; {follow} it"
+    lists = f"`{_command('get', '', first.namespace)}` lists them"
+    return f"{len(runs)} runs are submitted; {lists}, {follow} one"
 
 
 def complete_line(run: Run) -> str:
@@ -221,12 +222,8 @@ class OwnedRun(Protocol):
     """What says whose a run is: the run, or its record in a cluster."""
 
     @property
-    def namespace(self) -> str:
-        """Of the TrainJob."""
-
-    @property
-    def name(self) -> str:
-        """Of the TrainJob."""
+    def key(self) -> RunKey:
+        """What finds it again."""
 
     @property
     def owner(self) -> Owner:
@@ -235,20 +232,20 @@ class OwnedRun(Protocol):
 
 def taken_by(run: OwnedRun) -> str:
     """What to say to who had a run that another owner has now."""
-    return f"run {run.namespace}/{run.name} belongs to {run.owner.shown()} now"
+    return f"{run.key.shown()} belongs to {run.owner.shown()} now"
 
 
 def exists_already(run: OwnedRun, owner: Owner) -> str:
     """What to say to an owner who would submit a run where this one is."""
-    what = f"run {run.namespace}/{run.name} exists and belongs to {run.owner.shown()}"
+    what = f"exists and belongs to {run.owner.shown()}"
     if run.owner.is_same(owner):
-        what = f"run {run.namespace}/{run.name} exists with other content"
-    return f"{what}; choose another name, delete it, or set adopt=True to take its place"
+        what = "exists with other content"
+    return f"{run.key.shown()} {what}; choose another name, delete it, or set adopt=True to take its place"
 
 
-def left_alone(namespace: str, name: str, whose: str) -> str:
+def left_alone(key: RunKey, whose: str) -> str:
     """What to say of a run that is not deleted, because another owner has it."""
-    return f"run {namespace}/{name} is left alone: it belongs to {whose} now"
+    return f"{key.shown()} is left alone: it belongs to {whose} now"
 
 
 def is_finished(run: Run) -> bool:

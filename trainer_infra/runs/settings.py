@@ -90,11 +90,7 @@ def with_pods(
 ) -> RunSettings:
     """The settings with what the runtime decides, from the JobSet; as they are without one.
 
-    Args:
-        settings: as the TrainJob says them.
-        jobset: of the run.
-        nodes: how many pods train.
-        suspended: whether the TrainJob says so now.
+    So many pods train, and `suspended` is what the TrainJob says now.
     """
     spec = (jobset or {}).get("spec") or {}
     settings = replace(settings, suspended=suspended or spec.get("suspend") is True)

@@ -69,8 +69,7 @@ class Target(Protocol):
     def host(self, namespace: str = "") -> str:
         """The place itself, as a Run has it: the machine's name, or what tells clusters apart.
 
-        Args:
-            namespace: of the user's runs, where a cluster says more to who may read no other.
+        A cluster says more in a namespace of the user's runs, to who may read no other.
 
         Raises:
             NotAvailable: The cluster cannot be reached, or does not know the user.
@@ -94,11 +93,7 @@ class Target(Protocol):
         """
 
     def problems(
-        self,
-        job: JSONObject,
-        objects: tuple[JSONObject, ...],
-        controller: str = "",
-        /,
+        self, job: JSONObject, objects: tuple[JSONObject, ...], controller: str = "", /
     ) -> tuple[Problem, ...]:
         """What the place cannot run of a TrainJob and its objects; makes no request."""
 
@@ -107,10 +102,7 @@ class Target(Protocol):
     ) -> Behaviour:
         """What renders a TrainJob as the place stores it; makes no request, so that a preview is exact.
 
-        Args:
-            plugins: of every target, as `render.plugin_registry.plugins_with` gives them.
-            owner: who declares the run.
-            controller: what `controller` said when the run was declared.
+        The plugins are those of every target, and `controller` is what that said when the run was declared.
         """
 
     def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:

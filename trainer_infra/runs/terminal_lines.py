@@ -101,11 +101,7 @@ class TerminalLines:
         return lines
 
     def newest(self, *, unfinished: bool) -> list[str]:
-        """The states that were not handed out, of each line the newest.
-
-        Args:
-            unfinished: also those of which more may be written.
-        """
+        """The states that were not handed out, of each line the newest; unfinished: also of those that go on."""
         found = []
         for _, row in sorted(self._rows.items()):
             if state := row.newest(unfinished=unfinished):

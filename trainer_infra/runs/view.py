@@ -2,8 +2,6 @@
 
 The status of the TrainJob is `lifecycle.status`'s; what is added here is what people ask: which
 phase, which nodes, what it waits for, which pod ended it.
-
-What torchrun adds to a log: PyTorch's `torch.distributed.elastic.multiprocessing`.
 """
 
 import re
@@ -35,7 +33,7 @@ from trainer_infra.runs.run import (
 _FAILED: Final = re.compile(
     r"torch/distributed/elastic/multiprocessing/api\.py:\d+\] failed \(exitcode"
 )
-"""The first line of it, which names the exit code and the rank."""
+"""The first line that torchrun adds to a log, which names the exit code and the rank."""
 
 LAST_LINES: Final = 20
 """Lines of the log of a pod that failed that are kept."""
@@ -68,13 +66,7 @@ class Observation:
 
 
 def current_run(known: Run, seen: Observation, now: datetime) -> Run:
-    """The run as it is now.
-
-    Args:
-        known: the run as it was declared, or as it was at the last look.
-        seen: what there is of it.
-        now: the time.
-    """
+    """The run as it is now, from the run as it was declared, or as it was at the last look."""
     seen = replace(seen, pods=pods.in_order(seen.jobset, seen.pods))
     found = seen.status.get("conditions") or ()
     end = next((one for kind in FINISHED if (one := conditions.true_condition(found, kind))), None)
@@ -109,11 +101,7 @@ def current_run(known: Run, seen: Observation, now: datetime) -> Run:
 def lost_run(run: Run, reason: str, why: str, now: datetime) -> Run:
     """The run as Failed because what ran its pods is gone, which no JobSet reports.
 
-    Args:
-        run: as last known.
-        reason: of the condition.
-        why: a sentence on what is gone.
-        now: the time.
+    The reason is the condition's, and `why` a sentence on what is gone.
     """
     going = (each.pod for each in run.nodes if each.phase in {"Pending", "Running"})
     pod = next(going, "")
@@ -145,11 +133,6 @@ def leading_report(
     """The report that counts for the run: that of the first node that made one, by its last try.
 
     Before training begins it is the newest of the earlier steps.
-
-    Args:
-        jobset: of the run.
-        observed: its pods, in any order.
-        said: the last report of each pod, by pod.
     """
     tries = _tries(jobset, pods.in_order(jobset, observed)).values()
     of_nodes = (pods.name(pod) for each in tries for pod in reversed(each))

@@ -168,11 +168,7 @@ def cause_shown(waiting: Waiting, now: datetime) -> tuple[str, str]:
 
 
 def ends_after(cause: str) -> float | None:
-    """Seconds for which a cause must last until a gate ends; None where it waits on.
-
-    Args:
-        cause: as `Run.cause` has it; empty for none.
-    """
+    """Seconds for which a cause of `Run.cause` must last until a gate ends; None where it waits on."""
     return GATES[Cause(cause)].ends_after if cause else None
 
 

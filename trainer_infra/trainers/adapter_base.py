@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
+from trainer_infra.catalog import initializers
 from trainer_infra.in_pod.lora_adapter import MODEL_URI
 from trainer_infra.json_values import JSONDict
 from trainer_infra.render.phases import Plugin
@@ -17,20 +18,14 @@ from trainer_infra.trainers.code import Code
 
 
 def with_model_uri(job: JSONDict, code: Code | None) -> JSONDict:
-    """The TrainJob whose trainer has the address of its model in a variable, if it trains an adapter.
-
-    Args:
-        job: in wire form; not changed.
-        code: what starts, whose launch.json says whether it trains one.
-    """
+    """The TrainJob whose trainer has the address of its model in a variable, if its code trains an adapter."""
     launch = code.launch() if code else {}
-    model = (job["spec"].get("initializer") or {}).get("model") or {}
-    uri = model.get("storageUri")
+    uri = initializers.storage_uri(job, "model")
     if "adapter" not in launch or not uri:
         return job
     trainer = job["spec"].get("trainer") or {}
     env = [*(trainer.get("env") or ()), {"name": MODEL_URI, "value": uri}]
-    return {**job, "spec": {**job["spec"], "trainer": {**trainer, "env": env}}}
+    return claim_volumes.with_spec(job, trainer={**trainer, "env": env})
 
 
 def with_adapter_claim(
@@ -40,14 +35,9 @@ def with_adapter_claim(
     place: Callable[[str], str],
     plugins: Iterable[Plugin] = PLUGINS,
 ) -> JSONDict:
-    """The TrainJob whose trainer sees the claim in which the adapter is that it begins with.
+    """The TrainJob whose trainer sees the claim in which the adapter is that it begins with, by its launch.json.
 
-    Args:
-        job: in wire form; not changed.
-        runtime: the runtime that it refers to.
-        code: what starts, whose launch.json has the adapter.
-        place: the address of a claim, `pvc://CLAIM`, on the run's target.
-        plugins: what renders the job.
+    `place` has the address of a claim, `pvc://CLAIM`, on the run's target.
 
     Raises:
         InvalidInput: The runtime has no container that could read it.
@@ -56,11 +46,6 @@ def with_adapter_claim(
     adapter = str(launch.get("begins_with", {}).get("adapter", ""))
     if not adapter.startswith(volume_address.CLAIM):
         return job
-    claim, _ = volume_address.claim_of(adapter)
-    volume, mount = claim_volumes.of_claim(claim, place(f"{volume_address.CLAIM}{claim}"))
+    volume, mount = claim_volumes.of_claim(adapter, place)
     mounting = code_mount.Mounting(names.ADAPTER_MANAGER, [volume], [mount])
-    patches = [
-        *(job["spec"].get("runtimePatches") or ()),
-        *mounting.patches(job, runtime, plugins),
-    ]
-    return {**job, "spec": {**job["spec"], "runtimePatches": patches}}
+    return mounting.mounted(job, runtime, plugins)

@@ -36,44 +36,30 @@ OTHER_NAMES: Final[Mapping[str, str]] = {
     "queue": 'labels={"kueue.x-k8s.io/queue-name": NAME}',
 }
 """What other tools call our arguments -> ours, as it is written."""
-OF_TRAINER: Final = frozenset(
-    {
+OWNERS: Final[Mapping[str, Collection[str]]] = {
+    "the trainer": (
         *("num_nodes", "num_proc_per_node", "resources_per_node", "env", "image"),
         *("packages", "files", "func_args", "packages_at", "code_at"),
-    }
-)
-OF_JOB: Final = frozenset(
-    {
+    ),
+    "the TrainJob": (
         *("runtime", "trainer", "initializer", "runtime_patches", "suspend", "outputs", "attempt"),
         *("active_deadline_seconds", "namespace", "labels", "annotations", "wait_for", "adopt"),
-    }
-)
-OF_SWEEP: Final = frozenset({"max_parallel", "tolerate_failures", "keep_complete"})
-_OWNERS: Final = {
-    "the trainer": OF_TRAINER,
-    "the TrainJob": OF_JOB,
-    "TrainJobs": OF_SWEEP | {"wait_for"},
+    ),
+    "TrainJobs": ("max_parallel", "tolerate_failures", "keep_complete", "wait_for"),
 }
 """Who has an argument that something else is given."""
 
 
 def advice(name: str, known: Collection[str]) -> str:
-    """What to do about an argument.
-
-    Args:
-        name: what was given.
-        known: the arguments that there are, in the order of the documentation.
-    """
+    """What to do about an argument of that name, where the known ones are those that there are."""
     meant = OTHER_NAMES.get(name.lower(), name)
     argument = meant.partition("=")[0]
     if argument in known:
         return f"did you mean {meant}?"
     is_job = "runtime" in known
-    owners = [
-        owner
-        for owner, its in _OWNERS.items()
-        if argument in its and (is_job or owner != "the trainer")
-    ]
+    owners = [owner for owner, its in OWNERS.items() if argument in its]
+    if not is_job and "the trainer" in owners:
+        owners.remove("the trainer")
     if owners:
         # What a TrainJob has not itself, TrainJobs have; a trainer is first of all one of a TrainJob.
         return f"give {meant} to {owners[-1 if is_job else 0]}"

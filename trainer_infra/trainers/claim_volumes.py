@@ -6,7 +6,8 @@ mount of a claim is mounted from the volume that the runtime, a runtime patch or
 ours has for it. Pure.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -24,14 +25,9 @@ def of_one_volume(
     volumes: Sequence[JSONDict],
     mounts: list[JSONDict],
 ) -> tuple[list[JSONDict], list[JSONDict]]:
-    """The volumes that the pods of a step do not have yet, and the mounts from those that they will have.
+    """The volumes that the pods of a replicated job do not have yet, and the mounts from those that they will have.
 
-    Args:
-        job: TrainJob in wire form, with the runtime patches that it has by now.
-        runtime: what it runs on.
-        step: name of the replicated job.
-        volumes: to add.
-        mounts: of those volumes.
+    What they have by now, the runtime and the runtime patches of the TrainJob say.
 
     Raises:
         InvalidInput: The volume that there is cannot be written.
@@ -51,7 +47,6 @@ def of_one_volume(
 
 
 def _volumes_of(job: JSONObject, runtime: Runtime, step: str) -> Iterator[JSONObject]:
-    """The volumes of a step as the runtime and the patches have them."""
     template = runtime.spec.template
     specs = [(template.spec if template else None) or {}]
     for patch in job["spec"].get("runtimePatches") or ():
@@ -68,25 +63,14 @@ def _claim(volume: JSONObject) -> str:
 
 
 def _renamed(mount: JSONDict, volumes: dict[str, JSONObject]) -> JSONDict:
-    """The mount from the volume that there is.
-
-    Raises:
-        InvalidInput: That is for reading, and this is to be written.
-    """
     volume = volumes.get(mount["name"])
     if volume is None:
         return mount
     if volume["persistentVolumeClaim"].get("readOnly") and not mount.get("readOnly"):
-        claim = _claim(volume)
-        raise InvalidInput(
-            [
-                Problem(
-                    f"volume {volume['name']!r}",
-                    f"has the claim {claim} for reading alone, and {mount['mountPath']} of it is to be written",
-                    fix="leave readOnly out of the volume, and give it to its volumeMounts",
-                )
-            ]
-        )
+        claim, path = _claim(volume), mount["mountPath"]
+        what = f"has the claim {claim} for reading alone, and {path} of it is to be written"
+        fix = "leave readOnly out of the volume, and give it to its volumeMounts"
+        raise InvalidInput([Problem(f"volume {volume['name']!r}", what, fix=fix)])
     return {**mount, "name": volume["name"]}
 
 
@@ -94,39 +78,39 @@ def attach_claims(job: JSONDict, runtime: Runtime, place: Callable[[str], str]) 
     """A TrainJob whose initializers find the claims that they read: `pvc://CLAIM/PATH` as `storageUri`.
 
     The claim is mounted, read-only, where `in_pod.initializers` looks for it, by a runtime patch, so
-    that every engine renders it.
-
-    Args:
-        job: in wire form; not changed.
-        runtime: the runtime that it refers to.
-        place: the address of a claim, `pvc://CLAIM`, on the run's target.
+    that every engine renders it. `place` has the address of `pvc://CLAIM` on the run's target.
     """
-    given = job["spec"].get("initializer") or {}
-    uris = {
-        job_name: str((given.get(field) or {}).get("storageUri") or "")
-        for job_name, field in initializers.ROLES.items()
-    }
-    read = {
-        job_name: volume_address.claim_of(uri)[0]
-        for job_name, uri in uris.items()
-        if uri.startswith(volume_address.CLAIM)
-    }
-    if not read:
-        return job
-    patched = []
-    for step, claim in read.items():
-        volume, mount = of_claim(claim, place(f"{volume_address.CLAIM}{claim}"))
-        volumes, mounts = of_one_volume(job, runtime, step, [volume], [mount])
-        pod = {"volumes": volumes, "containers": [{"name": step, "volumeMounts": mounts}]}
-        patched.append({"name": step, "template": {"spec": {"template": {"spec": pod}}}})
-    spec = {"template": {"spec": {"replicatedJobs": patched}}}
-    patch = {"manager": names.CLAIMS_MANAGER, "trainingRuntimeSpec": spec}
-    patches = [*(job["spec"].get("runtimePatches") or ()), patch]
-    return {**job, "spec": {**job["spec"], "runtimePatches": patches}}
+    pods: JSONDict = {}
+    for step, field in initializers.ROLES.items():
+        uri = initializers.storage_uri(job, field)
+        if uri.startswith(volume_address.CLAIM):
+            volume, mount = of_claim(uri, place)
+            volumes, mounts = of_one_volume(job, runtime, step, [volume], [mount])
+            container = {"name": step, "volumeMounts": mounts}
+            pods[step] = {"volumes": volumes, "containers": [container]}
+    return with_patch(job, names.CLAIMS_MANAGER, pods) if pods else job
 
 
-def of_claim(claim: str, address: str) -> tuple[JSONDict, JSONDict]:
-    """The volume of a claim, and its mount, where launchers and initializers look for it."""
+def with_patch(job: JSONDict, manager: str, pods: Mapping[str, JSONObject]) -> JSONDict:
+    """The TrainJob with one more runtime patch: name of a replicated job -> what its pods get."""
+    jobs = [
+        {"name": step, "template": {"spec": {"template": {"spec": pod}}}}
+        for step, pod in pods.items()
+    ]
+    spec = {"template": {"spec": {"replicatedJobs": jobs}}}
+    patch = {"manager": manager, "trainingRuntimeSpec": spec}
+    return with_spec(job, runtimePatches=[*(job["spec"].get("runtimePatches") or ()), patch])
+
+
+def with_spec(job: JSONDict, **fields: Any) -> JSONDict:
+    """The TrainJob with these fields of its spec in place of its own."""
+    return {**job, "spec": {**job["spec"], **fields}}
+
+
+def of_claim(uri: str, place: Callable[[str], str]) -> tuple[JSONDict, JSONDict]:
+    """The volume of the claim of a URI, and its mount, where launchers and initializers look for it."""
+    claim, _ = volume_address.claim_of(uri)
+    address = place(f"{volume_address.CLAIM}{claim}")
     volume = volume_address.volume_of(names.CLAIM_VOLUME, address)
     mount = volume_address.mount_of(names.CLAIM_VOLUME, address, f"{names.CLAIMS_MOUNT}/{claim}")
     return volume, {**mount, "readOnly": True}

@@ -79,27 +79,19 @@ class Code:
 
     def to_wire(self) -> JSONDict:
         """The value as JSONDict, as a resource's inputs hold it."""
-        wire: JSONDict = {
-            "files": dict(self.files),
-            "packages": list(self.packages),
-            "secretArgs": self.secret_args,
+        files, has = dict(self.files), self.image_has_packages
+        wire = {"files": files, "packages": list(self.packages), "secretArgs": self.secret_args}
+        also = {
+            "imageHasPackages": list(has) if isinstance(has, tuple) else has,
+            "packagesAt": self.packages_at,
+            "references": dict(self.references),
+            "launcher": list(self.launcher),
+            "policies": list(self.policies),
+            "stored": self.stored.to_wire() if self.stored else None,
+            "origin": self.origin,
         }
         # What is not said is left out: a digest is the same as in earlier releases.
-        if has := self.image_has_packages:
-            wire["imageHasPackages"] = list(has) if isinstance(has, tuple) else has
-        if self.packages_at:
-            wire["packagesAt"] = self.packages_at
-        if self.references:
-            wire["references"] = dict(self.references)
-        if self.launcher:
-            wire["launcher"] = list(self.launcher)
-        if self.policies:
-            wire["policies"] = list(self.policies)
-        if self.stored:
-            wire["stored"] = self.stored.to_wire()
-        if self.origin:
-            wire["origin"] = self.origin
-        return wire
+        return wire | {key: each for key, each in also.items() if each}
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> Self:
@@ -120,8 +112,7 @@ class Code:
 
     def launch(self) -> JSONDict:
         """What the launcher in the pod, in_pod/main.py, is told to start."""
-        launch: JSONDict = json.loads(self.files.get("launch.json", "{}"))
-        return launch
+        return dict(json.loads(self.files.get("launch.json", "{}")))
 
     def digest(self) -> str:
         """Eight hex digits of a sha256 over the content, the same in every process."""

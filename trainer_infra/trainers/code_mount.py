@@ -15,13 +15,13 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.json_values import JSONDict
 from trainer_infra.render import resolve
 from trainer_infra.render.launcher import launcher_on
 from trainer_infra.render.phases import Launcher, Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.trainers import package_mounts, run_notes
-from trainer_infra.trainers.claim_volumes import of_one_volume
+from trainer_infra.trainers.claim_volumes import of_one_volume, with_patch, with_spec
 from trainer_infra.trainers.code import Code
 
 LONGEST_KEY: Final = 240
@@ -35,31 +35,24 @@ def attach_code(
     plugins: Iterable[Plugin] = PLUGINS,
     cache: str | None = None,
 ) -> tuple[JSONDict, tuple[JSONDict, ...]]:
-    """Add code to a TrainJob, and name its own Secret wherever a reference stands for it.
+    """The TrainJob with code, its own Secret named where a reference stands for it, and the objects it needs besides.
 
-    Args:
-        job: TrainJob in wire form, with a name; not changed.
-        runtime: the runtime it refers to; decides containers and, with the plugins, the command.
-        code: what to run; None leaves command and mounts alone.
-        plugins: what renders the job, of which one may have the framework's launcher.
-        cache: address of the folder in which pods keep packages that they install, empty for one of
-            each pod; None where the target installs them itself.
-
-    Returns:
-        The new TrainJob and the objects it needs besides.
+    The runtime decides containers and, with the plugins, the command; without code both stay. `cache` is the address
+    of the folder in which pods keep packages that they install, empty for one of each pod; None where the target
+    installs them itself.
 
     Raises:
         InvalidInput: when the runtime has no container that could run the code, or not what it needs.
     """
-    name = job["metadata"]["name"]
-    spec = _own_secret_named(job["spec"], name + names.SECRET_SUFFIX)
+    secret = job["metadata"]["name"] + names.SECRET_SUFFIX
+    job = {**job, "spec": _own_secret_named(job["spec"], secret)}
     if code is None:
-        return {**job, "spec": spec}, ()
+        return job, ()
     if unfit := _unfit(runtime, code):
         raise InvalidInput([unfit])
     made = config_map(job["metadata"], code)
     plugins = tuple(plugins)
-    volumes, mounts = _volumes(made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
+    volumes, mounts = _volumes(made["metadata"]["name"], secret, code)
     installing = cache is not None and package_mounts.INSTALLING in code.files
     if cache is not None and installing:
         namespace = names.namespace_of(job["metadata"].get("namespace"))
@@ -68,29 +61,26 @@ def attach_code(
     if code.stored:
         volumes = [*volumes, {"name": names.SOURCE_VOLUME, "emptyDir": {}}]
         mounts = [*mounts, {"name": names.SOURCE_VOLUME, "mountPath": names.SOURCE_MOUNT}]
-    mounted = Mounting(names.CODE_MANAGER, volumes, mounts).patches(job, runtime, plugins)
-    spec = {
-        **spec,
-        "trainer": _trainer(
-            spec.get("trainer") or {}, launcher_on(runtime, plugins), code, installing=installing
-        ),
-        "runtimePatches": [*(spec.get("runtimePatches") or ()), *mounted],
-    }
-    return {**job, "metadata": _metadata(job["metadata"], code), "spec": spec}, (made,)
+    trainer, launcher = job["spec"].get("trainer") or {}, launcher_on(runtime, plugins)
+    job = with_spec(job, trainer=_trainer(trainer, launcher, code, installing=installing))
+    job = Mounting(names.CODE_MANAGER, volumes, mounts).mounted(job, runtime, plugins)
+    return annotated(job, _notes(code)), (made,)
 
 
-def _metadata(metadata: JSONDict, code: Code) -> JSONDict:
-    """The TrainJob's, with where its code is from and kept."""
+def _notes(code: Code) -> dict[str, str]:
+    """Where code is from and kept, and what it says of itself."""
     wire = code.stored.to_wire() if code.stored else {}
     # What its files mean is for us to compare.
-    stored = (
-        json.dumps({key: each for key, each in wire.items() if key != "meaning"}) if wire else ""
-    )
-    said = {names.STORED_CODE: stored, names.CODE_ORIGIN: code.origin}
-    said = {key: each for key, each in said.items() if each} | run_notes.code_notes(code)
-    if not said:
-        return metadata
-    return {**metadata, "annotations": {**(metadata.get("annotations") or {}), **said}}
+    wire.pop("meaning", "")
+    said = {names.STORED_CODE: json.dumps(wire) if wire else "", names.CODE_ORIGIN: code.origin}
+    return {key: each for key, each in said.items() if each} | run_notes.code_notes(code)
+
+
+def annotated(job: JSONDict, notes: Mapping[str, str]) -> JSONDict:
+    """The TrainJob with these annotations too."""
+    metadata = job["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), **notes}
+    return {**job, "metadata": {**metadata, "annotations": annotations}} if notes else job
 
 
 def _unfit(runtime: Runtime, code: Code) -> Problem | None:
@@ -107,12 +97,12 @@ def _unfit(runtime: Runtime, code: Code) -> Problem | None:
     )
 
 
-def secret_object(job_name: str, keys: Iterable[str]) -> JSONDict:
+def secret_object(job_metadata: Mapping[str, Any], keys: Iterable[str]) -> JSONDict:
     """The job's own Secret as it may be shown: every key, no value."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": job_name + names.SECRET_SUFFIX},
+        "metadata": _metadata(job_metadata, names.SECRET_SUFFIX),
         "type": "Opaque",
         "stringData": dict.fromkeys(sorted(keys), names.SECRET_SHOWN),
     }
@@ -148,10 +138,9 @@ def _trainer(trainer: JSONDict, launcher: Launcher, code: Code, *, installing: b
 
 
 def _keys(files: Mapping[str, str]) -> dict[str, str]:
-    """ConfigMap key of each path: the path without what a key may not hold.
+    """ConfigMap key of each path: the path without what a key may not hold, and a hash where that makes two equal.
 
-    A hash tells apart what that makes equal. Keys do not depend on other files' order, so that a
-    preview shows only what changed.
+    Keys do not depend on other files' order, so that a preview shows only what changed.
     """
     plain = {path: re.sub("[^-._a-zA-Z0-9]", "_", path)[-LONGEST_KEY:] for path in sorted(files)}
     times = Counter(plain.values())
@@ -164,72 +153,56 @@ def _keys(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
-    """The ConfigMap of a job's code, named by what is in it.
-
-    Args:
-        job_metadata: the TrainJob's name, and its namespace where that is known.
-        code: what is mounted.
-    """
+    """The ConfigMap of a job's code, named by what is in it."""
     files = package_mounts.mounted_files(code)
     keys = _keys(files)
-    metadata = {"name": f"{job_metadata['name']}{names.CODE_SUFFIX}-{code.digest()}"}
-    if "namespace" in job_metadata:
-        metadata["namespace"] = job_metadata["namespace"]
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata,
+        "metadata": _metadata(job_metadata, f"{names.CODE_SUFFIX}-{code.digest()}"),
         "immutable": True,
         "data": {keys[path]: files[path] for path in sorted(files)},
     }
 
 
+def _metadata(of_job: Mapping[str, Any], suffix: str) -> JSONDict:
+    """The name of an object of a job, and its namespace where that is known."""
+    made = {"name": of_job["name"] + suffix, "namespace": of_job.get("namespace")}
+    return {key: each for key, each in made.items() if each is not None}
+
+
 def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], list[JSONDict]]:
-    """Volumes of the code, of files and of the secret arguments, and their mounts."""
-    items = [
-        {"key": key, "path": path}
-        for path, key in _keys(package_mounts.mounted_files(code)).items()
+    keys = _keys(package_mounts.mounted_files(code))
+    items = [{"key": key, "path": path} for path, key in keys.items()]
+    files = {path: _file_volume(path, of, secret) for path, of in sorted(code.references.items())}
+    volumes = [
+        {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}},
+        *files.values(),
     ]
-    volumes: list[JSONDict] = [
-        {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
+    mounts = [
+        {"name": names.CODE_VOLUME, "mountPath": names.CODE_MOUNT},
+        *(
+            {"name": each["name"], "mountPath": path, "subPath": posixpath.basename(path)}
+            for path, each in files.items()
+        ),
     ]
-    mounts: list[JSONDict] = [
-        {"name": names.CODE_VOLUME, "mountPath": names.CODE_MOUNT, "readOnly": True}
-    ]
-    for path, reference in sorted(code.references.items()):
-        volumes.append(_file_volume(path, reference, secret))
-        mounts.append(_file_mount(path))
     if code.secret_args:
         only = [{"key": names.SECRET_ARGS_KEY, "path": names.SECRET_ARGS_KEY}]
-        volumes.append(
-            {"name": names.SECRET_VOLUME, "secret": {"secretName": secret, "items": only}}
-        )
-        mounts.append(
-            {"name": names.SECRET_VOLUME, "mountPath": names.SECRET_MOUNT, "readOnly": True}
-        )
-    return volumes, mounts
+        source = {"secretName": secret, "items": only}
+        volumes.append({"name": names.SECRET_VOLUME, "secret": source})
+        mounts.append({"name": names.SECRET_VOLUME, "mountPath": names.SECRET_MOUNT})
+    return volumes, [{**each, "readOnly": True} for each in mounts]
 
 
 def _file_volume(path: str, reference: Mapping[str, Any], secret: str) -> JSONDict:
     """The volume of one file, which has nothing else in it."""
     ((kind, of),) = reference.items()
-    items = {"items": [{"key": of["key"], "path": posixpath.basename(path)}]}
-    may_miss = {"optional": True} if of.get("optional") else {}
+    field, of_name = ("secret", "secretName") if kind == "secretKeyRef" else ("configMap", "name")
     name = secret if of["name"] == names.OWN_SECRET else of["name"]
-    if kind == "secretKeyRef":
-        source = {"secret": {"secretName": name, **items, **may_miss}}
-    else:
-        source = {"configMap": {"name": name, **items, **may_miss}}
-    return {"name": _file_name(path), **source}
-
-
-def _file_mount(path: str) -> JSONDict:
-    file = posixpath.basename(path)
-    return {"name": _file_name(path), "mountPath": path, "subPath": file, "readOnly": True}
-
-
-def _file_name(path: str) -> str:
-    return f"{names.FILE_VOLUME}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
+    items = [{"key": of["key"], "path": posixpath.basename(path)}]
+    may_miss = {"optional": True} if of.get("optional") else {}
+    volume = f"{names.FILE_VOLUME}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
+    return {"name": volume, field: {of_name: name, "items": items, **may_miss}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,20 +216,13 @@ class Mounting:
     mounts: list[JSONDict]
     """Of these volumes."""
 
-    def patches(
-        self, job: JSONObject, runtime: Runtime, plugins: Iterable[Plugin]
-    ) -> list[JSONDict]:
-        """The runtime patches: of one volume each has one mount, for the API counts mounts by it.
-
-        Args:
-            job: TrainJob in wire form, with the runtime patches that it has by now.
-            runtime: what it runs on.
-            plugins: what renders the job.
+    def mounted(self, job: JSONDict, runtime: Runtime, plugins: Iterable[Plugin]) -> JSONDict:
+        """The TrainJob with the runtime patches: of one volume each has one mount, for the API counts mounts by it.
 
         Raises:
             InvalidInput: The runtime has no container that could run the code, or a claim for reading alone.
         """
-        made = defaultdict[int, list[JSONDict]](list)
+        made = defaultdict[int, JSONDict](dict)
         for step in _training_steps(runtime, plugins):
             volumes, mounts = of_one_volume(job, runtime, step, self.volumes, self.mounts)
             seen, parts = Counter[str](), defaultdict[int, list[JSONDict]](list)
@@ -266,39 +232,26 @@ class Mounting:
             for at, part in parts.items():
                 container = {"name": names.NODE, "volumeMounts": part}
                 own = {"volumes": volumes} if volumes and not at else {}
-                pod = {**own, "containers": [container]}
-                patched = {"name": step, "template": {"spec": {"template": {"spec": pod}}}}
-                made[at].append(patched)
-        return [
-            {
-                "manager": f"{self.manager}-{at + 1}" if at else self.manager,
-                "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": jobs}}},
-            }
-            for at, jobs in sorted(made.items())
-        ]
+                made[at][step] = {**own, "containers": [container]}
+        for at, pods in sorted(made.items()):
+            job = with_patch(job, f"{self.manager}-{at + 1}" if at else self.manager, pods)
+        return job
 
 
 def _training_steps(runtime: Runtime, plugins: Iterable[Plugin]) -> list[str]:
-    """Names of the replicated jobs in which a process of the training starts.
-
-    Raises:
-        InvalidInput: There is none that could run the code.
-    """
     template = runtime.spec.template
     spec = (template.spec if template else None) or {}
     trainers = [name for name, _ in resolve.trainer_containers(spec)]
     if not trainers:
-        raise InvalidInput([_without_container(runtime)])
+        what = (
+            f"no replicated job with the label {names.ANCESTOR_LABEL}={names.TRAINER} "
+            f"has a container named {names.NODE}, so there is nothing to run the code in"
+        )
+        fix = "choose a training runtime, or add the label and the container to this one"
+        where = f"{runtime.kind} {runtime.metadata.name}"
+        raise InvalidInput(
+            [Problem("spec.template.spec.replicatedJobs", what, fix=fix, where=where)]
+        )
     started = launcher_on(runtime, plugins).jobs
     every = [each["name"] for each in spec["replicatedJobs"]]
     return [*trainers, *(each for each in every if each in started and each not in trainers)]
-
-
-def _without_container(runtime: Runtime) -> Problem:
-    return Problem(
-        "spec.template.spec.replicatedJobs",
-        f"no replicated job with the label {names.ANCESTOR_LABEL}={names.TRAINER} "
-        f"has a container named {names.NODE}, so there is nothing to run the code in",
-        fix="choose a training runtime, or add the label and the container to this one",
-        where=f"{runtime.kind} {runtime.metadata.name}",
-    )

@@ -45,14 +45,7 @@ def compose(
     secrets: Iterable[str],
     behaviour: Behaviour = OURS,
 ) -> Composition:
-    """Every object of a run.
-
-    Args:
-        job: TrainJob in wire form, with a name; not changed.
-        runtime: the runtime it names.
-        code: what CustomTrainer packed; None when the TrainJob brings its own command.
-        secrets: keys of the job's own Secret; none for no Secret.
-        behaviour: what renders it, and how far like the reference.
+    """Every object of a run. Without code the TrainJob brings its own command; without secrets there is no Secret.
 
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
@@ -65,7 +58,7 @@ def compose(
     if code and (problem := _missing_workers(code, resolve.first_draft(typed, runtime))):
         raise InvalidInput([problem])
     keys = tuple(secrets)
-    secret = (_secret(job["metadata"], keys),) if keys else ()
+    secret = (code_mount.secret_object(job["metadata"], keys),) if keys else ()
     others = (snapshot.config_map(typed, runtime), *extra, *secret)
     objects = (
         *pipeline.completed_objects(others, typed, behaviour),
@@ -91,10 +84,3 @@ def _missing_workers(code: Code, draft: Draft) -> Problem | None:
         f"the trainer XGBoost is one worker on each node, which uses one GPU, and a node has {count}",
         fix=f'give a node one, resources_per_node={{"gpu": 1}}, and {count} times as many nodes',
     )
-
-
-def _secret(metadata: JSONObject, keys: Iterable[str]) -> JSONObject:
-    made = code_mount.secret_object(metadata["name"], keys)
-    if "namespace" not in metadata:
-        return made
-    return {**made, "metadata": {**made["metadata"], "namespace": metadata["namespace"]}}

@@ -1,7 +1,4 @@
-"""ContainerTrainer: a program that is in an image already.
-
-Users construct it, in place of `CustomTrainerContainer` of the kubeflow SDK; the deploy room calls `pack`.
-"""
+"""ContainerTrainer: a program that is in an image already, in place of `CustomTrainerContainer` of the kubeflow SDK."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -28,11 +25,7 @@ class ContainerTrainer(PodArguments):
     _: KW_ONLY
 
     def pack(self) -> PackedTrainer:
-        """The trainer and its secrets.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
+        """The trainer and its secrets, as `PackableTrainer.pack`."""
         command, args = as_python(self.command), as_python(self.args)
         problems = list(self.shape_problems()) or [
             *independent(env_and_args.text_list_problems("command", command)),
@@ -41,6 +34,6 @@ class ContainerTrainer(PodArguments):
         ]
         if problems:
             raise InvalidInput(problems)
-        start = {"command": [env_and_args.literal_text(each) for each in command or ()]}
-        trainer: dict[str, Any] = {**(start if command else {}), **self.spec_trainer(args or ())}
-        return PackedTrainer(None, trainer, self.secret_data())
+        words = [env_and_args.literal_text(each) for each in command or ()]
+        start: dict[str, Any] = {"command": words} if words else {}
+        return PackedTrainer(None, start | self.spec_trainer(args or ()), self.secret_data())

@@ -18,10 +18,9 @@ from trainer_infra.trainers import volume_address
 
 def unreadable_uris(job: JSONObject, runtime: Runtime) -> tuple[Problem, ...]:
     """A problem for each `storageUri` of a TrainJob in wire form that its runtime's initializer refuses."""
-    given = job["spec"].get("initializer") or {}
     found: list[Problem] = []
     for name, field in initializers.ROLES.items():
-        uri = str((given.get(field) or {}).get("storageUri") or "")
+        uri = initializers.storage_uri(job, field)
         if uri and any(map(_has_our_program, _containers(runtime, name))):
             found += _problems(f"spec.initializer.{field}.storageUri", uri, field)
     return tuple(found)
@@ -44,12 +43,7 @@ def _problems(path: str, text: str, kind: str) -> Iterator[Problem]:
 
 
 def seen_folders(job: JSONObject, runtime: Runtime) -> Iterator[str]:
-    """A sentence for each target that is a volume of its own: what our initializer keeps beside it else is then in it.
-
-    Args:
-        job: TrainJob in wire form.
-        runtime: what it runs on.
-    """
+    """A sentence for each target that is a volume of its own: what our initializer keeps beside it else is then in it."""
     given = job["spec"].get("initializer") or {}
     for name, field in initializers.ROLES.items():
         target = TARGETS[field]

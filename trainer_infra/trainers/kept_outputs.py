@@ -20,6 +20,7 @@ from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.render.torchtune import MANAGED, OUTPUT, runtime_items
 from trainer_infra.trainers import code_mount, volume_address
+from trainer_infra.trainers.claim_volumes import with_spec
 from trainer_infra.trainers.code import Code
 
 MODEL: Final = "model"
@@ -35,12 +36,9 @@ _ADDRESS: Final = re.compile(r"(?P<scheme>[a-z][-+.a-z0-9]*)://(?P<rest>\S+)|/[^
 
 
 def output_problems(given: Any, root: str, *, with_folders: bool) -> Iterator[Problem]:
-    """What is wrong with outputs as they were given.
+    """What is wrong with outputs as they were given: name to address, or to nothing for a place below `root`.
 
-    Args:
-        given: name to address, or to nothing for a place below `root`.
-        root: address below which those are kept that have none; empty where there is none.
-        with_folders: whether a folder of the machine is one that is kept: on this machine alone.
+    A folder of the machine is one that is kept on this machine alone, `with_folders`.
     """
     if not isinstance(given, Mapping):
         what = "must be a list of names, or a mapping of names to where each is kept"
@@ -60,8 +58,8 @@ def output_problems(given: Any, root: str, *, with_folders: bool) -> Iterator[Pr
             )
             yield Problem(path, "has no place in a cluster", fix=fix)
     if root:
-        where = "stack configuration trainer:outputs"
-        yield from _of_address(where, root, with_folders=with_folders)
+        path = "stack configuration trainer:outputs"
+        yield from _of_address(path, root, with_folders=with_folders)
 
 
 def _of_address(path: str, address: Any, *, with_folders: bool) -> Iterator[Problem]:
@@ -109,10 +107,7 @@ def _of_path(path: str, address: str) -> Iterator[Problem]:
 def missing_outputs(job: JSONDict, code: Code | None, kept: Collection[str]) -> Iterator[Problem]:
     """Outputs that a trainer's program writes to, `output://NAME`, and that the TrainJob does not have.
 
-    Args:
-        job: in wire form.
-        code: what starts, whose launch.json has the settings of a framework.
-        kept: names of the outputs.
+    Settings of a framework are in the code's launch.json.
     """
     args = (job["spec"].get("trainer") or {}).get("args") or ()
     launch = code.files.get("launch.json", "") if code else ""
@@ -123,36 +118,22 @@ def missing_outputs(job: JSONDict, code: Code | None, kept: Collection[str]) -> 
 
 
 def output_addresses(given: Mapping[str, str], root: str, run: Mapping[str, str]) -> dict[str, str]:
-    """Where each output of a run is kept.
+    """Where each output of a run is kept: at its address, or below `root`.
 
-    Args:
-        given: name to address, or to nothing for a place below `root`; `{run}` and `{namespace}` in one
-            are those of the run.
-        root: address below which those are kept that have none.
-        run: `namespace` and `run`, its name.
+    `{run}`, its name, and `{namespace}` in either are those of the run.
     """
-    return {
-        name: _filled(address or f"{root.rstrip('/')}/{PLACE}", {**run, "name": name})
-        for name, address in given.items()
-    }
-
-
-def _filled(address: str, values: Mapping[str, str]) -> str:
-    for key, value in values.items():
-        address = address.replace(f"{{{key}}}", value)
-    return address
+    found: dict[str, str] = {}
+    for name, address in given.items():
+        found[name] = address or f"{root.rstrip('/')}/{PLACE}"
+        for key, value in {**run, "name": name}.items():
+            found[name] = found[name].replace(f"{{{key}}}", value)
+    return found
 
 
 def attach_outputs(
     job: JSONDict, runtime: Runtime, kept: Mapping[str, str], plugins: Iterable[Plugin] = PLUGINS
 ) -> JSONDict:
-    """A TrainJob whose trainer finds its outputs.
-
-    Args:
-        job: in wire form; not changed.
-        runtime: the runtime that it refers to.
-        kept: name to address.
-        plugins: what renders the job.
+    """A TrainJob whose trainer finds its outputs, of which `kept` has the addresses by name.
 
     Raises:
         InvalidInput: The runtime has no container that could write them.
@@ -170,27 +151,23 @@ def attach_outputs(
     if trainer.get("command"):
         # No program of ours starts it, which would find the outputs in the arguments.
         places = {each["name"]: each["value"] for each in env}
+
+        def place(found: re.Match[str]) -> str:
+            return places.get(output_variable(found[1]), found[0])
+
         for part in ("command", "args"):
             if trainer.get(part):
-                trainer[part] = [_with_places(each, places) for each in trainer[part]]
-    spec = {**job["spec"], "trainer": {**trainer, "env": [*(trainer.get("env") or ()), *env]}}
+                trainer[part] = [_WRITTEN_TO.sub(place, each) for each in trainer[part]]
+    job = with_spec(job, trainer={**trainer, "env": [*(trainer.get("env") or ()), *env]})
+    volumes, mounts = [], []
+    for name, address in folders.items():
+        volume = f"{names.OUTPUTS_VOLUME}-{name}"
+        volumes.append(volume_address.volume_of(volume, address))
+        mounts.append(volume_address.mount_of(volume, address, output_mount(name)))
     if folders:
-        volumes, mounts = [], []
-        for name, address in folders.items():
-            volume = f"{names.OUTPUTS_VOLUME}-{name}"
-            volumes.append(volume_address.volume_of(volume, address))
-            mounts.append(volume_address.mount_of(volume, address, output_mount(name)))
         mounting = code_mount.Mounting(names.OUTPUTS_MANAGER, volumes, mounts)
-        patches = mounting.patches(job, runtime, plugins)
-        spec["runtimePatches"] = [*(spec.get("runtimePatches") or ()), *patches]
-    said = {names.OUTPUTS: json.dumps(dict(kept))}
-    metadata = job["metadata"]
-    annotations = {**(metadata.get("annotations") or {}), **said}
-    return {**job, "metadata": {**metadata, "annotations": annotations}, "spec": spec}
-
-
-def _with_places(word: str, places: Mapping[str, str]) -> str:
-    return _WRITTEN_TO.sub(lambda found: places.get(output_variable(found[1]), found[0]), word)
+        job = mounting.mounted(job, runtime, plugins)
+    return code_mount.annotated(job, {names.OUTPUTS: json.dumps(kept)})
 
 
 def output_variable(name: str) -> str:
@@ -204,27 +181,17 @@ def output_mount(name: str) -> str:
 
 
 def with_output_dir(job: JSONDict, kept: Collection[str]) -> JSONDict:
-    """The TrainJob that writes to its output `model`, unless it says where it writes.
-
-    Args:
-        job: in wire form; not changed.
-        kept: names of its outputs.
-    """
+    """The TrainJob that writes to its output `model`, if it has one and does not say where it writes."""
     trainer = _tunes(job)
     args = (trainer or {}).get("args") or ()
     if trainer is None or MODEL not in kept or any(each.startswith(f"{OUTPUT}=") for each in args):
         return job
     written = [*args, f"{OUTPUT}={output_mount(MODEL)}"]
-    return {**job, "spec": {**job["spec"], "trainer": {**trainer, "args": written}}}
+    return with_spec(job, trainer={**trainer, "args": written})
 
 
 def as_the_reference_takes_it(job: JSONDict, runtime: Runtime) -> JSONDict:
-    """The TrainJob for a controller that refuses output_dir, and that drops the runtime's other items.
-
-    Args:
-        job: in wire form; not changed.
-        runtime: what it runs on.
-    """
+    """The TrainJob for a controller that refuses output_dir, and that drops the runtime's other items."""
     trainer = _tunes(job)
     if trainer is None:
         return job
@@ -234,16 +201,11 @@ def as_the_reference_takes_it(job: JSONDict, runtime: Runtime) -> JSONDict:
     template = runtime.spec.template
     spec = (template.spec if template else None) or {}
     items = (each for each in runtime_items(spec, args) if each.partition("=")[0] not in MANAGED)
-    return {**job, "spec": {**job["spec"], "trainer": {**trainer, "args": [*items, *args]}}}
+    return with_spec(job, trainer={**trainer, "args": [*items, *args]})
 
 
 def unwritten_outputs(job: JSONDict, kept: Mapping[str, str]) -> Iterator[Problem]:
-    """Outputs that `tune run` does not write, and those that it cannot write.
-
-    Args:
-        job: in wire form, its outputs attached.
-        kept: name to address.
-    """
+    """Outputs that `tune run` does not write, and those that it cannot write; they are attached to the TrainJob."""
     trainer = _tunes(job)
     if trainer is None:
         return

@@ -22,13 +22,10 @@ PACKAGES: Final = "packages.txt"
 def package_volumes(
     lines: Sequence[str], cache: str, namespace: str
 ) -> tuple[list[JSONDict], list[JSONDict]]:
-    """Volumes of the packages' cache and of wheels in a claim, and their mounts.
+    """Volumes of the cache of packages, by its address, and of wheels in a claim, and their mounts.
 
-    Args:
-        lines: of a job's packages: options of an installer, and requirements.
-        cache: its address; empty for a folder of each pod.
-        namespace: of the job. A node's folder has one folder for each: who may write code that another
-            namespace runs could read that one's secrets.
+    A node's folder has one folder for each namespace: who may write code that another namespace runs could read
+    that one's secrets.
     """
     place = cache if not cache.startswith("/") else f"{cache.rstrip('/')}/{namespace}"
     name = names.PACKAGES_VOLUME

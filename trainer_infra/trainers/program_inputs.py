@@ -1,10 +1,7 @@
-"""What a library's program will look for and not find, as far as a preview knows: its data, and a package.
-
-Pure.
-"""
+"""What a library's program will look for and not find, as far as a preview knows: its data, and a package. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
@@ -12,7 +9,7 @@ from trainer_infra.catalog.one_job import TORCH_IMAGE
 from trainer_infra.errors import Problem
 from trainer_infra.in_pod.initializers.settings import TARGETS
 from trainer_infra.in_pod.initializers.storage_uri import SCHEMES
-from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resources
 from trainer_infra.trainers.code import Code
 
@@ -44,51 +41,33 @@ REPORTERS: Final = {
 
 
 def unfetched_inputs(
-    job: JSONObject, code: Code | None, objects: Iterable[JSONObject]
+    job: JSONObject, code: Code | None, objects: Sequence[JSONObject]
 ) -> Iterator[Problem]:
-    """A problem for each folder that a program reads and no initializer fills, and for each URI that it cannot read.
-
-    Args:
-        job: TrainJob in wire form.
-        code: what it runs.
-        objects: what it becomes.
-    """
+    """A problem for each folder that a program reads and no initializer fills, and for each URI that it cannot read."""
     yield from _uris(job, code)
     volumes = list(_own_volumes(objects))
     for kind, path in _unfetched(job, code):
-        if any(path == mount or path.startswith(f"{mount}/") for mount in volumes):
-            yield Problem(
-                f"initializer.{kind}",
-                f"is not given, and the program reads {path}, which only this initializer fills",
-                fix=f'give initializer={{"{kind}": {{"storageUri": ...}}}}, or {kind}= of the trainer',
-            )
+        if _is_in(path, volumes):
+            what = f"is not given, and the program reads {path}, which only this initializer fills"
+            fix = f'give initializer={{"{kind}": {{"storageUri": ...}}}}, or {kind}= of the trainer'
+            yield Problem(f"initializer.{kind}", what, fix=fix)
 
 
 def missing_inputs(
-    job: JSONObject, code: Code | None, objects: Iterable[JSONObject]
+    job: JSONObject, code: Code | None, objects: Sequence[JSONObject]
 ) -> Iterator[str]:
-    """A sentence for each folder that a program reads and no volume has, and for each package that it lacks.
-
-    Args:
-        job: TrainJob in wire form.
-        code: what it runs.
-        objects: what it becomes.
-    """
-    volumes = list(_mounts(objects))
+    """A sentence for each folder that a program reads and no volume has, and for each package that it lacks."""
+    volumes = [mount for mount, _ in _mounts(objects)]
     for kind, path in _unfetched(job, code):
-        if not any(path == mount or path.startswith(f"{mount}/") for mount, _ in volumes):
+        if not _is_in(path, volumes):
             yield (
                 f"the program reads {path}, which no initializer and no volume has: use a runtime with "
                 f"initializers and give initializer=, or give {kind}= of the trainer"
             )
     program = str(code.launch().get("program", "")) if code else ""
     nodes = list(_nodes(objects))
-    if (
-        code
-        and program
-        and not code.packages
-        and any(each["image"] == TORCH_IMAGE for each in nodes)
-    ):
+    plain_image = any(each["image"] == TORCH_IMAGE for each in nodes)
+    if code and program and not code.packages and plain_image:
         module = re.split("[.:]", program)[0]
         library = LIBRARIES.get(module, module)
         yield (
@@ -114,28 +93,33 @@ def missing_inputs(
 def _unfetched(job: JSONObject, code: Code | None) -> Iterator[tuple[str, str]]:
     """What a program reads of an initializer's folders and the TrainJob does not fetch."""
     given = job["spec"].get("initializer") or {}
-    if code is None or "program" not in code.launch():
-        return
-    for kind, options in READ.items():
-        target = TARGETS[kind]
-        for value in _values(job, options):
-            if not given.get(kind) and (value == target or value.startswith(f"{target}/")):
-                yield kind, value
+    for kind, value in _inputs(job, code):
+        if not given.get(kind) and _is_in(value, [TARGETS[kind]]):
+            yield kind, value
 
 
 def _uris(job: JSONObject, code: Code | None) -> Iterator[Problem]:
     """URIs where a program takes folders and names on the Hub alone: only initializers know them."""
-    if code is None or "program" not in code.launch():
-        return
-    for kind, options in READ.items():
-        for value in _values(job, options):
-            scheme, sign, rest = value.partition("://")
-            if sign and scheme.lower() in SCHEMES and scheme.lower() != "https":
-                own = {"file": f"/{rest.lstrip('/')}", "hf": rest}.get(scheme.lower())
-                fix = f"write {own}, or give the URI to" if own else "give it to"
-                fetched = f'initializer={{"{kind}": {{"storageUri": {value!r}}}}}'
-                what = "is a folder or a name on the Hub, and no URI"
-                yield Problem(kind, what, got=value, fix=f"{fix} {fetched}")
+    for kind, value in _inputs(job, code):
+        scheme, sign, rest = value.partition("://")
+        if sign and scheme.lower() in SCHEMES and scheme.lower() != "https":
+            own = {"file": f"/{rest.lstrip('/')}", "hf": rest}.get(scheme.lower())
+            fix = f"write {own}, or give the URI to" if own else "give it to"
+            fetched = f'initializer={{"{kind}": {{"storageUri": {value!r}}}}}'
+            what = "is a folder or a name on the Hub, and no URI"
+            yield Problem(kind, what, got=value, fix=f"{fix} {fetched}")
+
+
+def _inputs(job: JSONObject, code: Code | None) -> Iterator[tuple[str, str]]:
+    """What a program is told to read: what an initializer fetches of that kind, and the option's value."""
+    if code and "program" in code.launch():
+        yield from (
+            (kind, each) for kind, options in READ.items() for each in _values(job, options)
+        )
+
+
+def _is_in(path: str, folders: Iterable[str]) -> bool:
+    return any(path == each or path.startswith(f"{each}/") for each in folders)
 
 
 def _values(job: JSONObject, options: Iterable[str]) -> Iterator[str]:
@@ -159,35 +143,27 @@ def _has_one(code: Code, wanted: Iterable[str]) -> bool:
     return not {re.sub("[._-]+", "-", each).lower() for each in found}.isdisjoint(wanted)
 
 
-def _own_volumes(objects: Iterable[JSONObject]) -> Iterator[str]:
+def _own_volumes(objects: Sequence[JSONObject]) -> Iterator[str]:
     """Where a run's own volume for initializers is mounted, which is empty without them."""
-    listed = list(objects)
     own = {
         template["metadata"]["name"]
-        for each in listed
+        for each in objects
         if each["kind"] == "JobSet"
         for policy in each["spec"].get("volumeClaimPolicies") or ()
         for template in policy.get("templates") or ()
     }
-    return (path for path, volume in _mounts(listed) if volume in own & {names.INITIALIZER_VOLUME})
+    return (path for path, volume in _mounts(objects) if volume in own & {names.INITIALIZER_VOLUME})
 
 
-def _nodes(objects: Iterable[JSONObject]) -> Iterator[JSONObject]:
-    """The containers that train."""
+def _nodes(objects: Sequence[JSONObject]) -> Iterator[JSONObject]:
     for item in objects:
         jobs = item["spec"]["replicatedJobs"] if item["kind"] == "JobSet" else ()
-        for container in (found for each in jobs for found in _containers(each)):
-            if container["name"] == names.NODE:
-                yield container
+        for each in jobs:
+            containers = each["template"]["spec"]["template"]["spec"]["containers"]
+            yield from (found for found in containers if found["name"] == names.NODE)
 
 
-def _mounts(objects: Iterable[JSONObject]) -> Iterator[tuple[str, str]]:
-    """Path and volume of each of their mounts."""
+def _mounts(objects: Sequence[JSONObject]) -> Iterator[tuple[str, str]]:
     for container in _nodes(objects):
         for mount in container.get("volumeMounts") or ():
             yield mount["mountPath"].rstrip("/"), mount["name"]
-
-
-def _containers(job: JSONDict) -> list[JSONDict]:
-    found: list[JSONDict] = job["template"]["spec"]["template"]["spec"]["containers"]
-    return found

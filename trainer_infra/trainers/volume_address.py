@@ -1,7 +1,4 @@
-"""Addresses of folders that pods mount: `pvc://CLAIM/PATH`, a volume claim, or `/PATH`, of a machine.
-
-Pure.
-"""
+"""Addresses of folders that pods mount: `pvc://CLAIM/PATH`, a volume claim, or `/PATH`, of a machine. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -41,9 +38,7 @@ def names_claim(address: str) -> bool:
 def refused_character(address: str) -> str:
     """The first character that an address cannot have, in words; empty where there is none."""
     found = re.search(r"[\s\x00-\x1f\x7f]", address)
-    if found is None:
-        return ""
-    return _IN_WORDS.get(found[0], f"the character {found[0]!r}")
+    return _IN_WORDS.get(found[0], f"the character {found[0]!r}") if found else ""
 
 
 def address_problems(path: str, given: Any) -> Iterator[Problem]:

@@ -25,7 +25,9 @@ CODE_NAME = f"tj-code-{CODE.digest()}"
 
 def stored(job: Job) -> list[dict[str, Any]]:
     """What we store of a job, without values."""
-    found = job_store.written_objects(job.submission().objects, "tj")
+    submission = job.submission()
+    found = [each for each in submission.objects if job_store.is_written(each, "tj")]
+    found.sort(key=lambda each: each["kind"] == names.TRAIN_JOB)
     return [{key: each[key] for key in each if key != "stringData"} for each in found]
 
 

@@ -82,7 +82,7 @@ class Queue:
         await self.client.apply({**self.head, "spec": spec}, manager="kueue", force=True)
 
     async def now(self) -> Run:
-        found = await run_lookup.at_one(self.session, "default", "tj")
+        found = await run_lookup.at_one(self.session, RunKey("default", "tj"))
         assert found is not None
         return found
 

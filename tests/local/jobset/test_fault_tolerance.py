@@ -85,7 +85,7 @@ def test_a_preempted_node_restarts_all_nodes_without_counting() -> None:
     message = (
         "Pod n/tj-node-0-1-x7k2p has condition DisruptionTarget matching FailJob rule at index 0"
     )
-    failure = JobFailure("PodFailurePolicy", message, T0, None)
+    failure = JobFailure("PodFailurePolicy", message, T0)
     assert failure_policy.apply_policy(
         spec, [replace(job, failure=failure)], restarts=0
     ) == Restart(

@@ -58,7 +58,6 @@ def test_how_many_failures_a_job_survives(policy: str, limit: int | None, allowe
         reason="BackoffLimitExceeded",
         message="Job has reached the specified backoff limit",
         at=at(allowed),
-        pod=PodId("node", 0, 0),
     )
 
 
@@ -67,7 +66,7 @@ def test_failures_of_all_indexes_add_up() -> None:
     assert failure(pods, backoffLimit=2) is None
     found = failure(pods, backoffLimit=1)
     assert found is not None
-    assert found.pod == PodId("node", 0, 1)
+    assert found.at == at(2)
 
 
 def test_in_place_retries_of_an_index_that_succeeded_do_not_count() -> None:
@@ -135,7 +134,6 @@ def test_a_rule_that_fails_the_job_says_which_container_and_rule() -> None:
         message="Container node for pod tj-node-0-3 failed with exit code 42"
         " matching FailJob rule at index 2",
         at=at(2),
-        pod=PodId("node", 0, 3),
     )
 
 
@@ -159,19 +157,19 @@ PER_INDEX = {"backoffLimitPerIndex": 1}
         pytest.param(
             (*tries(2), *(succeeded("node", index) for index in (1, 2, 3))),
             {},
-            ("FailedIndexes", PodId("node", 0, 0)),
+            ("FailedIndexes", at(1)),
             id="but it has failed when nothing else is left",
         ),
         pytest.param(
-            (*tries(2), *tries(2, index=1)),
+            (*tries(2), failed("node", 1, 2), failed("node", 1, 3, retry=1)),
             {"maxFailedIndexes": 1},
-            ("MaxFailedIndexesExceeded", PodId("node", 0, 1)),
+            ("MaxFailedIndexesExceeded", at(3)),
             id="more failed indexes than allowed",
         ),
         pytest.param(
-            (*tries(1), *tries(1, index=1)),
+            (*tries(1), failed("node", 1, 2)),
             {"backoffLimit": 1},
-            ("BackoffLimitExceeded", PodId("node", 0, 1)),
+            ("BackoffLimitExceeded", at(2)),
             id="the limit of the whole job holds too",
         ),
     ],
@@ -180,7 +178,7 @@ def test_indexes_that_fail_on_their_own(
     pods: tuple[ObservedPod, ...], more: dict[str, Any], expected: Any
 ) -> None:
     found = failure(pods, **PER_INDEX, **more)
-    assert (found and (found.reason, found.pod)) == expected
+    assert (found and (found.reason, found.at)) == expected
 
 
 def test_a_failed_index_is_not_tried_again() -> None:
@@ -199,7 +197,6 @@ def test_the_deadline_counts_from_the_first_pod() -> None:
         reason="DeadlineExceeded",
         message="Job was active longer than specified deadline",
         at=at(10),
-        pod=None,
     )
 
 
@@ -207,7 +204,7 @@ def test_the_next_call_is_due_at_the_deadline() -> None:
     spec = jobset(replicated("node", activeDeadlineSeconds=10))
     assert decide("tj", spec, (running("node"),), JobSetState(), at(4)).wake_after == 6
     late = decide("tj", spec, (running("node"),), JobSetState(), at(10))
-    assert (late.stop, late.failure, late.wake_after) == ((PodId("node", 0, 0),), None, None)
+    assert (late.stop, late.wake_after) == ((PodId("node", 0, 0),), None)
 
 
 def test_a_complete_job_s_deadline_is_no_reason_to_wake_up() -> None:

@@ -18,7 +18,7 @@ from tests.local.jobset.worlds import (
 )
 from trainer_infra.local.jobset.decide import Decision, JobSetState, decide
 from trainer_infra.local.jobset.pods import PodId
-from trainer_infra.local.jobset.status import JobCounts, JobSetCondition
+from trainer_infra.local.jobset.status import JobCounts
 
 NODES = jobset(replicated("node", 2))
 
@@ -30,7 +30,6 @@ def test_a_new_jobset_starts_every_pod() -> None:
         stop=(),
         status=status(counts("node")),
         wake_after=None,
-        failure=None,
     )
 
 
@@ -42,7 +41,6 @@ def test_pods_that_run_are_left_alone() -> None:
         stop=(),
         status=status(counts("node", active=1)),
         wake_after=None,
-        failure=None,
     )
 
 
@@ -56,7 +54,7 @@ def test_a_jobset_is_completed_when_every_job_has_succeeded() -> None:
     pods = (succeeded("node", 0, 1), succeeded("node", 1, 2))
     message = "jobset completed successfully"
     state = JobSetState(
-        conditions=(JobSetCondition("Completed", True, "AllJobsCompleted", message, at(3)),),
+        conditions=(condition("Completed", "AllJobsCompleted", message, 3),),
         ended=(JobCounts("node", succeeded=1),),
     )
     wire = status(
@@ -69,7 +67,6 @@ def test_a_jobset_is_completed_when_every_job_has_succeeded() -> None:
         stop=(),
         status={**wire, "terminalState": "Completed"},
         wake_after=None,
-        failure=None,
     )
 
 
@@ -77,9 +74,8 @@ def test_a_jobset_without_a_failure_policy_fails_with_its_first_failed_job() -> 
     pods = (running("node", 0), failed("node", 1, 2, code=42))
     message = "jobset failed due to one or more job failures (first failed job: tj-node-0)"
     state = JobSetState(
-        conditions=(JobSetCondition("Failed", True, "FailedJobs", message, at(3)),),
+        conditions=(condition("Failed", "FailedJobs", message, 3),),
         ended=(JobCounts("node", failed=1),),
-        failure=PodId("node", 0, 1),
     )
     wire = status(
         counts("node", failed=1),
@@ -91,7 +87,6 @@ def test_a_jobset_without_a_failure_policy_fails_with_its_first_failed_job() -> 
         stop=(PodId("node", 0, 0),),
         status={**wire, "terminalState": "Failed"},
         wake_after=None,
-        failure=PodId("node", 0, 1),
     )
 
 

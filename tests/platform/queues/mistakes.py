@@ -247,6 +247,10 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
             {"admission_checks": [{"check": "c", "on_flavors": ["a", "a"]}], **_GPU},
             "admission_checks[0].on_flavors[1]: has the same value as item 0, got 'a'",
         ),
+        "an admission mode that does not exist": (
+            {"admission_mode": "Fair"},
+            "admission_mode: must be 'UsageBasedAdmissionFairSharing' or 'NoAdmissionFairSharing', got 'Fair'",
+        ),
         "a weight that is none": (
             {"fair_sharing_weight": "much"},
             "fair_sharing_weight: must be a quantity such as 1, 500m or 16Gi, got 'much'",
@@ -304,7 +308,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
             {"weight": 1},
             ("weight: is not an argument; use name, labels, cohort, quota, namespace_selector, "
             "queueing_strategy, preemption, flavor_fungibility, admission_checks, stop_policy, "
-            "fair_sharing_weight"),
+            "fair_sharing_weight, admission_mode"),
         ),
         "a quota that is not a mapping": ({"quota": ["a"]}, "quota: must be a mapping, got ['a']"),
     }),

@@ -95,6 +95,7 @@ def all_queues() -> None:
         admission_checks=["licences", {"check": provisioning, "on_flavors": [fast]}],
         stop_policy="None",
         fair_sharing_weight=2,
+        admission_mode="UsageBasedAdmissionFairSharing",
     )
     platform.ClusterQueue(
         "anywhere",

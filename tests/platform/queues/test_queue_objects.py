@@ -140,6 +140,7 @@ SPECS: dict[str, dict[str, Any]] = {
         },
         "stopPolicy": "None",
         "fairSharing": {"weight": "2"},
+        "admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing"},
     },
     "ClusterQueue/anywhere": {
         "namespaceSelector": {},

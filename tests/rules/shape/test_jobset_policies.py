@@ -40,18 +40,18 @@ def paths(rule: AnyRule, value: JSON, gates: Sequence[str] = ()) -> list[tuple[A
 
 def test_a_gate_that_is_on_lets_its_action_in_for_some_replicas() -> None:
     value = of_jobset(failurePolicy={"rules": [{"name": "a", "action": "RestartJob"}]})
-    assert paths(jobset_policies.RULE, value) == [ACTION]
+    assert paths(jobset_policies.JOBSET_POLICIES, value) == [ACTION]
     # JobSet keeps the restarts of 1024 Jobs.
     replicas = ("spec", "replicatedJobs", 0, "replicas")
-    assert paths(jobset_policies.RULE, value, ["RestartJob"]) == [replicas]
+    assert paths(jobset_policies.JOBSET_POLICIES, value, ["RestartJob"]) == [replicas]
     value["spec"]["replicatedJobs"][0]["replicas"] = 1024
-    assert paths(jobset_policies.RULE, value, ["RestartJob"]) == []
+    assert paths(jobset_policies.JOBSET_POLICIES, value, ["RestartJob"]) == []
 
 
 def test_restarting_in_place_has_a_gate_of_its_own() -> None:
     value = of_jobset(failurePolicy={"restartStrategy": "InPlaceRestart"})
-    assert len(paths(jobset_policies.RULE, value, ["RestartJob"])) == 1
-    assert paths(jobset_policies.RULE, value, ["InPlaceRestart"]) == []
+    assert len(paths(jobset_policies.JOBSET_POLICIES, value, ["RestartJob"])) == 1
+    assert paths(jobset_policies.JOBSET_POLICIES, value, ["InPlaceRestart"]) == []
 
 
 def test_only_of_a_jobset_the_pod_of_its_coordinator_is_judged() -> None:

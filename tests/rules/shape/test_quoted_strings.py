@@ -7,7 +7,7 @@ import pytest
 from trainer_infra.rules import subject, world
 from trainer_infra.rules.finding import Change, Finding
 from trainer_infra.rules.judge import ConfiguredRule, judge
-from trainer_infra.rules.shape.quoted_strings import RULE
+from trainer_infra.rules.shape.schema import QUOTED_STRINGS as RULE
 
 PATH = ("spec", "nodeLabels", "example.com/pool")
 LOST = "put it in quotes, as it is to be read: 1.10, no and on are lost otherwise"

@@ -37,14 +37,14 @@ def of_jobset(rule: AnyRule, **failure_policy: Any) -> list[tuple[Any, ...]]:
 
 def test_a_failure_rule_needs_no_name_in_a_jobset() -> None:
     rules = [{"action": "FailJobSet"}, {"action": "RestartJobSet", "name": "a"}]
-    assert of_jobset(schema.RULE, rules=rules) == []
+    assert of_jobset(schema.SCHEMA, rules=rules) == []
     template = {"template": {"spec": jobset_spec(rules=rules)}}
-    (path,) = paths(schema.RULE, names.API_VERSION, names.CLUSTER_TRAINING_RUNTIME, template)
+    (path,) = paths(schema.SCHEMA, names.API_VERSION, names.CLUSTER_TRAINING_RUNTIME, template)
     assert path[-3:] == ("rules", 0, "name")
 
 
 def test_a_failure_rule_of_a_wrong_name_is_a_fault() -> None:
-    assert of_jobset(schema.RULE, rules=[{"action": "FailJobSet", "name": ["a"]}]) != []
+    assert of_jobset(schema.SCHEMA, rules=[{"action": "FailJobSet", "name": ["a"]}]) != []
 
 
 @pytest.mark.parametrize(("strategy", "count"), [("Recreate", 1), ("InPlaceRestart", 0)])

@@ -2,7 +2,8 @@
 
 import json
 from enum import Enum
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,10 +12,10 @@ from trainer_infra.api.input import UNKNOWN
 from trainer_infra.api.secret import Secret
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.container_trainer import ContainerTrainer
-from trainer_infra.trainers.libraries import parser_record
+from trainer_infra.trainers.libraries import option_schema
 from trainer_infra.trainers.libraries.fine_tuning import LoraArgs
 from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
-from trainer_infra.trainers.libraries.torchtune import Recipe, TorchTune
+from trainer_infra.trainers.libraries.torchtune import RECIPES, Recipe, TorchTune
 from trainer_infra.trainers.libraries.trl import METHODS, Method, Trl
 from trainer_infra.trainers.libraries.unsloth import Unsloth
 from trainer_infra.trainers.trainer import PackableTrainer, PackedTrainer
@@ -271,5 +272,8 @@ def test_each_is_a_trainer(trainer: PackableTrainer) -> None:
 
 
 def test_the_recipes_are_those_that_have_records() -> None:
-    assert get_args(Recipe) == parser_record.TORCHTUNE
-    assert METHODS == parser_record.TRL
+    folder = Path(option_schema.__file__).with_name("recorded")
+    recorded = {each.stem for each in folder.glob("t*.json")}
+    assert recorded == {f"torchtune-{each}" for each in RECIPES} | {
+        f"trl-{each}" for each in METHODS
+    }

@@ -6,7 +6,6 @@ the resource; the machines need one security group that lets all traffic of its 
 
 from typing import Final
 
-from trainer_infra.catalog.fabrics import shared_memory
 from trainer_infra.catalog.fabrics.fabric import Fabric, FabricPreset
 from trainer_infra.catalog.fabrics.pod_patch import PodPatch
 
@@ -23,9 +22,7 @@ _ENVIRONMENT: Final = {
 def _patch(fabric: Fabric) -> PodPatch:
     return PodPatch(
         resources={fabric.resource: fabric.interfaces},
-        env={**_ENVIRONMENT, **dict(fabric.environment)},
-        mounts=(shared_memory.MOUNT,),
-        volumes=(shared_memory.VOLUME,),
+        env=_ENVIRONMENT,
     )
 
 

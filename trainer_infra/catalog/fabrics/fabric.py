@@ -4,9 +4,10 @@ A preset is data with a source. None was run on hardware by us: `proven` says ho
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
+from trainer_infra import names
 from trainer_infra.catalog.fabrics.pod_patch import PodPatch, patched_runtime
 from trainer_infra.catalog.machine_types import Cloud
 from trainer_infra.json_values import JSONDict, JSONObject
@@ -15,6 +16,10 @@ Proven = Literal["mocks", "api", "hardware"]
 """`mocks`: objects are as written down; `api`: a real API server takes them, every field of them;
 `hardware`: traffic was measured."""
 FabricName = Literal["efa", "gke_rdma", "infiniband", "roce", "tcpx", "tcpxo"]
+
+_MEMORY: Final[JSONObject] = {"name": "fabric-shared-memory", "emptyDir": {"medium": "Memory"}}
+"""Room for NCCL's processes to talk within a pod: a container runtime gives 64 MiB."""
+_MOUNT: Final[JSONObject] = {"name": "fabric-shared-memory", "mountPath": names.SHARED_MEMORY}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,7 @@ class FabricPreset:
     resource: str
     """The resource by which pods ask for interfaces; empty where annotations do."""
     patch: Callable[["Fabric"], PodPatch]
-    """What its pods get."""
+    """What its pods get beside that room and the pool's own variables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +64,12 @@ class Fabric:
         return self.preset.name
 
     def wired_runtime(self, runtime: JSONObject) -> JSONDict:
-        """A copy of a runtime whose training pods use the fabric.
-
-        Args:
-            runtime: a TrainingRuntime or ClusterTrainingRuntime, in wire form.
-
-        Raises:
-            InvalidInput: It has no job that trains, or has a volume or container of the fabric's name.
-        """
+        """A copy of a runtime whose training pods use the fabric, as `patched_runtime` makes it."""
         return patched_runtime(runtime, self.pod_patch())
 
     def pod_patch(self) -> PodPatch:
         """What training pods get."""
-        return self.preset.patch(self)
+        own = self.preset.patch(self)
+        env = {**own.env, **dict(self.environment)}
+        mounts, volumes = (*own.mounts, _MOUNT), (*own.volumes, _MEMORY)
+        return replace(own, env=env, mounts=mounts, volumes=volumes)

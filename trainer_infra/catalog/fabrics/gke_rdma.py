@@ -7,13 +7,13 @@ begins with `source /usr/local/gib/scripts/set_nccl_env.sh`, which an object can
 
 from typing import Final
 
-from trainer_infra.catalog.fabrics import gke_networks, shared_memory
+from trainer_infra.catalog.fabrics import gke_networks
 from trainer_infra.catalog.fabrics.fabric import Fabric, FabricPreset
 from trainer_infra.catalog.fabrics.pod_patch import PodPatch
 
 _GIB: Final = "/usr/local/gib"
 _ENVIRONMENT: Final = {
-    "LD_LIBRARY_PATH": f"{_GIB}/lib64:/usr/local/nvidia/lib64",
+    "LD_LIBRARY_PATH": f"{_GIB}/lib64:{gke_networks.LIBRARIES}",
     "NCCL_NET": "gIB",
     "NCCL_SOCKET_IFNAME": "eth0,eth1",
     "NCCL_CROSS_NIC": "0",
@@ -25,17 +25,12 @@ def _patch(fabric: Fabric) -> PodPatch:
     cards = tuple(f"rdma-{each}" for each in range(fabric.interfaces - 1))
     return PodPatch(
         annotations=gke_networks.interface_annotations(fabric.networks or ("gvnic-1", *cards)),
-        env={**_ENVIRONMENT, **dict(fabric.environment)},
+        env=_ENVIRONMENT,
         capabilities=("IPC_LOCK",),
-        mounts=(
-            gke_networks.DRIVER_MOUNT,
-            {"name": "fabric-gib", "mountPath": _GIB},
-            shared_memory.MOUNT,
-        ),
+        mounts=(gke_networks.DRIVER_MOUNT, {"name": "fabric-gib", "mountPath": _GIB}),
         volumes=(
             gke_networks.DRIVER,
             {"name": "fabric-gib", "hostPath": {"path": "/home/kubernetes/bin/gib"}},
-            shared_memory.VOLUME,
         ),
     )
 

@@ -33,11 +33,7 @@ class PodPatch:
 
 
 def patched_runtime(runtime: JSONObject, patch: PodPatch) -> JSONDict:
-    """A copy of a runtime whose training pods have the additions.
-
-    Args:
-        runtime: a TrainingRuntime or ClusterTrainingRuntime, in wire form.
-        patch: the additions.
+    """A copy of a TrainingRuntime or ClusterTrainingRuntime, in wire form, whose training pods have the additions.
 
     Raises:
         InvalidInput: It has no job that trains, or has a volume or container of an addition's name.

@@ -7,17 +7,15 @@ networks.
 
 from typing import Final
 
-from trainer_infra.catalog.fabrics import gke_networks, shared_memory
+from trainer_infra.catalog.fabrics import gke_networks
 from trainer_infra.catalog.fabrics.fabric import Fabric, FabricPreset
 from trainer_infra.catalog.fabrics.pod_patch import PodPatch
 from trainer_infra.json_values import JSONObject
 
-DAEMON: Final = "tcpx-daemon"
 _IMAGE: Final = "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpx/tcpgpudmarxd-dev:v2.0.12"
-_LIBRARIES: Final = "/usr/local/nvidia/lib64"
 _SOCKETS: Final = "/run/tcpx"
 _ENVIRONMENT: Final = {
-    "LD_LIBRARY_PATH": _LIBRARIES,
+    "LD_LIBRARY_PATH": gke_networks.LIBRARIES,
     "NCCL_GPUDIRECTTCPX_CTRL_DEV": "eth0",
     # Cores beside which each card and its GPUs are.
     "NCCL_GPUDIRECTTCPX_TX_BINDINGS": (
@@ -45,44 +43,27 @@ _ENVIRONMENT: Final = {
     "NCCL_P2P_NVL_CHUNKSIZE": "1048576",
 }
 _SOCKET_MOUNT: Final[JSONObject] = {"name": "fabric-tcpx-sockets", "mountPath": _SOCKETS}
-
-
-def _patch(fabric: Fabric) -> PodPatch:
-    networks = fabric.networks or tuple(f"vpc{each + 1}" for each in range(fabric.interfaces))
-    cards = ",".join(f"eth{each + 1}" for each in range(fabric.interfaces))
-    own = {"NCCL_GPUDIRECTTCPX_SOCKET_IFNAME": cards}
-    return PodPatch(
-        annotations={
-            **gke_networks.device_annotation(DAEMON),
-            **gke_networks.interface_annotations(networks),
-        },
-        env={**_ENVIRONMENT, **own, **dict(fabric.environment)},
-        capabilities=("IPC_LOCK",),
-        mounts=(gke_networks.DRIVER_MOUNT, _SOCKET_MOUNT, shared_memory.MOUNT),
-        volumes=(
-            gke_networks.DRIVER,
-            *gke_networks.SYSTEM_VOLUMES,
-            {"name": "fabric-tcpx-sockets", "emptyDir": {}},
-            shared_memory.VOLUME,
-        ),
-        init_containers=(_DAEMON,),
-    )
-
-
-_DAEMON: Final[JSONObject] = {
-    "name": DAEMON,
-    "image": _IMAGE,
-    "imagePullPolicy": "IfNotPresent",
-    "restartPolicy": "Always",
-    "command": [
+_DAEMON: Final = gke_networks.daemon(
+    "tcpx-daemon",
+    _IMAGE,
+    ["NET_ADMIN"],
+    [_SOCKET_MOUNT],
+    command=[
         "/tcpgpudmarxd/build/app/tcpgpudmarxd",
         *("--gpu_nic_preset", "a3vm", "--gpu_shmem_type", "fd"),
         *("--uds_path", _SOCKETS, "--setup_param", "--verbose 128 2 0"),
     ],
-    "env": [{"name": "LD_LIBRARY_PATH", "value": _LIBRARIES}],
-    "securityContext": {"capabilities": {"add": ["NET_ADMIN"]}},
-    "volumeMounts": [gke_networks.DRIVER_MOUNT, _SOCKET_MOUNT, *gke_networks.SYSTEM_MOUNTS],
-}
+)
+
+
+def _patch(fabric: Fabric) -> PodPatch:
+    own = PodPatch(
+        env={**_ENVIRONMENT, "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME": gke_networks.cards(fabric)},
+        mounts=(_SOCKET_MOUNT,),
+        volumes=({"name": "fabric-tcpx-sockets", "emptyDir": {}},),
+    )
+    return gke_networks.daemon_patch(fabric, _DAEMON, own)
+
 
 PRESET: Final = FabricPreset(
     name="tcpx",

@@ -8,17 +8,14 @@ GB/s (NVIDIA's AI cluster runtime, measured by its authors).
 
 from typing import Final
 
-from trainer_infra.catalog.fabrics import gke_networks, shared_memory
+from trainer_infra.catalog.fabrics import gke_networks
 from trainer_infra.catalog.fabrics.fabric import Fabric, FabricPreset
 from trainer_infra.catalog.fabrics.pod_patch import PodPatch
-from trainer_infra.json_values import JSONObject
 
-DAEMON: Final = "tcpxo-daemon"
 _IMAGE: Final = "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.21"
-_LIBRARIES: Final = "/usr/local/nvidia/lib64"
 _APERTURE: Final = "/dev/aperture_devices"
 _ENVIRONMENT: Final = {
-    "LD_LIBRARY_PATH": _LIBRARIES,
+    "LD_LIBRARY_PATH": gke_networks.LIBRARIES,
     "NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY": _APERTURE,
     "NCCL_FASTRAK_CTRL_DEV": "eth0",
     "NCCL_FASTRAK_NUM_FLOWS": "2",
@@ -40,50 +37,29 @@ _ENVIRONMENT: Final = {
     "NCCL_P2P_PCI_CHUNKSIZE": "524288",
     "NCCL_P2P_NVL_CHUNKSIZE": "1048576",
     "NCCL_TUNER_PLUGIN": "libnccl-tuner.so",
-    "NCCL_TUNER_CONFIG_PATH": f"{_LIBRARIES}/a3plus_tuner_config.textproto",
-    "NCCL_SHIMNET_GUEST_CONFIG_CHECKER_CONFIG_FILE": f"{_LIBRARIES}/a3plus_guest_config.textproto",
+    "NCCL_TUNER_CONFIG_PATH": f"{gke_networks.LIBRARIES}/a3plus_tuner_config.textproto",
+    "NCCL_SHIMNET_GUEST_CONFIG_CHECKER_CONFIG_FILE": (
+        f"{gke_networks.LIBRARIES}/a3plus_guest_config.textproto"
+    ),
 }
 
 
 def _patch(fabric: Fabric) -> PodPatch:
-    networks = fabric.networks or tuple(f"vpc{each + 1}" for each in range(fabric.interfaces))
-    cards = ",".join(f"eth{each + 1}" for each in range(fabric.interfaces))
-    return PodPatch(
-        annotations={
-            **gke_networks.device_annotation(DAEMON, "dmabuf_import_helper"),
-            **gke_networks.interface_annotations(networks),
-        },
-        env={**_ENVIRONMENT, "NCCL_FASTRAK_IFNAME": cards, **dict(fabric.environment)},
-        capabilities=("IPC_LOCK",),
-        mounts=(
-            gke_networks.DRIVER_MOUNT,
-            {"name": "fabric-aperture-devices", "mountPath": _APERTURE},
-            shared_memory.MOUNT,
-        ),
-        volumes=(
-            gke_networks.DRIVER,
-            *gke_networks.SYSTEM_VOLUMES,
-            {"name": "fabric-aperture-devices", "hostPath": {"path": _APERTURE}},
-            shared_memory.VOLUME,
-        ),
-        init_containers=(_daemon(fabric.interfaces),),
-    )
-
-
-def _daemon(interfaces: int) -> JSONObject:
     entry = "/fts/entrypoint_rxdm_container.sh"
-    options = f"--num_hops=2 --num_nics={interfaces} --uid= --alsologtostderr"
-    return {
-        "name": DAEMON,
-        "image": _IMAGE,
-        "imagePullPolicy": "IfNotPresent",
-        "restartPolicy": "Always",
-        "command": ["/bin/sh", "-c"],
-        "args": [f"set -ex; chmod 755 {entry}; exec {entry} {options}"],
-        "env": [{"name": "LD_LIBRARY_PATH", "value": _LIBRARIES}],
-        "securityContext": {"capabilities": {"add": ["NET_ADMIN", "NET_BIND_SERVICE"]}},
-        "volumeMounts": [gke_networks.DRIVER_MOUNT, *gke_networks.SYSTEM_MOUNTS],
-    }
+    options = f"--num_hops=2 --num_nics={fabric.interfaces} --uid= --alsologtostderr"
+    daemon = gke_networks.daemon(
+        "tcpxo-daemon",
+        _IMAGE,
+        ["NET_ADMIN", "NET_BIND_SERVICE"],
+        command=["/bin/sh", "-c"],
+        args=[f"set -ex; chmod 755 {entry}; exec {entry} {options}"],
+    )
+    own = PodPatch(
+        env={**_ENVIRONMENT, "NCCL_FASTRAK_IFNAME": gke_networks.cards(fabric)},
+        mounts=({"name": "fabric-aperture-devices", "mountPath": _APERTURE},),
+        volumes=({"name": "fabric-aperture-devices", "hostPath": {"path": _APERTURE}},),
+    )
+    return gke_networks.daemon_patch(fabric, daemon, own, ["dmabuf_import_helper"])
 
 
 PRESET: Final = FabricPreset(

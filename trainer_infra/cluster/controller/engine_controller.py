@@ -5,7 +5,7 @@ makes of it, and decides exactly as that one does: ours, or the reference's. Of 
 TrainJob, the code and the job's own Secret; the controller makes the others, and a preview shows them too.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from typing_extensions import override
@@ -15,14 +15,11 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cluster import run_labels, served_kinds
 from trainer_infra.cluster.controller import job_store
-from trainer_infra.cluster.controller.job_store import JOBS
 from trainer_infra.cluster.runs import ClusterRuns
-from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render import gang, resolve
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
-from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import Owner
@@ -31,7 +28,7 @@ from trainer_infra.runs.run import Owner
 class ControlledCluster(ClusterRuns):
     """Runs in the cluster of a kubeconfig's context, where Kubeflow Trainer's controller runs."""
 
-    store = JOBS
+    store = job_store.JOBS
 
     @override
     def controller(self) -> str:
@@ -45,7 +42,7 @@ class ControlledCluster(ClusterRuns):
         return controller_behaviour(plugins, owner, controller)
 
     @override
-    def remark(self, found: ServedKinds) -> str:
+    def remark(self, found: served_kinds.ServedKinds) -> str:
         return served_kinds.of_engine_controller(found)
 
     @override
@@ -56,12 +53,7 @@ class ControlledCluster(ClusterRuns):
 def controller_behaviour(
     plugins: tuple[Plugin, ...], owner: Owner, controller: str = names.UPSTREAM
 ) -> Behaviour:
-    """The behaviour of this engine for the runs of an owner.
-
-    Args:
-        plugins: of every target.
-        owner: who declares the run.
-        controller: `builtin` or `upstream`.
+    """The behaviour of this engine for the runs of an owner; the controller is `builtin` or `upstream`.
 
     Raises:
         InvalidInput: A plugin is listed that the controller does not have.
@@ -80,9 +72,6 @@ def unfilled_gangs(objects: Collection[JSONObject]) -> Iterator[str]:
 
     The controller counts every pod of a run, also of jobs that start only after others
     (docs/compatibility.md, Q15); a later release of it may not, so it is a warning.
-
-    Args:
-        objects: what the controller makes of TrainJobs.
     """
     groups = {
         _place(each): each["spec"]["minMember"]
@@ -122,13 +111,9 @@ def _stored(owner: Owner) -> Plugin:
         "StoredTrainJob",
         applies=lambda _: True,
         attach=_with_report_file,
-        build=_train_job,
+        build=lambda draft: (draft.job.to_wire(),),
         complete=complete,
     )
-
-
-def _train_job(draft: Draft) -> Iterable[JSONObject]:
-    return (draft.job.to_wire(),)
 
 
 def _with_report_file(job: JSONDict, runtime: Runtime) -> JSONDict:

@@ -12,7 +12,6 @@ from trainer_infra.cluster import run_labels, served_kinds
 from trainer_infra.cluster.provider import active_deadline_seconds
 from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.cluster.runs import ClusterRuns
-from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve
 from trainer_infra.render.behaviour import Behaviour
@@ -38,7 +37,7 @@ class Cluster(ClusterRuns):
         return provider_behaviour(plugins, owner)
 
     @override
-    def remark(self, found: ServedKinds) -> str:
+    def remark(self, found: served_kinds.ServedKinds) -> str:
         return served_kinds.of_engine_provider(found)
 
 

@@ -15,17 +15,8 @@ from typing import Final
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.cluster import (
-    decided_status,
-    ownership,
-    record_fields,
-    rights,
-    run_labels,
-    run_store,
-    unsupported_fields,
-)
-from trainer_infra.cluster.run_record import Record
-from trainer_infra.cluster.run_store import RunParts, RunStore
+from trainer_infra.cluster import decided_status, record_fields, run_labels, unsupported_fields
+from trainer_infra.cluster.run_store import Record, RunParts, RunStore
 from trainer_infra.errors import Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.resource import CONFIG_MAP
@@ -33,7 +24,6 @@ from trainer_infra.lifecycle.status import Delegation
 from trainer_infra.runs import reports, view
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import LOST, Owner, Run, Submission
-from trainer_infra.runs.view import Observation
 from trainer_infra.runs.waiting_cause import Cause
 
 JOB: Final = record_fields.in_data(names.RECORD_JOB_KEY)
@@ -47,7 +37,6 @@ class RecordStore(RunStore):
 
     kind = CONFIG_MAP
     jobsets = names.RUN_LABEL
-    change = rights.CHANGE
     objects_at = record_fields.in_data(names.RECORD_OBJECTS_KEY)
     status_at = record_fields.in_data(names.RECORD_STATUS_KEY)
     holder_first = True
@@ -58,10 +47,24 @@ class RecordStore(RunStore):
 
     @override
     def parts(self, submission: Submission) -> RunParts:
-        job = submission.job["metadata"]["name"]
-        others = [each for each in submission.objects if not run_labels.is_record(each, job)]
+        key = submission.key
+        snapshot = next(each for each in submission.objects if run_labels.is_record(each, key.name))
+        others = [each for each in submission.objects if each is not snapshot]
+        data = {
+            **snapshot["data"],
+            names.RECORD_JOB_KEY: record_fields.compact_text(submission.job),
+            names.RECORD_OBJECTS_KEY: record_fields.objects_text(others),
+        }
+        notes = {
+            **record_fields.owner_notes(submission.owner),
+            names.FORMAT_ANNOTATION: str(record_fields.FORMAT),
+            names.CONTENT_ANNOTATION: submission.content,
+            names.PLUGINS_ANNOTATION: ",".join(submission.plugins),
+        }
+        metadata = {**snapshot["metadata"], "namespace": key.namespace, "annotations": notes}
         others.sort(key=lambda each: each["kind"] == names.JOBSET)
-        return RunParts(config_map(submission), tuple(others), others[-1])
+        holder = {**snapshot, "metadata": metadata, "data": data}
+        return RunParts(holder, tuple(others), others[-1])
 
     @override
     def problems(
@@ -82,12 +85,12 @@ class RecordStore(RunStore):
     @override
     def observation(
         self, record: Record, jobset: JSONObject | None, pods: Sequence[JSONObject]
-    ) -> Observation:
-        is_its = jobset is not None and ownership.is_of(jobset, record.uid)
-        return Observation(jobset if is_its else None, pods=tuple(pods))
+    ) -> view.Observation:
+        is_own = jobset is not None and record.owns(jobset)
+        return view.Observation(jobset if is_own else None, pods=tuple(pods))
 
     @override
-    def current_run(self, record: Record, seen: Observation, host: str, now: datetime) -> Run:
+    def current_run(self, record: Record, seen: view.Observation, host: str, now: datetime) -> Run:
         # No TrainJob is stored: its status is decided here; the deadline is its Jobs' to keep.
         declared = replace(record.declared(host), drift=seen.drift)
         if seen.jobset is None:
@@ -119,28 +122,7 @@ class RecordStore(RunStore):
     @override
     def suspend_patch(self, record: Record, value: bool) -> JSONObject:
         job = {**record.job, "spec": {**record.job["spec"], "suspend": value}}
-        return {**run_store.head_of(record), "data": {JOB.key: record_fields.compact_text(job)}}
-
-
-def config_map(submission: Submission) -> JSONObject:
-    """The record of a run before anything else is written: the runtime snapshot, with more."""
-    job = submission.job["metadata"]["name"]
-    snapshot = next(each for each in submission.objects if run_labels.is_record(each, job))
-    others = (each for each in submission.objects if each is not snapshot)
-    data = {
-        **snapshot["data"],
-        names.RECORD_JOB_KEY: record_fields.compact_text(submission.job),
-        names.RECORD_OBJECTS_KEY: record_fields.objects_text(others),
-    }
-    notes = {
-        **record_fields.owner_notes(submission.owner),
-        names.FORMAT_ANNOTATION: str(record_fields.FORMAT),
-        names.CONTENT_ANNOTATION: submission.content,
-        names.PLUGINS_ANNOTATION: ",".join(submission.plugins),
-    }
-    namespace = submission.job["metadata"]["namespace"]
-    metadata = {**snapshot["metadata"], "namespace": namespace, "annotations": notes}
-    return {**snapshot, "metadata": metadata, "data": data}
+        return {**record.head(), "data": {JOB.key: record_fields.compact_text(job)}}
 
 
 def _whole(record: Record, notes: JSONObject, data: JSONObject, rest: JSONObject) -> JSONObject:
@@ -155,7 +137,7 @@ def _whole(record: Record, notes: JSONObject, data: JSONObject, rest: JSONObject
     old = {
         key: each for key, each in record.value["data"].items() if key != names.RECORD_STATUS_KEY
     }
-    head = run_store.head_of(record)
+    head = record.head()
     metadata = {**rest["metadata"], **head["metadata"], "annotations": both}
     return {**rest, **head, "metadata": metadata, "data": {**old, **data}}
 

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from trainer_infra.deploy.operations.properties import ResourceProperties
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import Run, owner_from_json
+from trainer_infra.runs.run import Run, RunKey, owner_from_json
 
 
 class MemberEntry(ResourceProperties):
@@ -37,19 +37,30 @@ class BatchProperties(ResourceProperties):
     __slots__ = ()
 
     @property
-    def resource(self) -> str:
-        """The Pulumi resource's name."""
-        return str(self.json["resource"])
+    def runs(self) -> Mapping[str, MemberEntry]:
+        """Entries of the members, by name, each with whose its run is.
+
+        A run keeps its owner when the batch has another one, until an update of that member.
+        """
+        return {
+            name: MemberEntry({"owner": member_owner(self.json, name), **each})
+            for name, each in (self.json.get("members") or {}).items()
+        }
 
     @property
-    def runs(self) -> Mapping[str, MemberEntry]:
-        """Entries of the members, by name."""
-        return {name: MemberEntry(each) for name, each in (self.json.get("members") or {}).items()}
+    @override
+    def keys(self) -> tuple[RunKey, ...]:
+        return tuple(each.key for each in self.runs.values() if each.has_run)
+
+    @property
+    @override
+    def shown(self) -> str:
+        return f"TrainJobs {self.resource}"
 
     @property
     def uids(self) -> frozenset[str]:
         """Those of its runs."""
-        return frozenset(each.uid for each in self.runs.values() if each.has_run)
+        return frozenset(each.uid for each in self.keys)
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -66,11 +77,6 @@ class BatchProperties(ResourceProperties):
     def max_parallel(self) -> Any:
         """How many members run at the same time, None for all; in inputs whatever the program gave."""
         return self.json.get("maxParallel")
-
-    @property
-    def has_gate(self) -> bool:
-        """Whether another resource waits for its runs."""
-        return bool(self.json.get("waitFor"))
 
 
 class GateProperties(BatchProperties):
@@ -102,6 +108,11 @@ class GateProperties(BatchProperties):
     def resource(self) -> str:
         """The name of the batch's resource."""
         return str(self.json["batch"])
+
+    @property
+    @override
+    def shown(self) -> str:
+        return super().shown if self.is_of_batch else f"TrainJob {self.name}"
 
     @property
     def until(self) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from trainer_infra.deploy.operations import declared_run
 from trainer_infra.deploy.operations.answers import Difference
 from trainer_infra.deploy.operations.properties import TrainJobProperties
-from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.deploy.operations.values import differing, is_unknown
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import identity
 from trainer_infra.trainers.code import content_hash
@@ -31,44 +31,34 @@ IN_PLACE: Final = ("labels", "annotations", "secretData", "adopt", "deleteTimeou
 
 def train_job_difference(olds: JSONObject, news: JSONObject) -> Difference:
     """Difference of two TrainJobs: old outputs, new inputs."""
-    replaces = [key for key in ("name", *declared_run.IDENTITY) if _differs(key, olds, news)]
-    if input_differs("code", olds, news):
+    replaces = [*differing(("name", *declared_run.IDENTITY), olds, news)]
+    if _differs("code", olds, news):
         replaces.append("code")
-    if is_known("runtime", olds) and input_differs("runtime", olds, news):
+    # A state of a batch by an older release says nothing of a runtime.
+    says_runtime = "runtime" in olds or "runtime" in (olds.get(DIGESTS) or {})
+    if says_runtime and _differs("runtime", olds, news):
         replaces.append("runtime")
     if is_unknown(news.get("spec")) or (
         identity.identity_of_spec(news["spec"]) != identity.identity_of_spec(olds["spec"])
     ):
         replaces.append("spec")
-    known, old, new = (
-        not is_unknown(news.get("annotations")),
-        *map(TrainJobProperties, (olds, news)),
-    )
-    if known and declared_run.settings_of(new) != declared_run.settings_of(old):
+    old, new = map(TrainJobProperties, (olds, news))
+    if not is_unknown(news.get("annotations")) and (
+        declared_run.settings_of(new) != declared_run.settings_of(old)
+    ):
         replaces.append("annotations")
     suspends = not replaces and news["spec"] != olds["spec"]
-    changes = (
-        bool(replaces)
-        or suspends
-        or bool(old.drift)
-        or any(_differs(key, olds, news) for key in IN_PLACE)
-    )
-    same_name = all(news.get(key) == olds.get(key) for key in ("name", "namespace"))
+    changes = bool(replaces or suspends or old.drift or differing(IN_PLACE, olds, news))
     # Two objects of one name cannot live side by side.
-    first = bool(replaces) and same_name
+    first = bool(replaces) and not differing(("name", "namespace"), olds, news)
     paths = _shown(olds, news, replaces) if changes else None
     return Difference(changes, tuple(replaces), first, paths or None)
 
 
 def _shown(olds: JSONObject, news: JSONObject, replaces: Collection[str]) -> dict[str, str]:
-    """The inputs of a TrainJob that a preview shows as changed, each with the kind of change.
+    """The inputs of a TrainJob that a preview shows as changed, drift too, each with the kind of change.
 
     Without them the engine compares outputs with inputs, and would show what only inputs have as new.
-
-    Args:
-        olds: old outputs; drift in them is shown too.
-        news: new inputs.
-        replaces: those for which the run is replaced.
     """
     before = olds.keys() | (olds.get(DIGESTS) or {}).keys()
     hidden = {*OBSERVED, *(() if "rendered" in news else LARGE)}
@@ -77,31 +67,11 @@ def _shown(olds: JSONObject, news: JSONObject, replaces: Collection[str]) -> dic
         hidden.add("outputs")
     found = {}
     for key in sorted((before | news.keys()) - hidden):
-        large = key in LARGE
-        if input_differs(key, olds, news) if large else _differs(key, olds, news):
+        if _differs(key, olds, news):
             kind = "UPDATE" if key in news else "DELETE"
             kind = kind if key in before else "ADD"
             found[key] = f"{kind}_REPLACE" if key in replaces else kind
     return found
-
-
-def gate_difference(olds: JSONObject, news: JSONObject, waited_for: str = "uid") -> Difference:
-    """Difference of two gates: another run, or another event to wait for, is another wait.
-
-    No input is shown as changed, for the run's own difference says it: `pulumi up` would write it
-    into the column in which the gate says how far the run is, before that.
-
-    Args:
-        olds: old outputs.
-        news: new inputs.
-        waited_for: the input that says which run or runs.
-    """
-    replaces = tuple(key for key in (waited_for, "until") if _differs(key, olds, news))
-    return Difference(bool(replaces), replaces, paths={})
-
-
-def _differs(key: str, olds: JSONObject, news: JSONObject) -> bool:
-    return bool(olds.get(key) != news.get(key))
 
 
 def with_digests(outputs: JSONObject) -> dict[str, Any]:
@@ -111,13 +81,8 @@ def with_digests(outputs: JSONObject) -> dict[str, Any]:
     return {**rest, DIGESTS: digests}
 
 
-def is_known(key: str, olds: JSONObject) -> bool:
-    """Whether a state says anything of a large input: one of a batch by an older release does not."""
-    return key in olds or key in (olds.get(DIGESTS) or {})
-
-
-def input_differs(key: str, olds: JSONObject, news: JSONObject) -> bool:
-    """Whether a large input is another one than in `olds`: a state of this or an older release, or inputs."""
+def _differs(key: str, olds: JSONObject, news: JSONObject) -> bool:
+    """Whether an input is another one than in `olds`: a state of this or an older release, or inputs."""
     known = (olds.get(DIGESTS) or {}).get(key)
     if known is None or key in olds:
         return bool(olds.get(key) != news.get(key))

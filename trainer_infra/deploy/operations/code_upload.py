@@ -32,7 +32,6 @@ _CREDENTIALS: Final = {
     "AZURE_USE_AZURE_CLI=true",
 }
 """What a person does about credentials that are missing or refused, by scheme."""
-_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 
 
 def upload(address: str) -> None:
@@ -90,9 +89,8 @@ def _send(file: Path, address: str) -> None:
                 _require(file)
                 obstore.put(source.store, path, file)
         except (BaseError, FileNotFoundError) as error:
-            words = replace(
-                source.words, credentials=_CREDENTIALS[source.settings.uri.scheme], deed="write"
-            )
+            advice = _CREDENTIALS[source.settings.uri.scheme]
+            words = replace(source.words, credentials=advice, deed="write")
             raise store_failure(error, words) from None
 
     with_attempts(ATTEMPTS, sent)
@@ -105,19 +103,18 @@ def _store(address: str) -> "ObjectStoreSource":
         DownloadFailure: A package or a variable is missing, or AWS's files make no sense.
     """
     own = {key: each for key, each in os.environ.items() if key not in _OF_PODS}
-    uri = parse_uri(address, "code")
-    if uri.scheme != "s3":
-        made: Any = open_source(InitializerSettings("code", uri, Path(), Patterns(), own))
-        return made  # type: ignore[no-any-return]  # of these schemes all are
-    return _of_amazon(InitializerSettings("code", uri, Path(), Patterns(), own))
+    settings = InitializerSettings("code", parse_uri(address, "code"), Path(), Patterns(), own)
+    if settings.uri.scheme == "s3":
+        return _of_amazon(settings)
+    made: Any = open_source(settings)
+    return made  # type: ignore[no-any-return]  # of these schemes all are
 
 
 def _of_amazon(settings: InitializerSettings) -> "ObjectStoreSource":
     """The store with what AWS's own variables and files say: keys, profiles, single sign-on."""
-    endpoint = settings.variable(*_ENDPOINTS)
-    made: Any = open_source(
-        replace(settings, environment={**settings.environment, "ENDPOINT": endpoint})
-    )
+    endpoint = settings.variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    environment = {**settings.environment, "ENDPOINT": endpoint}
+    made: Any = open_source(replace(settings, environment=environment))
     import boto3  # type: ignore[import-untyped]  # noqa: PLC0415  of the extra, which is there by now
     from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]  # noqa: PLC0415  the same
     from obstore.auth.boto3 import Boto3CredentialProvider  # noqa: PLC0415  the same
@@ -138,8 +135,7 @@ def _of_amazon(settings: InitializerSettings) -> "ObjectStoreSource":
             credential_provider=Boto3CredentialProvider(session),
         )
     except BotoCoreError as error:
+        what = f"AWS's settings cannot be used: {error}"
         fix = "see what `aws sts get-caller-identity` says"
-        raise DownloadFailure(
-            settings.uri.shown, f"AWS's settings cannot be used: {error}", fix
-        ) from None
+        raise DownloadFailure(settings.uri.shown, what, fix) from None
     return made  # type: ignore[no-any-return]  # of this scheme it is

@@ -15,6 +15,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.properties import TrainJobProperties
+from trainer_infra.deploy.operations.values import differing
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import identity
@@ -107,7 +108,7 @@ def is_declared_alike(now: TrainJobProperties, born: TrainJobProperties) -> bool
         now.json.get("name") in (None, born.name)
         and settings_of(now) == settings_of(born)
         and _same_outputs(now, born)
-        and all(now.json.get(key) == born.json.get(key) for key in IDENTITY)
+        and not differing(IDENTITY, now.json, born.json)
     )
 
 

@@ -9,12 +9,13 @@ says `trainer:allowDestroy`, deletes them while their controllers still run.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from trainer_infra.deploy.operations import owner_check
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.values import differing
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import loop
@@ -68,15 +69,11 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:  # noqa: ARG001  the same
     """Everything can be edited in place."""
-    return Difference(any(olds.get(key) != news.get(key) for key in _IN_PLACE))
+    return Difference(bool(differing(_IN_PLACE, olds, news)))
 
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
-    """Begin to guard.
-
-    Raises:
-        Refused: The cluster that it looks at is another than the one that is guarded.
-    """
+    """Begin to guard."""
     guard = GuardProperties(given)
 
     async def begin() -> None:
@@ -129,7 +126,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
         async with _cluster(guard, session) as client:
             await owner_check.judge_owner(client, guard)
             await _end(client, guard, session, allowed)
-            await owner_check.forget_owner(client, guard)
+            await owner_check.record_owner(client, guard, gone=True)
 
     loop.run_in_loop(end())
 
@@ -185,10 +182,9 @@ async def _objects(
             resource = await client.resource(*each)
         except NotServed:
             continue
-        listed = (await client.list(ObjectSelection(resource, guard.namespace))).items
-        shown = {f"{item['kind']}/{_place(item)}": item for item in listed}
-        if items := [item for key, item in shown.items() if key not in guard.ignored]:
-            found[resource] = items
+        items = (await client.list(ObjectSelection(resource, guard.namespace))).items
+        if used := [o for o in items if f"{o['kind']}/{_place(o)}" not in guard.ignored]:
+            found[resource] = used
     return found
 
 
@@ -221,21 +217,16 @@ async def _delete_all(client: KubeClient, guard: GuardProperties) -> None:
 
 async def _delete(client: KubeClient, resource: Resource, value: JSONObject) -> None:
     metadata = value["metadata"]
-    if "deletionTimestamp" in metadata:
-        return
-    try:
-        await client.delete(
-            resource, metadata["name"], metadata.get("namespace", ""), uid=metadata["uid"]
-        )
-    except NotFound:
-        return
+    if "deletionTimestamp" not in metadata:
+        place = (metadata["name"], metadata.get("namespace", ""))
+        with suppress(NotFound):
+            await client.delete(resource, *place, uid=metadata["uid"])
 
 
 def _said(used: Mapping[Resource, Sequence[JSONObject]]) -> str:
     """`2 TrainJobs (vision/a, vision/b), 1 ClusterQueue (vision)`."""
-    return ", ".join(_counted(resource, items) for resource, items in used.items())
-
-
-def _counted(resource: Resource, items: Sequence[JSONObject]) -> str:
-    word = resource.kind if len(items) == 1 else f"{resource.kind}s"
-    return f"{len(items)} {word} ({listed(map(_place, items), most=_SHOWN)})"
+    return ", ".join(
+        f"{len(items)} {resource.kind}{'s' if items[1:] else ''} "
+        f"({listed(map(_place, items), most=_SHOWN)})"
+        for resource, items in used.items()
+    )

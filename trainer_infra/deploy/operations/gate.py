@@ -6,6 +6,7 @@ A gate of one TrainJob and that of a batch wait in the same way (`RunWatch`). Ru
 import json
 import math
 import time
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -28,12 +29,10 @@ BY_HAND: Final = "suspended by hand"
 """What is said of a run that is waited for and that neither its program nor Kueue holds back."""
 HEARTBEAT: Final = 5.0
 """Seconds after which a message is repeated, which also tells whether the engine still lives."""
-
 SILENT: Final = 1.0
 """Seconds between two looks for the first line of a run's log."""
 LINE: Final = 120
 """Characters that are shown of a line of a log."""
-
 PAUSE: Final = 5.0
 """Seconds between two looks from which on the cluster is taken to have been away."""
 RECOVERY: Final = 20.0
@@ -44,7 +43,7 @@ UNREACHABLE_FOR: Final = 300.0
 """Seconds that a cluster may not answer before that fails the wait."""
 
 
-class RunWatch:
+class RunWatch(ABC):
     """Runs that are waited for, by name: the members of a batch, and of a TrainJob its only one."""
 
     def __init__(self, waits: GateProperties, target: Target) -> None:
@@ -61,7 +60,7 @@ class RunWatch:
         self.stuck: Final[dict[str, str]] = {}
         """Why one does not go on now, by a sentence."""
         self._watches: Final = defaultdict[str, Stuck](Stuck)
-        self._silence: Final = Silence()
+        self._silent_since, self._silence = math.inf, ""
 
     def wait(self, session: StackSession) -> None:
         """Look until nothing is waited for any more; starts the next ones where not all may run at once.
@@ -82,7 +81,7 @@ class RunWatch:
                 for sentence in filter(None, map(self.target.unseen, self.waits.namespaces)):
                     messages.warn(sentence)
             is_first = False
-            if line := self._silence.why or self.progress():
+            if line := self._silence or self.progress():
                 progress.show(line)
             if is_over:
                 return
@@ -93,9 +92,9 @@ class RunWatch:
                     "`pulumi up` waits for it again"
                 )
 
+    @abstractmethod
     def progress(self) -> str:
         """How far they are, in a line; empty where there is nothing to say."""
-        raise NotImplementedError
 
     @property
     def troubles(self) -> dict[str, str]:
@@ -118,9 +117,12 @@ class RunWatch:
                 name: self._judged(name, listed.get(each.uid)) for name, each in waiting.items()
             }
         except Unreachable as error:
-            self._silence.goes_on(error)
+            self._silent_since = min(self._silent_since, time.monotonic())
+            if time.monotonic() - self._silent_since > UNREACHABLE_FOR:
+                raise
+            self._silence = f"the cluster does not answer, trying again: {error}"
             return
-        self._silence.ends()
+        self._silent_since, self._silence = math.inf, ""
         self.left = {name: run for name, run in seen.items() if run is not None}
         self._start_next()
 
@@ -180,34 +182,11 @@ def is_held(run: Run) -> bool:
     return run.phase == SUSPENDED and not run.started
 
 
-class Silence:
-    """How long a cluster has not answered."""
-
-    def __init__(self) -> None:
-        self._since = math.inf
-        self.why = ""
-
-    def goes_on(self, error: Unreachable) -> None:
-        """It did not answer again.
-
-        Raises:
-            Unreachable: For too long now.
-        """
-        self._since = min(self._since, time.monotonic())
-        if time.monotonic() - self._since > UNREACHABLE_FOR:
-            raise error
-        self.why = f"the cluster does not answer, trying again: {error}"
-
-    def ends(self) -> None:
-        """It answered."""
-        self._since, self.why = math.inf, ""
-
-
 class NewestLine:
     """The newest line of a run that reports nothing: a progress bar may be all that tells how far it is."""
 
-    def __init__(self, target: Target, clock: Callable[[], float] = time.monotonic) -> None:
-        self._target, self._clock = target, clock
+    def __init__(self, target: Target) -> None:
+        self._target = target
         self._line, self._looked = "", -math.inf
 
     def of(self, run: Run) -> str:
@@ -216,8 +195,8 @@ class NewestLine:
             return ""
         if sentences.percent_done(run) is not None or sentences.last_metrics(run):
             return ""
-        if self._clock() - self._looked >= (HEARTBEAT if self._line else SILENT):
-            self._looked = self._clock()
+        if time.monotonic() - self._looked >= (HEARTBEAT if self._line else SILENT):
+            self._looked = time.monotonic()
             with suppress(TrainerInfraError):
                 wanted = LogSelection(pod=run.nodes[0].pod, tail=1)
                 said = [line for _, line in self._target.logs(run.key, wanted)]
@@ -226,9 +205,7 @@ class NewestLine:
 
 
 class Stuck:
-    """How long one run has waited for the same thing, and whether that ends the wait.
-
-    Which causes do, and after how long, is a table: `runs.waiting_cause.GATES`.
+    """How long one run has waited for the same thing, and whether that ends the wait (`runs.waiting_cause.GATES`).
 
     When an API server comes back, nodes have not been heard for as long as it was away, and are taken
     for lost until they report: who becomes stuck after a pause has time to recover.
@@ -272,11 +249,7 @@ def run_is_gone(name: str, engine: str) -> str:
 
 
 class Progress:
-    """Shows where a run is, when that changed and now and then; a wait between two looks.
-
-    Now and then also tells whether the engine still lives: without it the wait is for nothing
-    (`EngineGone`).
-    """
+    """Shows where a run is, when that changed, and now and then, to learn whether the engine lives (`EngineGone`)."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
@@ -291,13 +264,9 @@ class Progress:
 
 
 def status_line(run: Run, newest: str = "") -> str:
-    """One line on where a run is: why it waits, or how far it is, with its last metrics.
+    """One line on where a run is: why it waits, or how far it is, with its last metrics or its `newest` line.
 
     What one wants to know first comes first: a narrow terminal cuts the end.
-
-    Args:
-        run: as it is now.
-        newest: the newest line of its log, where it has not reported.
     """
     if run.waiting_for or run.phase == SUSPENDED:
         # A program that waits for a run declares none that is suspended.
@@ -315,16 +284,18 @@ def status_line(run: Run, newest: str = "") -> str:
 
 def outputs_of(run: Run) -> dict[str, Any]:
     """What a gate knows of a run."""
-    nodes = {
-        sentences.short_pod_name(run, each.pod): each.metrics for each in run.nodes if each.metrics
-    }
     known: dict[str, Any] = {
         "status": phase_of(run),
         "metrics": metric_values(sentences.last_metrics(run)),
+        "nodes": {
+            sentences.short_pod_name(run, each.pod): metric_values(each.metrics)
+            for each in run.nodes
+            if each.metrics
+        },
+        "outputs": dict(run.outputs),
+        "startedAt": run.started,
+        "finishedAt": run.finished,
     }
-    known |= {"nodes": {name: metric_values(each) for name, each in nodes.items()}}
-    known |= {"outputs": dict(run.outputs)}
-    known |= {"startedAt": run.started, "finishedAt": run.finished}
     if run.started and run.finished:
         known["durationSeconds"] = sentences.seconds_between(run.started, run.finished)
     return known

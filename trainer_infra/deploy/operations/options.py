@@ -16,23 +16,12 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers import kept_outputs, volume_address
 
 OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
-    (
-        "attempt",
-        "attempt",
-        lambda v: isinstance(v, int) and v >= 1,
-        "must be a whole number from 1",
-    ),
+    ("attempt", "attempt", lambda v: isinstance(v, int) and v >= 1, "must be a whole number from 1"),
     ("adopt", "adopt", lambda v: isinstance(v, bool), "must be true or false"),
-    (
-        "deleteTimeout",
-        "delete_timeout",
-        lambda v: isinstance(v, int | float) and 0 <= v < math.inf,
-        "must be a number of seconds from 0",
-    ),
-)
+    ("deleteTimeout", "delete_timeout", lambda v: isinstance(v, int | float) and 0 <= v < math.inf,
+     "must be a number of seconds from 0"),
+)  # fmt: skip
 """Options with their names in a program, what holds of each, and how that is said."""
-
-
 _CACHE: Final = "stack configuration trainer:packages"
 
 

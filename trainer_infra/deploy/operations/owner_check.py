@@ -14,6 +14,7 @@ from typing import Final
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.properties import ResourceProperties, urn_place
 from trainer_infra.deploy.operations.session import Connection, StackSession
+from trainer_infra.deploy.operations.values import differing
 from trainer_infra.errors import NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
@@ -55,11 +56,7 @@ class InstallationProperties(ResourceProperties):
 async def installation_cluster(
     installed: InstallationProperties, session: StackSession
 ) -> AsyncIterator[KubeClient]:
-    """The cluster that has it.
-
-    Raises:
-        NotAvailable: It cannot be reached.
-    """
+    """The cluster that has it."""
     reached = installed.connection or session.connection_now(installed)
     client = await http.connect_client(reached.kubeconfig, reached.context)
     try:
@@ -88,7 +85,7 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:  # noqa: ARG001  as the others
     """Everything can be edited in place."""
-    return Difference(any(olds.get(key) != news.get(key) for key in _IN_PLACE))
+    return Difference(bool(differing(_IN_PLACE, olds, news)))
 
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:  # noqa: ARG001  as the others
@@ -110,10 +107,16 @@ def delete(state: JSONObject, session: StackSession) -> None:
     """Nothing: the guard took its record with it."""
 
 
-async def record_owner(client: KubeClient, installed: InstallationProperties) -> None:
-    """Write the component on its namespaces, over what stood there before."""
+async def record_owner(
+    client: KubeClient, installed: InstallationProperties, *, gone: bool = False
+) -> None:
+    """Write the component on its namespaces, over what stood there before; or take it off where it is gone."""
     for each in installed.namespaces:
-        await _annotate(client, each, {COMPONENT: installed.component})
+        if uid := (await namespace_metadata(client, each)).get("uid"):
+            annotations = {} if gone else {COMPONENT: installed.component}
+            metadata = {"name": each, "uid": uid, "annotations": annotations}
+            value = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+            await client.apply(value, manager=_MANAGER, force=True)
 
 
 async def judge_owner(client: KubeClient, installed: InstallationProperties) -> None:
@@ -130,12 +133,6 @@ async def judge_owner(client: KubeClient, installed: InstallationProperties) -> 
             )
 
 
-async def forget_owner(client: KubeClient, installed: InstallationProperties) -> None:
-    """Take the component off its namespaces."""
-    for each in installed.namespaces:
-        await _annotate(client, each, {})
-
-
 async def namespace_metadata(client: KubeClient, name: str) -> JSONObject:
     """Metadata of a namespace; empty where there is none."""
     try:
@@ -148,13 +145,6 @@ async def namespace_metadata(client: KubeClient, name: str) -> JSONObject:
 async def _owner(client: KubeClient, namespace: str) -> str:
     metadata = await namespace_metadata(client, namespace)
     return str((metadata.get("annotations") or {}).get(COMPONENT, ""))
-
-
-async def _annotate(client: KubeClient, namespace: str, annotations: JSONObject) -> None:
-    if uid := (await namespace_metadata(client, namespace)).get("uid"):
-        metadata = {"name": namespace, "uid": uid, "annotations": annotations}
-        value = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-        await client.apply(value, manager=_MANAGER, force=True)
 
 
 def _problems(component: str, owners: Mapping[str, str]) -> Iterator[Problem]:

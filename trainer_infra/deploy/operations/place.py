@@ -5,23 +5,16 @@ state's own is found, that is its place, whatever is known of the cluster. Where
 identity of the place decides between "gone" and "elsewhere"; one that says neither decides nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
 
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.operations.batch_properties import BatchProperties
 from trainer_infra.deploy.operations.properties import ResourceProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.kube.refusals import Answer, NotServed
-from trainer_infra.runs.run import RunKey
 from trainer_infra.runs.target import Target
-
-INSTEAD: Final = (
-    "run `pulumi up` or `pulumi destroy` there, or forget it with `pulumi state delete`"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +35,19 @@ class ResourcePlace:
             NotAvailable: It is not the resource's place.
         """
         if self.elsewhere:
-            raise NotAvailable(f"{self.elsewhere}; {INSTEAD}")
+            raise NotAvailable(
+                f"{self.elsewhere}; run `pulumi up` or `pulumi destroy` there, or forget it with "
+                "`pulumi state delete`"
+            )
         return self.target
 
 
 def place_of(
-    state: ResourceProperties, what: str, finds: Callable[[Target], bool], session: StackSession
+    state: ResourceProperties, finds: Callable[[Target], bool], session: StackSession
 ) -> ResourcePlace:
     """The place of a resource in the state; says what is worth knowing of it.
 
-    Args:
-        state: its outputs.
-        what: the resource, as a sentence names it: `TrainJob digits`.
-        finds: whether a target has the very run or object of the state.
-        session: of its stack.
+    `finds` says whether a target has the very run or object of the state.
     """
     is_local, messages = state.target == targets.LOCAL, session.messages(state.urn)
     reached = None if is_local else session.connection_now(state)
@@ -65,7 +57,7 @@ def place_of(
     here = target.is_here(state.host, state.namespace)
     if here:
         return ResourcePlace(target, state.host)
-    now, is_there = target.host(state.namespace), False
+    what, now, is_there = state.shown, target.host(state.namespace), False
     if not is_local:
         # What may not be read here is not found here.
         with suppress(Answer, NotServed):
@@ -84,10 +76,9 @@ def place_of(
     return ResourcePlace(target, state.host, elsewhere)
 
 
-def place_of_runs(
-    state: ResourceProperties, what: str, keys: Sequence[RunKey], session: StackSession
-) -> ResourcePlace:
-    """The same of runs, which all have one place: that of any of them is theirs."""
+def place_of_runs(state: ResourceProperties, session: StackSession) -> ResourcePlace:
+    """The same of a TrainJob, a batch or a gate: the place of any of its runs is that of all."""
+    keys = state.keys
 
     def finds(target: Target) -> bool:
         if len(keys) == 1:
@@ -98,10 +89,4 @@ def place_of_runs(
         uids, spaces = {each.uid for each in keys}, sorted({each.namespace for each in keys})
         return any(run.uid in uids for space in spaces for run in target.list_runs(space).runs)
 
-    return place_of(state, what, finds, session)
-
-
-def place_of_batch(state: BatchProperties, session: StackSession) -> ResourcePlace:
-    """The place of a batch in the state, or of its gate."""
-    keys = [each.key for each in state.runs.values() if each.has_run]
-    return place_of_runs(state, f"TrainJobs {state.resource}", keys, session)
+    return place_of(state, finds, session)

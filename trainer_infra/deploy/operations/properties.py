@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from typing_extensions import override
+
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import Owner, RunKey, owner_from_json
@@ -61,6 +63,16 @@ class ResourceProperties:
         return str(self.json["urn"] if "urn" in self.json else self.json["owner"]["urn"])
 
     @property
+    def resource(self) -> str:
+        """The Pulumi resource's name."""
+        return str(self.json["resource"])
+
+    @property
+    def has_gate(self) -> bool:
+        """Whether another resource waits for its runs."""
+        return bool(self.json.get("waitFor"))
+
+    @property
     def target(self) -> str:
         """`local` or `kubernetes`."""
         return str(self.json["target"])
@@ -82,6 +94,16 @@ class ResourceProperties:
         return RunKey(self.namespace, self.name, str(self.json["uid"]), owner)
 
     @property
+    def keys(self) -> tuple[RunKey, ...]:
+        """Of a state: those of all runs that it has."""
+        return (self.key,)
+
+    @property
+    def shown(self) -> str:
+        """The resource as a sentence names it."""
+        return f"TrainJob {self.name}"
+
+    @property
     def spec(self) -> JSONObject:
         """Of the object."""
         return self.json.get("spec") or {}
@@ -100,6 +122,11 @@ class ResourceProperties:
     def drift(self) -> JSONObject:
         """Of a state: fields that another writer changed."""
         return self.json.get("drift") or {}
+
+    def seen(self, drift: JSONObject, **observed: Any) -> dict[str, Any]:
+        """The state once the object was looked at: what was observed of it, and its drift."""
+        kept = {key: each for key, each in self.json.items() if key != "drift"}
+        return kept | observed | ({"drift": dict(drift)} if drift else {})
 
     def wire_object(self, kind: str) -> dict[str, Any]:
         """The object as a manifest would have it."""
@@ -128,8 +155,8 @@ class RuntimeProperties(ResourceProperties):
         return self.wire_object(self.kind)
 
     @property
+    @override
     def shown(self) -> str:
-        """As a sentence names it."""
         return f"{self.kind} {self.name}"
 
 
@@ -141,11 +168,6 @@ class TrainJobProperties(ResourceProperties):
     def with_values(self, **values: Any) -> "TrainJobProperties":
         """The properties with other values, by their keys in JSON."""
         return TrainJobProperties({**self.json, **values})
-
-    @property
-    def resource(self) -> str:
-        """The Pulumi resource's name."""
-        return str(self.json["resource"])
 
     @property
     def is_suspended(self) -> bool:
@@ -209,11 +231,6 @@ class TrainJobProperties(ResourceProperties):
     def delete_timeout(self) -> float:
         """Seconds that a delete waits."""
         return float(self.json.get("deleteTimeout", DELETE_TIMEOUT))
-
-    @property
-    def has_gate(self) -> bool:
-        """Whether another resource waits for its run."""
-        return "waitFor" in self.json
 
     @property
     def is_held(self) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api import manifests
@@ -19,8 +19,9 @@ from trainer_infra.deploy.operations import declared_run, targets
 from trainer_infra.deploy.operations.declared_run import output_places, runtime_of, target_address
 from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
 from trainer_infra.deploy.operations.properties import TrainJobProperties
+from trainer_infra.deploy.operations.values import differing
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, has_all
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.deviation import Deviation
@@ -50,6 +51,8 @@ class Preview:
     """The inputs with name, runtime and rendering filled in."""
     warnings: tuple[str, ...]
     """What is worth knowing of a new run although nothing is wrong."""
+    is_kept: bool
+    """Whether it is the run that it was: nothing is new then."""
 
 
 def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Target) -> Preview:
@@ -76,33 +79,29 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         job = job.with_values(outputs=output_places(job, name))
     run = compose_run(job, name, runtime, target)
     shown: Mapping[str, JSONObject] = by_role(run.objects, name)
-    leaks = tuple(leaked_secrets(job, shown))
     wire = run.job.to_wire()
-    missing = kept_outputs.missing_outputs(wire, job.code, job.outputs)
-    unwritten = kept_outputs.unwritten_outputs(wire, job.outputs)
-    # A run that goes on as it is has found its data, or has not.
-    unreadable = () if same else initializer_uris.unreadable_uris(wire, runtime)
-    unfetched = () if same else program_inputs.unfetched_inputs(wire, job.code, run.objects)
-    impossible = (
-        *missing,
-        *unwritten,
-        *unreadable,
-        *unfetched,
-        *target.problems(wire, run.objects, job.controller),
-    )
-    if leaks or impossible:
-        raise InvalidInput((*leaks, *impossible))
+    problems = [
+        *leaked_secrets(job, shown),
+        *kept_outputs.missing_outputs(wire, job.code, job.outputs),
+        *kept_outputs.unwritten_outputs(wire, job.outputs),
+    ]
+    if not same:
+        # A run that goes on as it is has found its data, or has not.
+        problems += initializer_uris.unreadable_uris(wire, runtime)
+        problems += program_inputs.unfetched_inputs(wire, job.code, run.objects)
+    problems += target.problems(wire, run.objects, job.controller)
+    if problems:
+        raise InvalidInput(problems)
     if same and _is_shown_alike(job, born):
         shown = born.rendered
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
+    lacks = program_inputs.missing_inputs(wire, job.code, run.objects)
     remarks = (
-        *program_inputs.missing_inputs(wire, job.code, run.objects),
-        *initializer_uris.seen_folders(wire, runtime),
+        f"TrainJob {name}: {e}" for e in (*lacks, *initializer_uris.seen_folders(wire, runtime))
     )
-    lacks = (f"TrainJob {name}: {each}" for each in remarks)
-    said = (*filter(None, [stored.remark]), *run.warnings, *lacks)
-    return Preview(TrainJobProperties(plain), () if same else said)
+    said = (*filter(None, [stored.remark]), *run.warnings, *remarks)
+    return Preview(TrainJobProperties(plain), () if same else said, same)
 
 
 def compose_run(
@@ -142,7 +141,7 @@ def by_role(objects: Iterable[JSONObject], job: str) -> dict[str, JSONObject]:
 def _is_shown_alike(now: TrainJobProperties, born: TrainJobProperties) -> bool:
     """Whether what may change in place leaves the rendering of an unchanged run as it is."""
     return (
-        all(now.json.get(key) == born.json.get(key) for key in ("labels", "annotations"))
+        not differing(("labels", "annotations"), now.json, born.json)
         and replace(now.owner, backend="") == replace(born.owner, backend="")
         and now.secret_data.keys() == born.secret_data.keys()
         and now.is_suspended == born.is_suspended
@@ -178,9 +177,8 @@ def _asked(job: TrainJobProperties, target: Target) -> StoredRuntime:
     try:
         if target.runtimes.missing(kind):
             return StoredRuntime()
-        found = target.runtimes.get(
-            {"kind": kind, "metadata": {"name": name, "namespace": namespace}}
-        )
+        metadata = {"name": name, "namespace": namespace}
+        found = target.runtimes.get({"kind": kind, "metadata": metadata})
     except (NotAvailable, Refused, Answer, NotServed):
         return StoredRuntime()
     if found is None:
@@ -194,10 +192,9 @@ def _asked(job: TrainJobProperties, target: Target) -> StoredRuntime:
 
 def _compared(job: TrainJobProperties, found: JSONObject) -> StoredRuntime:
     metadata = {key: found["metadata"][key] for key in _KEPT if found["metadata"].get(key)}
-    if notes := {
-        key: each for key, each in metadata.pop("annotations", {}).items() if key != _APPLIED
-    }:
-        metadata["annotations"] = notes
+    notes = metadata.pop("annotations", {})
+    if own := {key: each for key, each in notes.items() if key != _APPLIED}:
+        metadata["annotations"] = own
     head = {key: found[key] for key in ("apiVersion", "kind", "spec")}
     try:
         runtime = declared_run.read_runtime({**head, "metadata": metadata})
@@ -205,7 +202,7 @@ def _compared(job: TrainJobProperties, found: JSONObject) -> StoredRuntime:
         return StoredRuntime(remark=f"the cluster's runtime cannot be read here: {error}")
     if job.runtime is None:
         return StoredRuntime(runtime)
-    if _holds(found["spec"], job.runtime["spec"]):
+    if has_all(found["spec"], job.runtime["spec"]):
         return StoredRuntime()
     shown = f"{runtime.kind} {runtime.metadata.name}"
     of_program = "" if job.has_runtime_of_program else " as yet"
@@ -213,14 +210,3 @@ def _compared(job: TrainJobProperties, found: JSONObject) -> StoredRuntime:
         remark=f"{shown} in the cluster is another one than the program's{of_program}; Kubeflow Trainer's "
         "controller renders with the cluster's when the job starts"
     )
-
-
-def _holds(whole: Any, part: Any) -> bool:
-    """Whether a value has all that another has: a server only adds defaults."""
-    if isinstance(part, dict):
-        return isinstance(whole, dict) and all(
-            _holds(whole.get(key), each) for key, each in part.items()
-        )
-    if isinstance(part, list):
-        return isinstance(whole, list) and len(whole) == len(part) and all(map(_holds, whole, part))
-    return bool(whole == part)

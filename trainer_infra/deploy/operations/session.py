@@ -1,8 +1,7 @@
 """What all operations of one stack share: its connection, its messages, and what was done already.
 
-What serves a stack makes one `StackSession` and hands it to every operation: the process of a
-dynamic provider has one (`deploy.boundary`), a process that serves several stacks has one for each.
-Safe to use from several threads.
+The process of a dynamic provider has one `StackSession` and hands it to every operation (`deploy.boundary`), a
+process that serves several stacks has one for each. Safe to use from several threads.
 """
 
 import threading
@@ -48,23 +47,11 @@ class Messages(Protocol):
         """Something that worked, but not as asked."""
 
 
-class NoMessages:
-    """Says nothing: there is no engine."""
-
-    def __init__(self, _urn: str = "") -> None:
-        pass
-
-    def status(self, message: str) -> None:
-        """Nothing."""
-
-    info = warn = status
-
-
 @dataclass(slots=True)
 class StackSession:
     """What the operations of one stack share."""
 
-    messages: Callable[[str], Messages] = NoMessages
+    messages: Callable[[str], Messages]
     """Where messages about a resource go, by its URN."""
     connection: Connection = field(default_factory=Connection)
     """How the stack's cluster is reached, as the engine says."""
@@ -84,12 +71,7 @@ class StackSession:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def target(self, properties: ResourceProperties, reached: Connection | None = None) -> "Target":
-        """The target of a resource; nothing is asked of it yet.
-
-        Args:
-            properties: inputs of the resource, or its state.
-            reached: how a cluster is; None for what the engine says.
-        """
+        """The target of a resource, of which nothing is asked yet; `reached` is the engine's connection unless given."""
         if properties.target == targets.LOCAL:
             return targets.open_target(targets.LOCAL)
         known = reached or self.connection
@@ -101,11 +83,7 @@ class StackSession:
             return self._clusters[address]
 
     def settings_now(self, state: ResourceProperties) -> stack_config.Settings | None:
-        """What the stack of a state says by its file; None where the command runs in no folder of its program.
-
-        Raises:
-            NotAvailable: A file cannot be read.
-        """
+        """What the stack of a state says by its file; None where the command runs in no folder of its program."""
         stack, project = urn_place(state.urn)
         nearest = stack_config.nearest_program(Path.cwd())
         if nearest is None or nearest.name != project:

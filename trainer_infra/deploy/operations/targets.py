@@ -25,28 +25,13 @@ CONTROLLER: Final = "controller"
 ENGINES: Final = (PROVIDER, CONTROLLER)
 
 
-def open_target(
-    target: str,
-    kubeconfig: str | None = None,
-    context: str | None = None,
-    engine: str = PROVIDER,
-) -> "Target":
-    """A target, of which nothing is asked yet.
-
-    Args:
-        target: one of `TARGETS`.
-        kubeconfig: of a cluster: one path or several (`os.pathsep`), or the text of one.
-        context: of the kubeconfig.
-        engine: what drives the runs of a cluster, one of `ENGINES`.
-
-    Raises:
-        NotAvailable: A package that a cluster needs is not installed.
-    """
+def open_target(target: str, engine: str = PROVIDER) -> "Target":
+    """A target, of clusters that of the default kubeconfig; nothing is asked of it yet. See `open_cluster`."""
     if target == LOCAL:
         from trainer_infra.local.target import ThisMachine  # noqa: PLC0415  only one is loaded
 
         return ThisMachine()
-    return open_cluster(kubeconfig, context, engine)
+    return open_cluster(engine=engine)
 
 
 def open_cluster(
@@ -56,12 +41,12 @@ def open_cluster(
     *,
     every_run: bool = False,
 ) -> "ClusterRuns":
-    """The same of a cluster, which can say more than every target.
+    """A cluster, which can say more than every target; nothing is asked of it yet.
 
     Args:
-        kubeconfig: as for `open_target`.
+        kubeconfig: one path or several (`os.pathsep`), or the text of one.
         context: of the kubeconfig.
-        engine: one of `ENGINES`.
+        engine: what drives its runs, one of `ENGINES`.
         every_run: whether runs of the other engine are known by name too.
 
     Raises:

@@ -15,38 +15,20 @@ from trainer_infra.deploy.operations import (
     declared_run,
     gate,
     options,
+    remediation_through_replace,
     rendering,
     targets,
 )
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
-from trainer_infra.deploy.operations.place import ResourcePlace, place_of_runs
+from trainer_infra.deploy.operations.place import place_of_runs
 from trainer_infra.deploy.operations.properties import TrainJobProperties
-from trainer_infra.deploy.operations.remediation_through_replace import (
-    remember_remediation,
-    with_remediation,
-)
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.values import is_unknown, plain_json
-from trainer_infra.errors import (
-    InvalidInput,
-    NotAvailable,
-    Problem,
-    Refused,
-    TrainerInfraError,
-    Unreadable,
-)
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import (
-    COMPLETE,
-    FAILED,
-    LOST,
-    Contents,
-    Run,
-    Submission,
-    owner_to_json,
-)
+from trainer_infra.runs.run import COMPLETE, FAILED, LOST, Contents, Run, Submission, owner_to_json
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers.code_mount import config_map
 
@@ -54,12 +36,10 @@ TAKE_BACK: Final = (
     "`pulumi refresh` forgets it here, and `pulumi up` with adopt=True after that takes it back"
 )
 
-KEEP: Final = 'to keep the run, add ignore_changes=["runtime"] to its options'
-
 
 def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
     """Validate, and fill in name, runtime and rendering."""
-    return with_remediation(_checked(olds, news, session), session)
+    return remediation_through_replace.with_remediation(_checked(olds, news, session), session)
 
 
 def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
@@ -69,7 +49,7 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
     target = session.target(TrainJobProperties(news))
     found = checked_run(olds, news, target)
     if found.preview is None:
-        return CheckAnswer(found.inputs, found.problems)
+        return found
     job = found.preview.inputs
     _tell(found.preview, TrainJobProperties(news), TrainJobProperties(olds), session)
     kept = runs_kept({"": olds} if olds else {}, {"": job}, target)
@@ -78,24 +58,15 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedRun:
-    """What is known of a run before deployment."""
+class CheckedRun(CheckAnswer):
+    """What is known of a run before deployment; its inputs are filled in where that was possible."""
 
-    inputs: JSONObject
-    """As a TrainJob's: filled in where that was possible."""
-    problems: tuple[Problem, ...] = ()
     preview: Preview | None = None
     """None where a value is unknown as yet, or something is wrong."""
 
 
 def checked_run(olds: JSONObject, news: JSONObject, target: Target) -> CheckedRun:
-    """A TrainJob, or a member of a batch, judged and rendered.
-
-    Args:
-        olds: its inputs as they were; empty where it is new.
-        news: as the program declares them.
-        target: where it is to run.
-    """
+    """A TrainJob, or a member of a batch, judged and rendered; `olds` are empty where it is new."""
     problems = tuple(options.option_problems(news))
     if is_unknown(news):
         return CheckedRun(news, problems)
@@ -113,12 +84,7 @@ def runs_kept(
     """Of an update in place the runs, by member: their gate then has nothing to wait for anew.
 
     Of an update the engine previews the inputs alone, and takes all else for unknown. None where one is
-    another run, or cannot be seen.
-
-    Args:
-        olds: inputs as they were, by member.
-        news: inputs, of which all is known.
-        target: where they run.
+    another run, or cannot be seen. All of the inputs is known, before and now.
     """
     if olds.keys() != news.keys():
         return {}
@@ -129,17 +95,14 @@ def runs_kept(
         runs = {name: target.get(each.namespace, each.name) for name, each in news.items()}
     except TrainerInfraError:
         return {}
-    kept = {
-        name: run
-        for name, run in runs.items()
-        if run is not None and run.owner.is_same(TrainJobProperties(olds[name]).owner)
-    }
+    owners = {name: TrainJobProperties(each).owner for name, each in olds.items()}
+    kept = {name: run for name, run in runs.items() if run and run.owner.is_same(owners[name])}
     return kept if kept.keys() == news.keys() else {}
 
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Nothing, an update in place, or a new run."""
-    remember_remediation(news, session)
+    remediation_through_replace.remember_remediation(news, session)
     return changes.train_job_difference(olds, news)
 
 
@@ -149,17 +112,13 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     target = session.target(job)
     run = submit(job, target)
     session.created.add(run.uid)
-    said = sentences.submitted_line([(run.namespace, run.name)])
+    said = sentences.submitted_line([run.key])
     session.messages(job.urn).info(said)
     return CreateAnswer(f"{run.namespace}/{run.name}", changes.with_digests(outputs_of(job, run)))
 
 
 def submit(job: TrainJobProperties, target: Target) -> Run:
-    """The run, begun once its code is where pods fetch it.
-
-    Raises:
-        TrainerInfraError: It cannot be.
-    """
+    """The run, begun once its code is where pods fetch it."""
     submission = submission_of(job, target)
     if job.code is not None and job.code.stored is not None:
         code_upload.upload(job.code.stored.address)
@@ -197,12 +156,9 @@ def submission_of(job: TrainJobProperties, target: Target) -> Submission:
 
 
 def read(state: JSONObject, session: StackSession) -> Present | None:
-    """The run as it is now; one that cannot be looked at stays as it was last seen.
-
-    A run that another owner took over is theirs, and gone for this one.
-    """
+    """The run as it is now: as last seen where it cannot be looked at, gone where another owner took it over."""
     job = TrainJobProperties(state)
-    place, messages = _place(job, session), session.messages(job.urn)
+    place, messages = place_of_runs(job, session), session.messages(job.urn)
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; it is kept as it was last seen")
         return Present({**state, "lastSeen": f"unknown (on {job.host})"})
@@ -213,10 +169,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
 
 def seen_run(job: TrainJobProperties, target: Target) -> tuple[JSONObject | None, str]:
-    """The state with the run as it is now, None where it is gone for its owner; and what there is to say.
-
-    A run that cannot be read stays as it was last seen.
-    """
+    """The state with the run as it is now, None where it is gone for its owner; and what there is to say."""
     try:
         run = target.get(*job.key.address)
     except Unreadable as error:
@@ -231,21 +184,19 @@ def seen_run(job: TrainJobProperties, target: Target) -> tuple[JSONObject | None
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """Bring the run to what the program says, in place; the outputs."""
-    updated = update_run(TrainJobProperties(olds), TrainJobProperties(news), session)
-    return changes.with_digests(updated)
+    old = TrainJobProperties(olds)
+    place = place_of_runs(old, session)
+    updated = update_run(old, TrainJobProperties(news), place.required())
+    return changes.with_digests({**updated, "host": place.host})
 
 
-def update_run(
-    old: TrainJobProperties, new: TrainJobProperties, session: StackSession
-) -> dict[str, Any]:
+def update_run(old: TrainJobProperties, new: TrainJobProperties, target: Target) -> dict[str, Any]:
     """What is known of a run once it was suspended or resumed, got secret values, or was repaired.
 
     Raises:
         NotAvailable: The run is gone, or cannot be reached.
         Refused: It is another owner's by now.
     """
-    place = _place(old, session)
-    target = place.required()
     gone = NotAvailable(f"TrainJob {old.name} is gone; run `pulumi refresh`")
     run = target.get(*old.key.address)
     if run is None:
@@ -268,7 +219,7 @@ def update_run(
     run = target.get(*old.key.address)
     if run is None:
         raise gone
-    return {**outputs_of(new.with_values(owner=owner_to_json(owner)), run), "host": place.host}
+    return outputs_of(new.with_values(owner=owner_to_json(owner)), run)
 
 
 def delete(state: JSONObject, session: StackSession) -> None:
@@ -278,7 +229,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
     very run, and then deletes the original: the run stays.
     """
     job = TrainJobProperties(state)
-    target, messages = _place(job, session).required(), session.messages(job.urn)
+    target, messages = place_of_runs(job, session).required(), session.messages(job.urn)
     if job.key.uid in session.created:
         messages.info(
             f"{job.name} is kept: the same content is the same run; raise attempt to run it again"
@@ -290,12 +241,8 @@ def delete(state: JSONObject, session: StackSession) -> None:
         messages.info(f"the outputs of {job.name} are kept: {sentences.metrics_line(job.outputs)}")
 
 
-def _place(job: TrainJobProperties, session: StackSession) -> ResourcePlace:
-    return place_of_runs(job, f"TrainJob {job.name}", (job.key,), session)
-
-
 def _lost_sentence(job: TrainJobProperties) -> str:
-    """That a run of a state is lost which is not there any more; empty where it is just gone.
+    """That a run of a state which is not there any more is lost; empty where it is just gone.
 
     With engine `controller` the TrainJob is all that there is of a run: one that was not seen to end is
     never run again because another client deleted it.
@@ -311,10 +258,8 @@ def _lost_sentence(job: TrainJobProperties) -> str:
 
 def outputs_of(job: TrainJobProperties, run: Run) -> dict[str, Any]:
     """What is known of a run: its inputs, and how it was seen."""
-    kept = {key: each for key, each in job.json.items() if key != "drift"}
     seen = {"uid": run.uid, "host": run.host, "lastSeen": gate.phase_of(run)}
-    drift = {"drift": dict(run.drift)} if run.drift else {}
-    return {**kept, **seen, **drift, "outputs": job.outputs}
+    return job.seen(run.drift, **seen, outputs=job.outputs)
 
 
 def failure_of(job: TrainJobProperties, session: StackSession) -> str:
@@ -324,8 +269,7 @@ def failure_of(job: TrainJobProperties, session: StackSession) -> str:
     except TrainerInfraError:
         # A preview goes on without its place; what is wrong with it is said of what is new.
         return ""
-    is_its = run is not None and run.owner.is_same(job.owner)
-    return sentences.failed_briefly(run) if run is not None and is_its else ""
+    return sentences.failed_briefly(run) if run and run.owner.is_same(job.owner) else ""
 
 
 def _tell(
@@ -333,7 +277,7 @@ def _tell(
 ) -> None:
     """Say what is worth knowing at preview though nothing is wrong."""
     messages = session.messages(job.urn)
-    if declared_run.is_same_run(job, born):
+    if preview.is_kept:
         if remark := declared_run.older_runtime(job, born):
             messages.info(remark)
         if not job.has_gate and (failure := failure_of(preview.inputs, session)):
@@ -341,7 +285,10 @@ def _tell(
         return
     if declared_run.is_of_another_runtime(job, born):
         name = declared_run.runtime_of(preview.inputs).metadata.name
-        messages.info(f"its runtime {name} has changed, so it runs again; {KEEP}")
+        messages.info(
+            f"its runtime {name} has changed, so it runs again; to keep the run, add "
+            'ignore_changes=["runtime"] to its options'
+        )
     objects = tuple(preview.inputs.rendered.values())
     of_target = session.new_remarks(session.target(job).warnings(objects))
     for warning in (*preview.warnings, *of_target):

@@ -22,7 +22,7 @@ from trainer_infra.deploy.operations.remediation_through_replace import (
 )
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_job import TAKE_BACK
-from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.deploy.operations.values import differing, is_unknown
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer
@@ -55,7 +55,7 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
         runtime = read_runtime(given.wire, manifests.parse_object)
     except InvalidInput as error:
         return CheckAnswer(news, options.named_once(error.problems, news))
-    same = born.spec and all(olds.get(key) == news.get(key) for key in REPLACING)
+    same = born.spec and not differing(REPLACING, olds, news)
     before = read_runtime(born.wire) if same else None
     behaviour = Behaviour(plugin_registry.plugins_with(given.plugins))
     verdict = admission.judge_runtime(runtime, before, behaviour)
@@ -101,9 +101,9 @@ def _missing(kind: str, store: RuntimeStore | None) -> Iterator[str]:
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Another name or place is another runtime; all else is edited in place."""
     remember_remediation(news, session)
-    replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
-    edited = any(olds.get(key) != news.get(key) for key in IN_PLACE)
-    return Difference(bool(replaces) or edited or bool(olds.get("drift")), replaces)
+    replaces = differing(REPLACING, olds, news)
+    edited = replaces or differing(IN_PLACE, olds, news)
+    return Difference(bool(edited or olds.get("drift")), replaces)
 
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
@@ -183,14 +183,12 @@ def _place(
         stored = target.runtimes.get(kept.wire) if target.runtimes else None
         return stored is not None and stored["metadata"]["uid"] == kept.uid
 
-    place = place_of(kept, kept.shown, is_there, session)
+    place = place_of(kept, is_there, session)
     return place, place.target.runtimes
 
 
 def _outputs(
     given: RuntimeProperties, host: str, stored: JSONObject, store: RuntimeStore
 ) -> JSONObject:
-    kept = {key: each for key, each in given.json.items() if key != "drift"}
-    drift = dict(store.drift(given.wire, given.owner, stored))
-    seen = {"uid": stored["metadata"]["uid"], "host": host}
-    return kept | seen | ({"drift": drift} if drift else {})
+    drift = store.drift(given.wire, given.owner, stored)
+    return given.seen(drift, uid=stored["metadata"]["uid"], host=host)

@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from transformers import TrainerCallback, integrations, trainer
 
 from trainer_infra.in_pod.callbacks.training_progress import TrainingProgress, harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 THEIRS = "KubeflowCallback"
 """The callback that transformers adds itself where a TrainJob's server takes reports."""
@@ -51,12 +49,7 @@ class HuggingFaceCallback(TrainerCallback):
 
     @harmless
     def on_log(
-        self,
-        args: Any,
-        state: Any,
-        control: Any,
-        logs: Mapping[str, Any] | None = None,
-        **_: Any,
+        self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any
     ) -> None:
         """Report what the Trainer logs, evaluations among it."""
         del args, control

@@ -7,12 +7,9 @@ from __future__ import annotations
 import functools
 import math
 import sys
+from typing import Any
 
 from trainer_infra.in_pod.callbacks.training_progress import TrainingProgress, batch_size, harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def _base() -> Any:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from trainer_infra.in_pod.callbacks.training_progress import TrainingProgress, harmless
 from trainer_infra.in_pod.callbacks.training_progress import batch_size as samples_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import TypeVar
-
-    Batch = TypeVar("Batch")
-
+Batch = TypeVar("Batch")
 VARIABLES = (
     ("RANK", "WORLD_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -65,8 +61,8 @@ class TrainingLoop:
 
     @harmless
     def _begin(self) -> None:
-        if process_number(os.environ) == 0:
-            self._processes = process_count(os.environ)
+        number, self._processes = process_of(os.environ)
+        if number == 0:
             self._progress = TrainingProgress()
             self._progress.begin(0.0 if self._steps else None)
 
@@ -103,22 +99,13 @@ def _length(batches: object) -> int:
         return 0
 
 
-def process_number(env: Mapping[str, str]) -> int:
-    """The number of this process, from 0; 0 where no launcher says one.
-
-    Raises:
-        ValueError: What the launcher says is not a number.
-    """
-    return next((int(env[number]) for number, _ in VARIABLES if env.get(number)), 0)
-
-
-def process_count(env: Mapping[str, str]) -> int:
-    """How many processes train; 1 where no launcher says it.
+def process_of(env: Mapping[str, str]) -> tuple[int, int]:
+    """The number of this process, from 0, and how many train; 0 and 1 where no launcher says it.
 
     Raises:
         ValueError: What the launcher says is not a number.
     """
     for number, count in VARIABLES:
         if env.get(number):
-            return int(env.get(count) or 1)
-    return 1
+            return int(env[number]), int(env.get(count) or 1)
+    return 0, 1

@@ -7,18 +7,13 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from trainer_infra.in_pod.report import COMPLETE, FILE, SERVER, report
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    Hook = TypeVar("Hook", bound=Callable[..., Any])
-
+Hook = TypeVar("Hook", bound="Callable[..., Any]")
 WINDOW = 60.0
 """Seconds that a rate is taken over."""
 MARKS = 30
@@ -51,12 +46,7 @@ class Pace:
         self._marks = deque([self._now])
 
     def advance(self, done: float, samples: float) -> None:
-        """Count what was done.
-
-        Args:
-            done: share of the whole, 0 to 1; 0 where the whole is not known.
-            samples: since the last call.
-        """
+        """Count samples since the last call, with the share of the whole that is done: 0 where it is not known."""
         if not self._marks:
             self.begin()
         now = self._now = _Mark(self._clock(), done, self._now.samples + samples)
@@ -131,13 +121,10 @@ class TrainingProgress:
         facts: Mapping[str, Any],
         measured: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
-        """Say how far it is after a step.
+        """Say how far it is after a step: the share `done` of the whole, 0 to 1, where the whole is known.
 
-        Args:
-            done: share of the whole, 0 to 1; None where the whole is not known.
-            samples: of all processes, since the last call.
-            facts: metrics that are known of each step, such as `step`.
-            measured: metrics that are slow to read: asked once a second.
+        The samples are those of all processes since the last call. Metrics are the facts that are known of each
+        step, such as `step`, and what is slow to read: `measured`, asked once a second.
         """
         self._pace.advance(done or 0.0, samples)
         rate = self._pace.samples_per_second
@@ -174,8 +161,7 @@ def _percent(done: float | None) -> float | None:
 def batch_size(batch: Any) -> int:
     """The length of the first array in the batch, else of the list that it is; 0 where it has neither.
 
-    Args:
-        batch: an array, a mapping or a sequence of arrays, or a sequence of samples.
+    A batch is an array, a mapping or a sequence of arrays, or a sequence of samples.
     """
     shape = getattr(batch, "shape", None)
     if shape is not None:

@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from xgboost import collective
 from xgboost.callback import TrainingCallback
 
 from trainer_infra.in_pod.callbacks.training_progress import TrainingProgress, harmless
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 
 class XGBoostCallback(TrainingCallback):

@@ -6,12 +6,9 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+from typing import Any
 
 SHARED_MEMORY = "deepspeed_shm_comm"
 """The op by which processes of one machine exchange tensors without GPUs; without it gloo does."""

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+from typing import Any
 
 DATA, TENSOR = "data", "tensor"
 """Dimensions of the mesh."""
@@ -25,8 +22,7 @@ DATA, TENSOR = "data", "tensor"
 def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """`mesh`, a DeviceMesh of (data, tensor), and `shard`, which takes a model and returns it sharded.
 
-    Args:
-        settings: `tensor_parallel`, `precision`, `cpu_offload` and `reshard_after_forward` of the trainer.
+    Settings are `tensor_parallel`, `precision`, `cpu_offload` and `reshard_after_forward` of the trainer.
 
     Raises:
         ValueError: The processes cannot be divided by `tensor_parallel`.

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+from typing import Any
 
 REST = -1
 """Size of the axis that takes the devices which the others leave."""
@@ -22,11 +19,7 @@ REST = -1
 
 @contextmanager
 def prepared(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """`mesh`, with the axes of the trainer; one axis of -1 takes the devices that the others leave.
-
-    Args:
-        settings: `axes`, name to number of devices.
-    """
+    """`mesh`, with the axes of the trainer: `settings` has `axes`, name to number of devices."""
     import jax  # noqa: PLC0415  only this framework has it
 
     processes = int(os.environ.get("JAX_NUM_PROCESSES", "1"))

@@ -11,13 +11,9 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
+from typing import Any
 
 PATIENCE = 60
 """Seconds until the name of node 0 must be known, and attempts to reach its tracker."""

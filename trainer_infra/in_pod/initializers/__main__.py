@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from types import FrameType
 
 from trainer_infra.in_pod.initializers.archive import unpack_archives
 from trainer_infra.in_pod.initializers.download import Download
@@ -35,14 +36,8 @@ from trainer_infra.in_pod.initializers.storage_uri import VARIABLE
 from trainer_infra.in_pod.initializers.units import bytes_text, files_text, seconds_text
 from trainer_infra.in_pod.report import FILE, SERVER, report
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import FrameType
-
 PERIOD = 5.0
 """Seconds between two lines."""
-
-
 TERMINATION_LOG = "/dev/termination-log"
 LONGEST_MESSAGE = 4096
 """Bytes that a kubelet takes of a termination message."""
@@ -202,12 +197,7 @@ def _end(number: int, _frame: FrameType | None) -> None:
 
 
 class ProgressLine:
-    """Follows one download.
-
-    Args:
-        kind: `dataset` or `model`.
-        download: what to follow.
-    """
+    """Follows one download of a `dataset`, a `model` or `code`."""
 
     def __init__(self, kind: str, download: Download) -> None:
         self.kind = kind
@@ -217,7 +207,7 @@ class ProgressLine:
 
     def text(self) -> str:
         """What there is to say now."""
-        listing, there = self.download.listing, self.download.kept + self.download.received
+        listing, there = self.download.listing, self.download.there
         count = f"{len(self.download.whole):,} of {files_text(len(listing.files))}"
         size = f"{bytes_text(there)} of {bytes_text(listing.size)}"
         left = self.remaining()
@@ -230,22 +220,19 @@ class ProgressLine:
 
     def remaining(self) -> float | None:
         """Seconds until the end; None while that cannot be known."""
-        left = self.download.listing.size - self.download.kept - self.download.received
+        left = self.download.listing.size - self.download.there
         speed = self.speed()
         return left / speed if speed and left >= 0 else None
 
-    def follow(self) -> bool:
-        """Report, and say so when it is time; whether a line was printed."""
+    def follow(self) -> None:
+        """Report, and say so when it is time."""
         size = self.download.listing.size
-        there = self.download.kept + self.download.received
         # The last per cent is for what comes after the last byte.
-        done = 99 * there / size if size else 0
+        done = 99 * self.download.there / size if size else 0
         report_progress(self.kind, min(done, 99), self.remaining())
-        if time.monotonic() < self.due:
-            return False
-        self.due = time.monotonic() + PERIOD
-        print(f"{self.kind}: {self.text()}", flush=True)  # noqa: T201  the pod's log
-        return True
+        if time.monotonic() >= self.due:
+            self.due = time.monotonic() + PERIOD
+            _say(self.kind, self.text())
 
 
 def report_progress(kind: str, percentage: float, remaining: float | None) -> None:

@@ -13,6 +13,7 @@ import tarfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.folder import (
@@ -23,19 +24,9 @@ from trainer_infra.in_pod.initializers.folder import (
     file_size,
     in_the_way,
 )
-from trainer_infra.in_pod.initializers.listing import (
-    STATE,
-    FileListing,
-    RemoteFile,
-    no_file,
-    nothing_wanted,
-)
-from trainer_infra.in_pod.initializers.patterns import Patterns, with_weights
+from trainer_infra.in_pod.initializers.listing import STATE, FileListing, RemoteFile, no_file
+from trainer_infra.in_pod.initializers.patterns import Patterns, nothing_wanted, with_weights
 from trainer_infra.in_pod.initializers.units import files_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import IO
 
 # They are public, and not in the types of all versions.
 WRONG_HEADERS: tuple[type[Exception], ...] = (
@@ -61,13 +52,7 @@ class _ReadableMember(tarfile.TarInfo):
 
 
 class Unpacking:
-    """Archives on their way into a folder.
-
-    Args:
-        shown: the URI, for messages.
-        folder: the target.
-        patterns: which files of the archives are wanted.
-    """
+    """Archives on their way into a folder; the patterns say which of their files are wanted."""
 
     def __init__(self, shown: str, folder: TargetFolder, patterns: Patterns) -> None:
         self.shown = shown
@@ -78,21 +63,13 @@ class Unpacking:
         self.left_out = 0
 
     def unpack_all(self, archives: Iterable[RemoteFile]) -> None:
-        """Unpack each of a listing's, in its order.
-
-        Raises:
-            DownloadFailure: As `unpack`.
-        """
+        """Unpack each of a listing's, in its order."""
         self.left_out = 0
         for each in archives:
             self.unpack(self.folder.place(each.path), each.unpacked or "")
 
     def unpack(self, archive: Path, below: str) -> None:
-        """Unpack one.
-
-        Args:
-            archive: a tar, compressed or not.
-            below: the folder in the target, empty for the target.
+        """Unpack a tar, compressed or not, into the folder `below` of the target, empty for the target.
 
         Raises:
             DownloadFailure: It cannot be read, or a name in it leads out of the folder.

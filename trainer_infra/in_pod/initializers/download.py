@@ -17,13 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure, pause
-from trainer_infra.in_pod.initializers.folder import (
-    BLOCK,
-    PART,
-    DonePart,
-    TargetFolder,
-    WholeFile,
-)
+from trainer_infra.in_pod.initializers.folder import BLOCK, PART, DonePart, TargetFolder, WholeFile
 from trainer_infra.in_pod.initializers.listing import Checksum, FileListing, FileSource, RemoteFile
 from trainer_infra.in_pod.initializers.units import bytes_text
 
@@ -43,14 +37,7 @@ class Task:
 
 
 class Download:
-    """One download into a folder.
-
-    Args:
-        source: reads the files.
-        listing: the files.
-        folder: where they go.
-        attempts: how often a request is sent that fails for a reason which may pass.
-    """
+    """One download into a folder; a request that fails for a reason which may pass is sent `attempts` times."""
 
     def __init__(
         self, source: FileSource, listing: FileListing, folder: TargetFolder, attempts: int
@@ -90,6 +77,11 @@ class Download:
             self.threads.append(thread)
             thread.start()
 
+    @property
+    def there(self) -> int:
+        """Bytes that are here by now."""
+        return self.kept + self.received
+
     def wait(self, seconds: float) -> bool:
         """Wait at most so long; whether all is there.
 
@@ -128,7 +120,6 @@ class Download:
             raise no_space(self.folder.path, what)
 
     def _work(self) -> None:
-        """Do tasks until there is none."""
         try:
             while (task := self._next()) is not None:
                 if task.is_part:
@@ -137,7 +128,7 @@ class Download:
                     self._fetch_file(task)
         except BaseException as error:  # noqa: BLE001  `wait` raises it
             if isinstance(error, OSError) and error.errno in NO_SPACE:
-                error = no_space(self.folder.path, f"after {bytes_text(self.kept + self.received)}")
+                error = no_space(self.folder.path, f"after {bytes_text(self.there)}")
             with self.mutex:
                 self.failure = self.failure or error
             self.stop.set()
@@ -232,11 +223,7 @@ class Download:
         _write(target, data[shared:], offset + shared)
 
     def _finish(self, file: RemoteFile, sums: _Sums) -> None:
-        """Give a file its name if it is right.
-
-        Raises:
-            DownloadFailure: It is not.
-        """
+        """Give a file its name, or raise why it is not right."""
         wrong = sums.checksum.difference()
         if file.size is not None and sums.size != file.size:
             wrong = f"has {sums.size:,} bytes and should have {file.size:,}"
@@ -278,7 +265,6 @@ class _Sums:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    """The descriptor of a file, to write anywhere in it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         yield descriptor

@@ -3,81 +3,66 @@
 from __future__ import annotations
 
 import random
+import re
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    Answer = TypeVar("Answer")
-
+Answer = TypeVar("Answer")
 LONGEST_PAUSE = 16.0
 """Seconds between two attempts."""
 CAUSES = (
     (
         (
-            "dns error",
-            "failed to lookup address",
-            "Name or service not known",
-            "Temporary failure in name resolution",
-            "No address associated with hostname",
+            "dns error|failed to lookup address|Name or service not known|"
+            "Temporary failure in name resolution|No address associated with hostname"
         ),
         "its server's name cannot be resolved",
         "see whether the name is right, and whether this pod may use DNS",
         True,
     ),
     (
-        (
-            "CERTIFICATE_VERIFY_FAILED",
-            "InvalidCertificate",
-            "certificate verify failed",
-            "UnknownIssuer",
-        ),
+        "CERTIFICATE_VERIFY_FAILED|InvalidCertificate|certificate verify failed|UnknownIssuer",
         "the certificate of its server is not trusted",
         "name a file with the authority's certificate in SSL_CERT_FILE",
         False,
     ),
     (
         (
-            "InvalidContentType",
-            "InvalidMessage",
-            "AlertReceived",
-            "WRONG_VERSION_NUMBER",
-            "[SSL",
-            "record layer failure",
+            "InvalidContentType|InvalidMessage|AlertReceived|WRONG_VERSION_NUMBER|"
+            r"\[SSL|record layer failure"
         ),
         "its server does not speak TLS as we do",
         "see whether https:// is right for that port",
         False,
     ),
     (
-        ("TooManyRedirects",),
+        "TooManyRedirects",
         "its server redirects without an end",
         "see whether the URI is right",
         False,
     ),
     (
-        ("UnsupportedProtocol",),
+        "UnsupportedProtocol",
         "leads to an address that begins with neither https:// nor http://",
         "see whether the URI and the endpoint are right",
         False,
     ),
     (
-        ("Connection refused", "ConnectionRefused"),
+        "Connection refused|ConnectionRefused",
         "its server refuses connections",
         "see whether the address is right and it runs",
         True,
     ),
     (
-        ("TimedOut", "timed out", "Timeout", "timeout"),
+        "TimedOut|timed out|[Tt]imeout",
         "its server does not answer in time",
         "see whether this pod may reach it",
         True,
     ),
-    (("",), "the connection to its server broke", "start again", True),
+    ("", "the connection to its server broke", "start again", True),
 )
-"""Texts of errors, what they mean, what to do, and whether it may pass; the first that fits counts."""
+"""What is in texts of errors, what it means, what to do, and whether it may pass; the first that fits counts."""
 
 
 class DownloadFailure(Exception):
@@ -96,17 +81,11 @@ class DownloadFailure(Exception):
 
 
 def connection_failure(place: str, text: str) -> DownloadFailure:
-    """The failure of a connection.
+    """The failure of a connection, by the text of an error and its causes.
 
-    Args:
-        place: what was asked for.
-        text: of the error and its causes; nothing of it is shown, for a URL in it may be signed.
+    Nothing of that text is shown, for a URL in it may be signed.
     """
-    cause, remedy, may_pass = next(
-        (cause, remedy, may_pass)
-        for words, cause, remedy, may_pass in CAUSES
-        if any(each in text for each in words)
-    )
+    _, cause, remedy, may_pass = next(each for each in CAUSES if re.search(each[0], text))
     return DownloadFailure(place, cause, remedy, may_pass=may_pass)
 
 

@@ -92,10 +92,7 @@ class _Record:
 class TargetFolder:
     """A folder and our state in it. Methods raise OSError where the file system does.
 
-    Args:
-        path: the folder.
-        identity: of the input, as `InitializerSettings.identity`.
-        state: the folder of our own.
+    `identity` is the input's, as `InitializerSettings.identity`; `state` is the folder of our own.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any], state: Path) -> None:
@@ -151,10 +148,13 @@ class TargetFolder:
             if _is_same(wanted.get(each.path), each, known)
             and _has_part(self.partial_path(wanted[each.path]), each, known)
         ]
+        resumed = {self.partial_path(wanted[each.path]) for each in parts}
         self._write_journal([*known.files.values(), *kept.values()], parts)
         (self.state / "done").unlink(missing_ok=True)
         self.remove(each for each in known.files if each not in kept)
-        self._clear_partial({self.partial_path(wanted[each.path]) for each in parts})
+        self.partial.mkdir(parents=True, exist_ok=True)
+        for left in set(self.partial.iterdir()) - resumed:
+            left.unlink()
         self.make_folder(self.path)
         return kept, parts
 
@@ -180,7 +180,7 @@ class TargetFolder:
         if os.path.lexists(place) and not (place.is_file() and _has_sums(place, whole)):
             raise in_the_way(place)
         # A process that is killed before the move leaves the partial file, and so `begin` knows.
-        self._append({"file": astuple(whole)})
+        self.keep_file(whole)
         self.partial_path(file).replace(place)
 
     def keep_file(self, whole: WholeFile) -> None:
@@ -275,12 +275,6 @@ class TargetFolder:
                 folder.rmdir()
                 self.made.discard(folder)
 
-    def _clear_partial(self, kept: set[Path]) -> None:
-        self.partial.mkdir(parents=True, exist_ok=True)
-        for each in self.partial.iterdir():
-            if each not in kept:
-                each.unlink()
-
     def _is_inside(self, folder: Path) -> bool:
         top = self.state if folder.is_relative_to(self.state) else self.path
         return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(top))
@@ -298,8 +292,9 @@ class TargetFolder:
 
 def _is_same(file: RemoteFile | None, own: WholeFile | DonePart, known: _Record) -> bool:
     """Whether what we have is what is wanted. Of another input only a checksum can say so."""
-    is_comparable = file is not None and (known.is_same_input or bool(file.checksum))
-    return is_comparable and file is not None and file.version == own.version
+    if file is None or not (known.is_same_input or file.checksum):
+        return False
+    return file.version == own.version
 
 
 def _has_part(partial: Path, part: DonePart, known: _Record) -> bool:

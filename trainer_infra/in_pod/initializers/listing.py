@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-from trainer_infra.in_pod.initializers.units import files_text
 
 _NAME = re.compile("([0-9a-f]{64})[.]tar")
 STATE = ".trainer-infra"
@@ -69,16 +69,9 @@ class FileSource(ABC):
         """Bytes of a file from `start` to before `end`, None for all; fewer if the connection breaks."""
 
     def share(self, file: RemoteFile, target: int, start: int, size: int) -> int:  # noqa: ARG002
-        """Have the file system give another file these bytes, which it then need not keep twice.
+        """Have the file system give the descriptor `target` bytes that were read a moment ago, to keep them once.
 
-        Args:
-            file: whose bytes, which were read a moment ago.
-            target: the descriptor of the other file.
-            start: where they begin, in both.
-            size: how many.
-
-        Returns:
-            How many it did: what is elsewhere has to be written.
+        They begin at `start` in both files. The answer is how many it did: the rest has to be written.
         """
         return 0
 
@@ -108,7 +101,7 @@ def checked_listing(place: str, listing: FileListing) -> FileListing:
         if parts[0] == STATE:
             remedy = "remove it there, or leave it out with IGNORE_PATTERNS"
             raise DownloadFailure(place, f"{name!r} is where we keep our state", remedy)
-        above = next(iter(paths & set(_folders_above(name))), None)
+        above = next((str(each) for each in PurePosixPath(name).parents if str(each) in paths), "")
         if above:
             raise DownloadFailure(
                 place,
@@ -118,32 +111,13 @@ def checked_listing(place: str, listing: FileListing) -> FileListing:
     return replace(listing, files=tuple({each.path: each for each in listing.files}.values()))
 
 
-def _folders_above(path: str) -> Iterable[str]:
-    parts = path.split("/")
-    return ("/".join(parts[:count]) for count in range(1, len(parts)))
-
-
 def no_file(shown: str) -> DownloadFailure:
     """Why there is nothing to fetch."""
     return DownloadFailure(shown, "there is no file", "see whether the URI is right")
 
 
-def nothing_wanted(shown: str, count: int, patterns: str) -> DownloadFailure:
-    """Why a listing is empty that was not so before the patterns."""
-    return DownloadFailure(
-        shown,
-        f"{patterns} leaves none of {files_text(count)}",
-        "change the patterns; set IGNORE_PATTERNS to nothing to ignore none",
-    )
-
-
 class Checksum:
-    """Hashes a content as it comes by, to compare it with what the source says.
-
-    Args:
-        expected: as `RemoteFile.checksum`.
-        size: bytes of the content, which git hashes first.
-    """
+    """Hashes a content as it comes by, to compare it with `RemoteFile.checksum`; git hashes its size first."""
 
     def __init__(self, expected: str, size: int) -> None:
         self.algorithm, _, self.expected = expected.partition(":")
@@ -166,10 +140,6 @@ class Checksum:
 
 def code_listing(place: str, listing: FileListing) -> FileListing:
     """The listing of the one tar: it is unpacked once its content is what its name says.
-
-    Args:
-        place: the URI, for messages.
-        listing: what its source has there.
 
     Raises:
         DownloadFailure: It is not one tar of such a name.

@@ -18,13 +18,9 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 HEARTBEAT = 5.0
 """Seconds between two signs of life."""
@@ -56,12 +52,9 @@ class LockLost(Exception):
 
 
 class FolderLock:
-    """The lock of a folder, held from `acquire` to `release`.
+    """The lock of a folder, which is made where it is missing, held from `acquire` to `release`.
 
-    Args:
-        folder: with the lock files; made where it is missing.
-        text: what the holder does, for those who wait.
-        patience: seconds, see `PATIENCE`.
+    `text` is what the holder does, for those who wait; `patience` is in seconds, as `PATIENCE`.
     """
 
     def __init__(self, folder: Path, text: str = "", patience: float = PATIENCE) -> None:

@@ -7,13 +7,16 @@ needs weights: patterns that leave out what is there twice must not leave out al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
+from typing import TypeVar
 
+from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.units import files_text
 
+File = TypeVar("File")
 FORMATS = (".bin", ".pt", ".pth", ".h5", ".msgpack")
 """Endings of `MODEL_DEFAULT`, those first that most programs load."""
 LOADED = (".safetensors", ".gguf")
@@ -45,11 +48,9 @@ class Patterns:
     """Names that are wanted whatever is ignored."""
 
     def admits(self, *names: str) -> bool:
-        """Whether a file is wanted.
+        """Whether a file is wanted that has these names: its path below the URI, and what else it is known by.
 
-        Args:
-            names: its path below the URI, and what else it is known by: patterns of the reference are for the whole
-                key of an object.
+        Patterns of the reference are for the whole key of an object.
         """
         if not self.also.isdisjoint(names):
             return True
@@ -66,12 +67,9 @@ class Patterns:
 
 
 def parse_patterns(ignored: str | None, allowed: str | None, *, of_model: bool) -> Patterns:
-    """Patterns of the two variables. One that is set to nothing counts: nothing is ignored, or all is allowed.
+    """Patterns of IGNORE_PATTERNS and ALLOW_PATTERNS, None where they are unset.
 
-    Args:
-        ignored: IGNORE_PATTERNS, None where it is unset: then a model has a default.
-        allowed: ALLOW_PATTERNS, None where it is unset.
-        of_model: whether they are those of a model.
+    One that is set to nothing counts: nothing is ignored, or all is allowed. Unset, a model has a default.
     """
     default = MODEL_DEFAULT if of_model else ()
     given = default if ignored is None else _split(ignored)
@@ -93,9 +91,7 @@ def _is_matched(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
 def with_weights(patterns: Patterns, names: Iterable[tuple[str, ...]]) -> tuple[Patterns, str]:
     """The patterns of a model, which admit weights too that nothing else replaces; and what is worth saying of it.
 
-    Args:
-        patterns: of a dataset they stay as they are.
-        names: of each file what `Patterns.admits` takes, its path first.
+    Those of a dataset stay as they are. `names` has of each file what `Patterns.admits` takes, its path first.
     """
     if not patterns.of_model:
         return patterns, ""
@@ -111,6 +107,30 @@ def with_weights(patterns: Patterns, names: Iterable[tuple[str, ...]]) -> tuple[
         )
         return replace(patterns, also=frozenset(missed)), said
     return patterns, _warning(patterns, admitted, [each[0] for each in refused])
+
+
+def wanted_files(
+    shown: str, patterns: Patterns, files: Sequence[File], names: Callable[[File], tuple[str, ...]]
+) -> tuple[list[File], str]:
+    """Those of the files at a URI that the patterns admit by their names, and what is worth saying of it.
+
+    Raises:
+        DownloadFailure: The patterns leave none of them.
+    """
+    patterns, remark = with_weights(patterns, map(names, files))
+    wanted = [each for each in files if patterns.admits(*names(each))]
+    if files and not wanted:
+        raise nothing_wanted(shown, len(files), patterns.shown)
+    return wanted, remark
+
+
+def nothing_wanted(shown: str, count: int, patterns: str) -> DownloadFailure:
+    """Why a listing is empty that was not so before the patterns."""
+    return DownloadFailure(
+        shown,
+        f"{patterns} leaves none of {files_text(count)}",
+        "change the patterns; set IGNORE_PATTERNS to nothing to ignore none",
+    )
 
 
 def _missed(admitted: Sequence[str], ignored: Sequence[str]) -> list[str]:

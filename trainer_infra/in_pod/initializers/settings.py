@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -14,11 +15,6 @@ from trainer_infra.in_pod.initializers.listing import STATE
 from trainer_infra.in_pod.initializers.patterns import Patterns, parse_patterns
 from trainer_infra.in_pod.initializers.storage_uri import VARIABLE, StorageUri, parse_uri
 from trainer_infra.in_pod.storage import mounted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 MOUNTS = Path("/proc/self/mountinfo")
 """Linux's list of what is mounted where: a folder of the same disk can be mounted, too."""
@@ -115,11 +111,7 @@ def state_folder(target: Path, above: Path) -> Path:
     """`.trainer-infra-NAME` beside the target, or `.trainer-infra` in it where what is beside it is not kept with it.
 
     Beside it, for programs take each folder in a target for a class. Each target has its own: initializers of one
-    volume may be of several users.
-
-    Args:
-        target: the folder of the files.
-        above: where a volume that is mounted above the target has its files.
+    volume may be of several users. `above` is where a volume that is mounted above the target has its files.
     """
     is_alone = (
         target.parent != above

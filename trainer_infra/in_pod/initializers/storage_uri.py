@@ -15,16 +15,12 @@ VARIABLE = "STORAGE_URI"
 SCHEMES = ("hf", "s3", "gs", "az", "https", "file", "pvc", "oci")
 """As messages list them; each is a module of `sources`, with a function `open_source`."""
 OTHER_NAMES = {
-    "abfs": "az",
-    "abfss": "az",
-    "azure": "az",
+    **dict.fromkeys(("abfs", "abfss", "azure", "wasbs"), "az"),
+    **dict.fromkeys(("s3a", "s3n"), "s3"),
     "docker": "oci",
     "gcs": "gs",
     "http": "https",
     "huggingface": "hf",
-    "s3a": "s3",
-    "s3n": "s3",
-    "wasbs": "az",
 }
 """What other programs call our schemes."""
 SIGNATURES = {"Signature", "X-Amz-Signature", "X-Goog-Signature", "sig"}
@@ -61,11 +57,9 @@ class StorageUri:
 
 
 def parse_uri(text: str, kind: str) -> StorageUri:
-    """Take a URI apart. The preview asks this function and the pod does, so that both refuse the same.
+    """Take a URI of a `dataset`, a `model` or `code` apart.
 
-    Args:
-        text: the URI.
-        kind: what it is the URI of: `dataset`, `model` or `code`.
+    The preview asks this function and the pod does, so that both refuse the same.
 
     Raises:
         DownloadFailure: It is unset or malformed, there is no such scheme, or it breaks the scheme's rules.
@@ -98,11 +92,7 @@ def parse_uri(text: str, kind: str) -> StorageUri:
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    """Scheme, authority and path.
-
-    Raises:
-        DownloadFailure: There are none.
-    """
+    """Scheme, authority and path."""
     if not text:
         raise DownloadFailure(
             VARIABLE, "is not set", f"set it to where the data are, with one of {_KNOWN}"
@@ -211,12 +201,7 @@ _RULES = {
         ),
     ),
     "oci": (
-        (
-            "authority",
-            r"[\w.-]+(:[0-9]+)?",
-            "has no host",
-            "write oci://REGISTRY/REPOSITORY:TAG",
-        ),
+        ("authority", r"[\w.-]+(:[0-9]+)?", "has no host", "write oci://REGISTRY/REPOSITORY:TAG"),
         (
             "path",
             r"[a-z0-9._/-]+(:[\w.-]+)?(@sha256:[0-9a-f]{64})?",

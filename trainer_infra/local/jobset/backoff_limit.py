@@ -39,8 +39,7 @@ def backoff_failure(job: ObservedJob) -> JobFailure | None:
         allowed = max(allowed - 1, 0)
     if len(counted) <= allowed:
         return None
-    last = counted[allowed]
-    return JobFailure(*names.BACKOFF_LIMIT, at=jobs.ended_at(last), pod=last.id)
+    return JobFailure(*names.BACKOFF_LIMIT, at=jobs.ended_at(counted[allowed]))
 
 
 def not_before(job: ObservedJob, index: int, now: datetime) -> datetime:
@@ -66,10 +65,9 @@ def index_failure(job: ObservedJob) -> JobFailure | None:
     last = _last_failures(job)
     most = job.replicated.spec.get("maxFailedIndexes")
     if most is not None and len(last) > most:
-        pod = last[int(most)]
-        return JobFailure(*names.MAX_FAILED_INDEXES, at=jobs.ended_at(pod), pod=pod.id)
+        return JobFailure(*names.MAX_FAILED_INDEXES, at=jobs.ended_at(last[int(most)]))
     if last and len(last) + len(job.succeeded) >= job.replicated.completions:
-        return JobFailure(*names.FAILED_INDEXES, at=jobs.ended_at(last[-1]), pod=last[0].id)
+        return JobFailure(*names.FAILED_INDEXES, at=jobs.ended_at(last[-1]))
     return None
 
 

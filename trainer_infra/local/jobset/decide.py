@@ -6,11 +6,13 @@ ended JobSet stays as it is, then failures, then success, then what is to run.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
+from trainer_infra.lifecycle import conditions
+from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.local.jobset import (
     backoff_limit,
     failure_policy,
@@ -23,7 +25,7 @@ from trainer_infra.local.jobset import job as job_module
 from trainer_infra.local.jobset.failure_policy import Fail
 from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase, Start
-from trainer_infra.local.jobset.status import JobCounts, JobSetCondition
+from trainer_infra.local.jobset.status import JobCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,9 @@ class JobSetState:
     """`status.restartsCountTowardsMax`."""
     suspended: bool = False
     """It was suspended at the last call."""
-    conditions: tuple[JobSetCondition, ...] = ()
+    conditions: Conditions = ()
     ended: tuple[JobCounts, ...] = ()
     """The last counts of a JobSet that has ended; empty while it goes on."""
-    failure: PodId | None = None
-    """The pod whose failure ended the JobSet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,6 @@ class Decision:
     """JobSet.status in wire form."""
     wake_after: float | None
     """Seconds until the next call is needed even if nothing changes; None for never."""
-    failure: PodId | None
-    """The pod whose failure ended the JobSet; None when none did."""
 
 
 def decide(
@@ -111,8 +109,7 @@ def _after_failure(
     """The state of a JobSet that has failed, or of its next attempt."""
     verdict = failure_policy.apply_policy(spec, jobs, state.restarts_toward_max)
     if isinstance(verdict, Fail):
-        condition = (names.JOBSET_FAILED, verdict.reason, verdict.message)
-        return _end(spec, jobs, replace(state, failure=verdict.pod), condition, now)
+        return _end(spec, jobs, state, (names.JOBSET_FAILED, verdict.reason, verdict.message), now)
     state = replace(
         state,
         attempt=state.attempt + 1,
@@ -147,7 +144,6 @@ def _over(pods: tuple[ObservedPod, ...], state: JobSetState) -> Decision:
         stop=tuple(pod.id for pod in pods if pod.phase is PodPhase.RUNNING),
         status=_status(state, state.ended),
         wake_after=None,
-        failure=state.failure,
     )
 
 
@@ -171,7 +167,8 @@ def _go_on(
     else:
         started = startup.waiting_jobs(replicated, counts) is None
         state = _started(spec, state, now, started=started)
-        start = find_starts(spec, jobs, reached | startup.has_started(jobs), now)
+        begun = {job.replicated.name for job in jobs if job.current}
+        start = find_starts(spec, jobs, reached | begun, now)
     return Decision(
         state=state,
         start=start,
@@ -182,7 +179,6 @@ def _go_on(
         ),
         status=_status(state, tuple(counts.values())),
         wake_after=None if suspended else _wake_after(jobs, start, now),
-        failure=None,
     )
 
 
@@ -193,8 +189,7 @@ def _suspended_counts(
     created = [job for job in jobs if job.tries or job.replicated.name in reached]
     return {
         name: status.without_pods(
-            each,
-            suspended=sum(job.replicated.name == name and not job.finished for job in created),
+            each, suspended=sum(job.replicated.name == name and not job.finished for job in created)
         )
         for name, each in counts.items()
     }
@@ -227,23 +222,19 @@ def _put(
     state: JobSetState, condition: tuple[str, str, str], now: datetime, *, on: bool = True
 ) -> JobSetState:
     """The state with a condition: type, reason and message."""
-    kind, reason, message = condition
-    new = JobSetCondition(kind, on, reason, message, since=now)
+    new = conditions.new_condition(*condition, now, status=on)
     return replace(state, conditions=status.put_condition(state.conditions, new))
 
 
 def _status(state: JobSetState, counts: Sequence[JobCounts]) -> JSONObject:
-    terminal = {
-        each.type
-        for each in state.conditions
-        if each.status and each.type in {names.JOBSET_COMPLETED, names.JOBSET_FAILED}
-    }
+    ends = (names.JOBSET_COMPLETED, names.JOBSET_FAILED)
+    terminal = [each for each in ends if conditions.is_true(state.conditions, each)]
     return {
-        "conditions": [each.to_wire() for each in state.conditions],
-        "replicatedJobsStatus": [each.to_wire() for each in counts],
+        "conditions": list(state.conditions),
+        "replicatedJobsStatus": [asdict(each) for each in counts],
         "restarts": state.restarts,
         "restartsCountTowardsMax": state.restarts_toward_max,
-        **({"terminalState": terminal.pop()} if terminal else {}),
+        **({"terminalState": terminal[0]} if terminal else {}),
     }
 
 
@@ -289,9 +280,7 @@ def deadline_of(job: ObservedJob) -> datetime | None:
 def deadline_failure(job: ObservedJob, now: datetime) -> JobFailure | None:
     """The failure of a Job that was active for too long; None otherwise."""
     at = deadline_of(job)
-    if at is None or now < at:
-        return None
-    return JobFailure(*names.JOB_DEADLINE, at=at, pod=None)
+    return None if at is None or now < at else JobFailure(*names.JOB_DEADLINE, at=at)
 
 
 def find_starts(

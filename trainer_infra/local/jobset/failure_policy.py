@@ -12,7 +12,6 @@ from trainer_infra import names
 from trainer_infra.errors import Bug
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset.job import JobFailure, ObservedJob
-from trainer_infra.local.jobset.pods import PodId
 
 FAIL = "FailJobSet"
 RESTART = "RestartJobSet"
@@ -25,8 +24,6 @@ class Fail:
 
     reason: str
     message: str
-    pod: PodId | None
-    """The pod whose failure it was; None for a deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +96,7 @@ def _found(pattern: str, message: str) -> bool:
 
 def _fail(condition: tuple[str, str], first: _FailedJob) -> Fail:
     reason, message = condition
-    return Fail(reason, _first_failed(message, first), first.failure.pod)
+    return Fail(reason, _first_failed(message, first))
 
 
 def _first_failed(message: str, first: _FailedJob) -> str:

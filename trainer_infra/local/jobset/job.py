@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from trainer_infra.local.jobset import replicated_job
-from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase
+from trainer_infra.local.jobset.pods import ObservedPod, PodPhase
 from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 
 STOPPED = "Stopped"
@@ -26,8 +26,6 @@ class JobFailure:
     """As the Job's condition has it, for example `BackoffLimitExceeded`."""
     message: str
     at: datetime
-    pod: PodId | None
-    """The pod whose failure it was; None for a deadline."""
 
 
 @dataclass(frozen=True, slots=True)

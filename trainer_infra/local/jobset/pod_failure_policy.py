@@ -35,7 +35,7 @@ def policy_failure(job: ObservedJob) -> JobFailure | None:
                 f"Container {pod.container} for pod {job.name}-{pod.id.index} failed with exit code"
                 f" {pod.exit_code} matching {FAIL_JOB} rule at index {_match(job.replicated, pod)}"
             )
-            return JobFailure(names.POD_FAILURE_POLICY, message, jobs.ended_at(pod), pod.id)
+            return JobFailure(names.POD_FAILURE_POLICY, message, jobs.ended_at(pod))
     return None
 
 

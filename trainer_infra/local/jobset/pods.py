@@ -5,7 +5,7 @@ manifest made here is the one a cluster would run.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -47,17 +47,17 @@ class ObservedPod:
     """Restarts of the JobSet before it, plus resumes."""
     retry: int
     """Tries of this pod before it in this attempt."""
-    phase: PodPhase
-    ready: bool
-    """It runs and its containers' probes pass."""
-    exit_code: int | None
-    """Of the container that ended the try; None while it runs or when it never started."""
-    container: str
-    """Name of the container that ended the try; empty while it runs."""
-    reason: str
-    """`Completed`, `Error`, `OOMKilled`, `StartError`, or `Stopped`: ended because we asked."""
     started: datetime
-    finished: datetime | None
+    phase: PodPhase = PodPhase.RUNNING
+    ready: bool = False
+    """It runs and its containers' probes pass."""
+    exit_code: int | None = None
+    """Of the container that ended the try; None while it runs or when it never started."""
+    container: str = ""
+    """Name of the container that ended the try; empty while it runs."""
+    reason: str = ""
+    """`Completed`, `Error`, `OOMKilled`, `StartError`, or `Stopped`: ended because we asked."""
+    finished: datetime | None = None
     """None while it runs."""
     message: str = ""
     """Why it could not be started; else empty."""
@@ -151,10 +151,7 @@ def _with_completion_index(container: JSONObject) -> JSONObject:
     if any(variable["name"] == names.JOB_COMPLETION_INDEX for variable in env):
         return container
     source = {"fieldRef": {"fieldPath": names.COMPLETION_INDEX_FIELD}}
-    return {
-        **container,
-        "env": [*env, {"name": names.JOB_COMPLETION_INDEX, "valueFrom": source}],
-    }
+    return {**container, "env": [*env, {"name": names.JOB_COMPLETION_INDEX, "valueFrom": source}]}
 
 
 def claim_volumes(jobset: JSONObject, pod_spec: JSONObject) -> tuple[JSONObject, ...]:
@@ -163,7 +160,12 @@ def claim_volumes(jobset: JSONObject, pod_spec: JSONObject) -> tuple[JSONObject,
     Rule: JobSet v0.12, KEP-572: a claim is named `<template>-<jobset>`, and a pod gets it when one
     of its containers has a volumeMount of the template's name.
     """
-    mounted = set(_mounted(pod_spec))
+    mounted = {
+        mount["name"]
+        for kind in ("initContainers", "containers")
+        for container in pod_spec.get(kind) or ()
+        for mount in container.get("volumeMounts") or ()
+    }
     return tuple(
         {
             "name": claim,
@@ -173,12 +175,6 @@ def claim_volumes(jobset: JSONObject, pod_spec: JSONObject) -> tuple[JSONObject,
         for template in policy.get("templates") or ()
         if (claim := template["metadata"]["name"]) in mounted
     )
-
-
-def _mounted(pod_spec: JSONObject) -> Iterator[str]:
-    for kind in ("initContainers", "containers"):
-        for container in pod_spec.get(kind) or ():
-            yield from (mount["name"] for mount in container.get("volumeMounts") or ())
 
 
 def _labels_of_jobset(

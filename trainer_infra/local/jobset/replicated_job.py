@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from trainer_infra.json_values import JSONObject
 
-"""An object in wire form."""
-
 
 @dataclass(frozen=True, slots=True)
 class ReplicatedJob:
@@ -45,14 +43,12 @@ class ReplicatedJob:
     @property
     def pod_spec(self) -> JSONObject:
         """The pod template's spec."""
-        pod_spec: JSONObject = self.pod_template.get("spec") or {}
-        return pod_spec
+        return self.pod_template.get("spec") or {}
 
     @property
     def pod_template(self) -> JSONObject:
         """The pod template."""
-        pod_template: JSONObject = self.spec.get("template") or {}
-        return pod_template
+        return self.spec.get("template") or {}
 
 
 def read_jobs(spec: JSONObject) -> tuple[ReplicatedJob, ...]:

@@ -7,7 +7,6 @@ pods are retried whatever became of the jobs before it.
 from collections.abc import Mapping, Sequence
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.jobset.job import ObservedJob
 from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 from trainer_infra.local.jobset.status import JobCounts
 
@@ -38,11 +37,6 @@ def is_reached(
         return frozenset(met)
     order = [job.name for job in replicated]
     return frozenset(met).intersection(order[: order.index(last) + 1])
-
-
-def has_started(jobs: Sequence[ObservedJob]) -> frozenset[str]:
-    """Names of the replicated jobs of which a pod was started in this attempt."""
-    return frozenset(job.replicated.name for job in jobs if job.current)
 
 
 def is_met(

@@ -5,11 +5,12 @@ and False is not added; one of the two startup conditions going True turns the o
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
+from trainer_infra.lifecycle import conditions
+from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.local.jobset.job import ObservedJob
 from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 
@@ -20,30 +21,8 @@ _EXCLUSIVE = {
 
 
 @dataclass(frozen=True, slots=True)
-class JobSetCondition:
-    """One condition, in the fields of metav1.Condition."""
-
-    type: str
-    status: bool
-    reason: str
-    message: str
-    since: datetime
-    """`lastTransitionTime`."""
-
-    def to_wire(self) -> JSONObject:
-        """The condition as it stands in a status."""
-        return {
-            "type": self.type,
-            "status": "True" if self.status else "False",
-            "reason": self.reason,
-            "message": self.message,
-            "lastTransitionTime": self.since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class JobCounts:
-    """The Jobs of one replicated job, counted; a Job stands in several counts or in none."""
+    """An entry of replicatedJobsStatus: the Jobs of one replicated job; one stands in several counts or in none."""
 
     name: str
     ready: int = 0
@@ -53,10 +32,6 @@ class JobCounts:
     active: int = 0
     """Unfinished Jobs of which a pod runs."""
     suspended: int = 0
-
-    def to_wire(self) -> JSONObject:
-        """The entry of replicatedJobsStatus."""
-        return asdict(self)
 
     @property
     def started(self) -> int:
@@ -70,16 +45,14 @@ def count_jobs(replicated: ReplicatedJob, jobs: Iterable[ObservedJob]) -> JobCou
     unfinished = [job for job in own if not job.finished]
     return JobCounts(
         name=replicated.name,
-        ready=sum(_ready(job) for job in unfinished),
+        ready=sum(
+            sum(pod.ready for pod in job.running) + len(job.succeeded) >= replicated.width
+            for job in unfinished
+        ),
         succeeded=sum(job.complete for job in own),
         failed=sum(job.failure is not None for job in own),
         active=sum(bool(job.running) for job in unfinished),
     )
-
-
-def _ready(job: ObservedJob) -> bool:
-    ready = sum(pod.ready for pod in job.running)
-    return ready + len(job.succeeded) >= job.replicated.width
 
 
 def without_pods(counts: JobCounts, suspended: int = 0) -> JobCounts:
@@ -87,24 +60,13 @@ def without_pods(counts: JobCounts, suspended: int = 0) -> JobCounts:
     return replace(counts, ready=0, active=0, suspended=suspended)
 
 
-def put_condition(
-    conditions: tuple[JobSetCondition, ...], new: JobSetCondition
-) -> tuple[JobSetCondition, ...]:
+def put_condition(current: Conditions, new: JSONObject) -> Conditions:
     """The conditions with `new` among them, in the order in which their types appeared."""
-    if all(old.type != new.type for old in conditions):
-        return (*_without_exclusive(conditions, new), new) if new.status else conditions
-    return tuple(
-        _updated(old, new) if old.type == new.type else old
-        for old in _without_exclusive(conditions, new)
-    )
-
-
-def _updated(old: JobSetCondition, new: JobSetCondition) -> JobSetCondition:
-    return new if old.status != new.status else replace(new, since=old.since)
-
-
-def _without_exclusive(
-    conditions: tuple[JobSetCondition, ...], new: JobSetCondition
-) -> tuple[JobSetCondition, ...]:
-    excluded = _EXCLUSIVE.get(new.type) if new.status else None
-    return tuple(replace(old, status=False) if old.type == excluded else old for old in conditions)
+    if new["status"] == "True":
+        excluded = _EXCLUSIVE.get(new["type"])
+        current = [
+            {**old, "status": "False"} if old["type"] == excluded else old for old in current
+        ]
+    elif conditions.find_condition(current, new["type"]) is None:
+        return current
+    return conditions.with_condition(current, new)

@@ -92,6 +92,9 @@ class ClusterQueueArgs(QueueArgs, total=False):
     """`None`, `Hold` (admit no more) or `HoldAndDrain` (evict those that run as well)."""
     fair_sharing_weight: pulumi.Input[float | str]
     """Its part when queues of the cohort compete, where Kueue shares fairly; 1 unless given."""
+    admission_mode: pulumi.Input[str]
+    """`UsageBasedAdmissionFairSharing`: its LocalQueues take turns by their past use and weights, where
+    Kueue's configuration has `admissionFairSharing`; `NoAdmissionFairSharing` unless given."""
 
 
 class ClusterQueue(QueueComponent):
@@ -128,6 +131,7 @@ class ClusterQueue(QueueComponent):
             on_flavors=at("onFlavors", names_of),
         ),
         "fair_sharing_weight": WEIGHT,
+        "admission_mode": at("spec.admissionScope.admissionMode"),
     }
 
     def __init__(

@@ -33,7 +33,8 @@ class LocalQueueArgs(QueueArgs, total=False):
     stop_policy: pulumi.Input[str]
     """`None`, `Hold` (admit no more) or `HoldAndDrain` (evict those that run as well)."""
     fair_sharing_weight: pulumi.Input[float | str]
-    """Its part when queues of the same ClusterQueue compete, where Kueue counts past use; 1 unless given."""
+    """Its part when queues of the same ClusterQueue compete, if that has the `admission_mode`
+    `UsageBasedAdmissionFairSharing`; 1 unless given."""
 
 
 class LocalQueue(QueueComponent):

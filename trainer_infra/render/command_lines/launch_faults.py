@@ -8,11 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from trainer_infra.render.command_lines.program import (
-    CommandLine,
-    Program,
-    WordFault,
-)
+from trainer_infra.render.command_lines.program import CommandLine, Program, WordFault
 from trainer_infra.render.command_lines.program_options import (
     ONLY_OF_TORCHRUN,
     LauncherKind,
@@ -21,9 +17,15 @@ from trainer_infra.render.command_lines.program_options import (
 from trainer_infra.render.command_lines.references import OF_OTHER_NODES, UNREAD, ContainerVariables
 
 TORCH, MPI = "torch", "mpi"
+_Fault = tuple[str, str]
+"""What is wrong with a program, and what to do about it."""
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "[::1]", "::1", "0.0.0.0")  # noqa: S104  looked for
 _TORCHRUN: Final = "start it with torchrun, as in [torchrun, train.py]"
 _MPIRUN: Final = "start it with mpirun, as in [mpirun, python, train.py]"
+_TORCHRUN_OR_MACHINES: Final = (
+    "start the program with torchrun, which Accelerate works under, or write --num_machines, "
+    "--machine_rank $(PET_NODE_RANK), --main_process_ip $(PET_MASTER_ADDR) and --main_process_port"
+)
 _OTHER_RUNTIME: Final = "take a runtime with mlPolicy.torch, such as torch-distributed"
 
 
@@ -50,11 +52,8 @@ def launch_faults_of(
 ) -> tuple[WordFault, ...]:
     """What is wrong with a command line: with its words first, then with how it starts the training.
 
-    Args:
-        line: What was read of it.
-        words: The items of `command`, then those of `args`.
-        nodes: Of the container that starts the training; None of another.
-        variables: Those of the container.
+    `words` are the items of `command`, then those of `args`; `nodes` is None of a container that
+    does not start the training.
     """
     if nodes is None or line.faults:
         return line.faults
@@ -69,9 +68,10 @@ def launch_faults(line: CommandLine, nodes: TrainingNodes) -> Iterator[WordFault
     if line.unread or nodes.policy == "flux":
         return
     # Of several, such as one that prepares data before the other, one that is right will do.
-    found = [tuple(_JUDGES[each.kind](each, nodes)) for each in line.launchers()]
-    if found and all(found):
-        yield from found[-1]
+    found = [(each, tuple(_JUDGES[each.kind](each, nodes))) for each in line.launchers()]
+    if found and all(faults for _, faults in found):
+        program, faults = found[-1]
+        yield from (WordFault(program.item, what, fix) for what, fix in faults)
 
 
 def is_unread(line: CommandLine, nodes: TrainingNodes) -> bool:
@@ -82,17 +82,15 @@ def is_unread(line: CommandLine, nodes: TrainingNodes) -> bool:
     return several and (line.unread or not launchers or has_file)
 
 
-def _alone(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
+def _alone(_program: Program, nodes: TrainingNodes) -> Iterator[_Fault]:
     """A program that knows of no other node."""
     if nodes.finds_others:
         return
     if nodes.policy == MPI:
         if nodes.nodes * nodes.slots > 1:
-            yield WordFault(
-                program.item, f"runs on the launcher alone, and {_idle(nodes)}", _MPIRUN
-            )
+            yield f"runs on the launcher alone, and {_idle(nodes)}", _MPIRUN
     elif nodes.policy == TORCH and nodes.nodes > 1:
-        yield WordFault(program.item, _each_alone(nodes), _TORCHRUN)
+        yield _each_alone(nodes), _TORCHRUN
 
 
 def _each_alone(nodes: TrainingNodes) -> str:
@@ -106,44 +104,40 @@ def _idle(nodes: TrainingNodes) -> str:
     return f"{nodes.nodes} nodes are idle" if nodes.nodes > 1 else "the node is idle"
 
 
-def _torchrun(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
+def _torchrun(program: Program, nodes: TrainingNodes) -> Iterator[_Fault]:
     if nodes.policy == MPI:
         yield from _alone(program, nodes)
         return
     if program.kind == LauncherKind.TORCHRUN and not program.starts and not program.unread:
-        yield WordFault(
-            program.item, "has no script to start", "write the script after its options"
-        )
+        yield "has no script to start", "write the script after its options"
     yield from _after_the_script(program)
     yield from _torchrun_nodes(program, nodes)
-    yield from _processes(program, nodes, program.option("nproc_per_node"))
+    yield from _processes(nodes, program.option("nproc_per_node"))
 
 
-def _torchrun_nodes(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
+def _torchrun_nodes(program: Program, nodes: TrainingNodes) -> Iterator[_Fault]:
     written = program.option("nnodes")
     if nodes.nodes <= 1:
         waits = _number(written)
         if waits is not None and waits > 1:
             what = f"waits for {waits} nodes, and the TrainJob has one"
-            yield WordFault(program.item, what, f"leave --nnodes out, or set numNodes to {waits}")
+            yield what, f"leave --nnodes out, or set numNodes to {waits}"
         return
     if "standalone" in program.options:
         what = f"has --standalone: it {_each_alone(nodes)}"
-        yield WordFault(program.item, what, _left_out(nodes, "PET_NNODES"))
+        yield what, _left_out(nodes, "PET_NNODES")
         return
     if nodes.policy != TORCH and not nodes.finds_others:
         meets = program.option("rdzv_endpoint", "master_addr")
         if written is None or meets is None:
             missing = "--nnodes" if written is None else "--rdzv-endpoint"
-            what = (
-                f"has no {missing}, which this runtime does not set either: it {_each_alone(nodes)}"
-            )
-            yield WordFault(program.item, what, _OTHER_RUNTIME)
+            own = f"has no {missing}, which this runtime does not set either"
+            yield f"{own}: it {_each_alone(nodes)}", _OTHER_RUNTIME
             return
     yield from _meeting(program, nodes)
 
 
-def _meeting(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
+def _meeting(program: Program, nodes: TrainingNodes) -> Iterator[_Fault]:
     """How many nodes meet, as which of them, and where."""
     written = program.option("nnodes") or ""
     least, _, most = written.partition(":")
@@ -151,54 +145,47 @@ def _meeting(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
     if first is not None and last is not None and not first <= nodes.nodes <= last:
         end = ": each trains alone" if last == 1 else ""
         what = f"has --nnodes={written}, and the TrainJob has {nodes.nodes} nodes{end}"
-        yield WordFault(program.item, what, _left_out(nodes, "PET_NNODES"))
+        yield what, _left_out(nodes, "PET_NNODES")
     rank = _number(program.option("node_rank"))
     if rank is not None:
         what = f"has --node-rank={rank} on each of {nodes.nodes} nodes"
-        yield WordFault(program.item, what, _left_out(nodes, "PET_NODE_RANK"))
+        yield what, _left_out(nodes, "PET_NODE_RANK")
     for name in ("rdzv_endpoint", "master_addr"):
         address = program.option(name) or ""
         if _is_this_machine(address):
             what = f"meets at {address}, which each of {nodes.nodes} nodes takes for itself"
-            yield WordFault(program.item, what, _left_out(nodes, "PET_MASTER_ADDR"))
+            yield what, _left_out(nodes, "PET_MASTER_ADDR")
 
 
 def _left_out(nodes: TrainingNodes, variable: str) -> str:
-    return (
-        f"leave the option out: torchrun reads {variable}"
-        if nodes.policy == TORCH
-        else _OTHER_RUNTIME
-    )
+    reads = f"leave the option out: torchrun reads {variable}"
+    return reads if nodes.policy == TORCH else _OTHER_RUNTIME
 
 
 def _is_this_machine(address: str) -> bool:
     return address in _THIS_MACHINE or address.rpartition(":")[0] in _THIS_MACHINE
 
 
-def _after_the_script(program: Program) -> Iterator[WordFault]:
+def _after_the_script(program: Program) -> Iterator[_Fault]:
     """Options of torchrun after the script, which are the script's."""
     for word in program.starts[1:]:
         name = canonical(word.partition("=")[0])
         is_option = word.startswith("--") and name in ONLY_OF_TORCHRUN
         if is_option and name not in program.options:
             what = f"has {word.partition('=')[0]} after {program.starts[0]}, which is given to the script"
-            yield WordFault(program.item, what, "write torchrun's options before the script")
+            yield what, "write torchrun's options before the script"
 
 
-def _processes(program: Program, nodes: TrainingNodes, written: str | None) -> Iterator[WordFault]:
+def _processes(nodes: TrainingNodes, written: str | None) -> Iterator[_Fault]:
     number = _number(written)
     if number is None or not nodes.devices or number == nodes.devices:
         return
-    more = number > nodes.devices
-    what = f"starts {number} processes on a node with {nodes.devices} accelerators, " + (
-        "which two of them would share" if more else "of which some are idle"
-    )
-    yield WordFault(
-        program.item, what, "leave the number out, or set numProcPerNode and the accelerators alike"
-    )
+    which = "which two of them would share" if number > nodes.devices else "of which some are idle"
+    what = f"starts {number} processes on a node with {nodes.devices} accelerators, {which}"
+    yield what, "leave the number out, or set numProcPerNode and the accelerators alike"
 
 
-def _accelerate(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
+def _accelerate(program: Program, nodes: TrainingNodes) -> Iterator[_Fault]:
     if program.unread or "config_file" in program.options:
         return
     if nodes.policy == MPI:
@@ -206,91 +193,70 @@ def _accelerate(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
         return
     machines = _number(program.option("num_machines"))
     if program.option("num_machines") is None or machines == 1:
-        yield from _not_told(program, nodes)
+        if nodes.nodes > 1:
+            yield _each_alone(nodes), _TORCHRUN_OR_MACHINES
     elif machines is not None and machines != nodes.nodes:
         what = f"has --num_machines {machines}, and the TrainJob has {nodes.nodes} nodes"
-        yield WordFault(program.item, what, f"write --num_machines {nodes.nodes}, or $(PET_NNODES)")
+        yield what, f"write --num_machines {nodes.nodes}, or $(PET_NNODES)"
     elif nodes.nodes > 1:
         yield from _accelerate_rank(program, nodes)
-    total, per_node = _number(program.option("num_processes")), nodes.devices
-    if total is not None and per_node and total != per_node * nodes.nodes:
-        what = (
-            f"starts {total} processes in all, and there are {per_node * nodes.nodes} accelerators"
-        )
-        yield WordFault(
-            program.item,
-            what,
-            f"write --num_processes {per_node * nodes.nodes}: it counts all nodes",
-        )
+    total, most = _number(program.option("num_processes")), nodes.devices * nodes.nodes
+    if total is not None and nodes.devices and total != most:
+        what = f"starts {total} processes in all, and there are {most} accelerators"
+        yield what, f"write --num_processes {most}: it counts all nodes"
 
 
-def _not_told(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
-    if nodes.nodes > 1:
-        fix = (
-            "start the program with torchrun, which Accelerate works under, or write --num_machines, "
-            "--machine_rank $(PET_NODE_RANK), --main_process_ip $(PET_MASTER_ADDR) and --main_process_port"
-        )
-        yield WordFault(program.item, _each_alone(nodes), fix)
-
-
-def _accelerate_rank(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
+def _accelerate_rank(program: Program, nodes: TrainingNodes) -> Iterator[_Fault]:
     rank = program.option("machine_rank")
     if rank is None or _number(rank) is not None:
         what = f"has --machine_rank {rank or 0} on each of {nodes.nodes} nodes"
-        yield WordFault(program.item, what, "write --machine_rank $(PET_NODE_RANK)")
+        yield what, "write --machine_rank $(PET_NODE_RANK)"
     address = program.option("main_process_ip")
     if address is None or _is_this_machine(address):
-        what = (
-            f"has {'no --main_process_ip' if address is None else '--main_process_ip ' + address}"
-        )
-        yield WordFault(
-            program.item,
-            f"{what}, so that the nodes do not meet",
-            "write --main_process_ip $(PET_MASTER_ADDR)",
-        )
+        has = "no --main_process_ip" if address is None else f"--main_process_ip {address}"
+        what = f"has {has}, so that the nodes do not meet"
+        yield what, "write --main_process_ip $(PET_MASTER_ADDR)"
 
 
-def _deepspeed(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
+def _deepspeed(program: Program, nodes: TrainingNodes) -> Iterator[_Fault]:
     if program.unread:
         return
     if program.option("hostfile", "H", "no_ssh") is not None:
         rank = _number(program.option("node_rank"))
         if rank is not None and nodes.nodes > 1:
             what = f"has --node_rank {rank} on each of {nodes.nodes} nodes"
-            yield WordFault(program.item, what, "write --node_rank $(PET_NODE_RANK)")
+            yield what, "write --node_rank $(PET_NODE_RANK)"
     elif nodes.policy == MPI:
         if nodes.nodes * nodes.slots > 1:
             what = f"has no --hostfile: it runs on the launcher alone, and {_idle(nodes)}"
             fix = "write --hostfile=/etc/mpi/hostfile, or start the program with mpirun"
-            yield WordFault(program.item, what, fix)
+            yield what, fix
     else:
         yield from _alone(program, nodes)
-        yield from _processes(program, nodes, program.option("num_gpus", "num_accelerators"))
+        yield from _processes(nodes, program.option("num_gpus", "num_accelerators"))
 
 
-def _mpirun(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
+def _mpirun(program: Program, nodes: TrainingNodes) -> Iterator[_Fault]:
     if program.unread:
         return
     if not program.starts:
-        yield WordFault(
-            program.item, "has no program to start", "write the program after its options"
-        )
+        yield "has no program to start", "write the program after its options"
         return
     hosts = program.option("H", "host", "hosts")
     if nodes.policy != MPI:
         brings_hosts = program.option("hostfile", "machinefile", "default_hostfile", "f")
         if nodes.nodes > 1 and hosts is None and brings_hosts is None:
             fix = "take a runtime with mlPolicy.mpi, or start the program with torchrun"
-            yield WordFault(program.item, _each_alone(nodes), fix)
+            yield _each_alone(nodes), fix
         return
     if hosts is not None and nodes.nodes > 1 and _is_this_machine(hosts):
         what = f"has --host {hosts}: it runs on the launcher alone"
-        yield WordFault(program.item, what, "leave the option out: mpirun reads /etc/mpi/hostfile")
+        yield what, "leave the option out: mpirun reads /etc/mpi/hostfile"
         return
     yield from _ranks(program, nodes)
 
 
-def _ranks(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
+def _ranks(program: Program, nodes: TrainingNodes) -> Iterator[_Fault]:
     """The number of processes that mpirun is told, where that is one of all."""
     number, slots = _number(program.option("np", "n", "c")), nodes.nodes * nodes.slots
     if number is None or ":" in program.starts:
@@ -298,16 +264,12 @@ def _ranks(program: Program, nodes: TrainingNodes) -> Iterator[WordFault]:
     may_exceed = any(
         "oversubscribe" in f"{key}{value}".lower() for key, value in program.options.items()
     )
+    what = f"starts {number} processes, and the nodes have {slots} slots"
+    fix = "leave the number out: mpirun fills the slots of all nodes"
     if number > slots and not may_exceed:
-        what = f"starts {number} processes, and the nodes have {slots} slots: mpirun refuses it"
-        yield WordFault(
-            program.item, what, "leave the number out: mpirun fills the slots of all nodes"
-        )
+        yield f"{what}: mpirun refuses it", fix
     elif number < slots and (nodes.devices or number < nodes.nodes):
-        what = f"starts {number} processes, and the nodes have {slots} slots: the others are idle"
-        yield WordFault(
-            program.item, what, "leave the number out: mpirun fills the slots of all nodes"
-        )
+        yield f"{what}: the others are idle", fix
 
 
 def _number(text: str | None) -> int | None:
@@ -317,7 +279,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text.strip().isdecimal() else None
 
 
-_JUDGES: Final[Mapping[LauncherKind, Callable[[Program, TrainingNodes], Iterator[WordFault]]]] = {
+_JUDGES: Final[Mapping[LauncherKind, Callable[[Program, TrainingNodes], Iterator[_Fault]]]] = {
     LauncherKind.TORCHRUN: _torchrun,
     LauncherKind.TUNE: _torchrun,
     LauncherKind.ACCELERATE: _accelerate,

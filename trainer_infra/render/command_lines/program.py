@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -64,11 +64,8 @@ class CommandLine:
 
     def launchers(self) -> tuple[Program, ...]:
         """Those that start, or may start, the training: launchers, else Python programs."""
-        known = tuple(
-            each
-            for each in self.programs
-            if each.kind not in (LauncherKind.OTHER, LauncherKind.PYTHON)
-        )
+        others = (LauncherKind.OTHER, LauncherKind.PYTHON)
+        known = tuple(each for each in self.programs if each.kind not in others)
         return known or tuple(each for each in self.programs if each.kind == LauncherKind.PYTHON)
 
     def exports(self) -> frozenset[str] | None:
@@ -89,23 +86,24 @@ class _Reading:
     faults: list[WordFault] = field(default_factory=list)
     unread: bool = False
 
+    def add(self, item: int, what: str, fix: str = _EACH_WORD) -> None:
+        self.faults.append(WordFault(item, what, fix))
+
+    def add_missing(self, item: int, missing: Iterable[references.Missing]) -> None:
+        self.faults += [WordFault(item, each.what, each.fix) for each in missing]
+
 
 def read_command_line(
     words: Sequence[str], variables: ContainerVariables = references.NONE_KNOWN
 ) -> CommandLine:
-    """What a container's command and args start.
-
-    Args:
-        words: The items of `command`, then those of `args`.
-        variables: Those of the container.
-    """
+    """What the items of a container's `command`, then those of its `args`, start."""
     if len(words) > MOST_WORDS:
         return CommandLine((), (), unread=True)
     reading = _Reading(variables)
     own = []
     for item, word in enumerate(words):
         replaced, missing = references.after_kubelet(word, variables)
-        reading.faults += [WordFault(item, each.what, each.fix) for each in missing]
+        reading.add_missing(item, missing)
         own.append((item, replaced))
     _read(own, reading, has_shell=False)
     return CommandLine(tuple(reading.programs), tuple(reading.faults), reading.unread)
@@ -127,9 +125,7 @@ def _read(words: Sequence[tuple[int, str]], reading: _Reading, *, has_shell: boo
         reading.unread = True
         return
     if not has_shell and _is_a_line(name):
-        reading.faults.append(
-            WordFault(item, "is the name of one program, blanks included", _EACH_WORD)
-        )
+        reading.add(item, "is the name of one program, blanks included")
         words = [(item, each) for each in _split(name)] + list(words[1:])
     _read_program(words, reading)
 
@@ -146,10 +142,10 @@ def _read_literals(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     for item, word in words:
         if not is_text and "\n" not in word:
             found = references.literal(word, reading.variables)
-            reading.faults += [WordFault(item, each.what, each.fix) for each in found]
+            reading.add_missing(item, found)
             if not found and _OPTION_WITH_VALUE.fullmatch(word):
                 what = "is one word with a blank in it, and no program has an option of that name"
-                reading.faults.append(WordFault(item, what, _EACH_WORD))
+                reading.add(item, what)
         is_text = word == "-c"
 
 
@@ -163,11 +159,11 @@ def _read_shell(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     after = rest[given + 2 :]
     if after and not _OF_POSITIONS.search(text):
         what = f"is not run: {shell} -c runs the one word after it, and this one is an argument of that"
-        reading.faults.append(WordFault(after[0][0], what, "write the script as one word"))
+        reading.add(after[0][0], what, "write the script as one word")
     script = shell_script.read_script(text, reading.variables)
     reading.unread = reading.unread or script.unread
     for command in script.commands:
-        reading.faults += [WordFault(item, each.what, each.fix) for each in command.missing]
+        reading.add_missing(item, command.missing)
         _read([(item, each) for each in command.words], reading, has_shell=True)
 
 
@@ -180,9 +176,7 @@ def _read_file(shell: str, rest: Sequence[tuple[int, str]], reading: _Reading) -
     name = (_split(file[1]) or ("",))[0]
     if " " in file[1].strip() or _kind(name) != LauncherKind.OTHER:
         what = f"would be the name of a script that {shell} opens"
-        reading.faults.append(
-            WordFault(file[0], what, f"write -c after {shell}, and the script as one word")
-        )
+        reading.add(file[0], what, f"write -c after {shell}, and the script as one word")
 
 
 def _unwrapped(words: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:

@@ -86,28 +86,12 @@ MPIRUN: Final = Options(
         **dict.fromkeys(
             (
                 *("np", "n", "c", "N", "npernode", "npersocket", "ppn", "x", "H", "host", "hosts"),
-                *(
-                    "hostfile",
-                    "machinefile",
-                    "default_hostfile",
-                    "f",
-                    "map_by",
-                    "bind_to",
-                    "rank_by",
-                ),
+                *("hostfile", "machinefile", "default_hostfile", "f", "map_by", "bind_to"),
                 *("rf", "rankfile", "wdir", "wd", "path", "prefix", "app", "timeout", "output"),
-                *(
-                    "output_filename",
-                    "cpu_set",
-                    "cpu_list",
-                    "ppr",
-                    "iface",
-                    "launcher",
-                    "am",
-                    "tune",
-                ),
-                *("prtemca_", "report_events", "stdin", "xml_file", "max_restarts", "personality"),
-                *("genvlist", "envlist", "bootstrap", "rmk", "runtime_options", "display"),
+                *("rank_by", "output_filename", "cpu_set", "cpu_list", "ppr", "iface", "launcher"),
+                *("am", "tune", "prtemca_", "report_events", "stdin", "xml_file", "max_restarts"),
+                *("personality", "genvlist", "envlist", "bootstrap", "rmk", "runtime_options"),
+                "display",
             ),
             1,
         ),
@@ -128,17 +112,10 @@ MODULES: Final[Mapping[str, LauncherKind]] = {
 """Launchers that `python -m` starts."""
 PROGRAMS: Final[Mapping[str, LauncherKind]] = {
     "torchrun": LauncherKind.TORCHRUN,
-    "accelerate": LauncherKind.ACCELERATE,
-    "accelerate-launch": LauncherKind.ACCELERATE,
-    "deepspeed": LauncherKind.DEEPSPEED,
-    "ds": LauncherKind.DEEPSPEED,
-    "mpirun": LauncherKind.MPIRUN,
-    "mpiexec": LauncherKind.MPIRUN,
-    "orterun": LauncherKind.MPIRUN,
-    "prterun": LauncherKind.MPIRUN,
-    "mpirun.openmpi": LauncherKind.MPIRUN,
-    "mpiexec.openmpi": LauncherKind.MPIRUN,
-    "mpiexec.hydra": LauncherKind.MPIRUN,
+    **dict.fromkeys(("accelerate", "accelerate-launch"), LauncherKind.ACCELERATE),
+    **dict.fromkeys(("deepspeed", "ds"), LauncherKind.DEEPSPEED),
+    **dict.fromkeys(("mpirun", "mpiexec", "orterun", "prterun"), LauncherKind.MPIRUN),
+    **dict.fromkeys(("mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra"), LauncherKind.MPIRUN),
     "tune": LauncherKind.TUNE,
 }
 """Launchers by the names of their files."""
@@ -165,18 +142,16 @@ class Wrapper:
     """How many words of its own stand after the options."""
 
 
-_NONE: Final = Wrapper()
 WRAPPERS: Final[Mapping[str, Wrapper]] = {
     **dict.fromkeys(
         (
             *("exec", "nohup", "time", "setsid", "catchsegv", "ddtrace-run", "catatonit"),
-            *("dumb-init", "unbuffer", "jemalloc.sh"),
+            *("dumb-init", "unbuffer", "jemalloc.sh", "prlimit"),
         ),
-        _NONE,
+        Wrapper(),
     ),
     "xvfb-run": Wrapper(valued=frozenset({"-n", "-e", "-f", "-p", "-s", "-w"})),
-    "chrt": Wrapper(positional=1),
-    "prlimit": _NONE,
+    **dict.fromkeys(("chrt", "taskset", "gosu", "su-exec"), Wrapper(positional=1)),
     "setpriv": Wrapper(valued=frozenset({"--reuid", "--regid", "--groups"})),
     **dict.fromkeys(
         ("tini", "opentelemetry-instrument", "env"),
@@ -186,25 +161,14 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     "ionice": Wrapper(valued=frozenset({"-c", "-n", "-p"})),
     "stdbuf": Wrapper(valued=frozenset({"-i", "-o", "-e"})),
     "timeout": Wrapper(valued=frozenset({"-k", "-s", "--kill-after", "--signal"}), positional=1),
-    "taskset": Wrapper(valued=frozenset(), positional=1),
     "numactl": Wrapper(valued=frozenset({"-m", "-N", "-C", "-i", "-p"})),
     "sudo": Wrapper(valued=frozenset({"-u", "-g", "-h", "-p", "-C"})),
-    "gosu": Wrapper(positional=1),
-    "su-exec": Wrapper(positional=1),
     "uv": Wrapper(
         "run",
         frozenset(
             {
-                "--with",
-                "--python",
-                "-p",
-                "--project",
-                "--directory",
-                "--extra",
-                "--group",
-                "--env-file",
-                "--index",
-                "--with-requirements",
+                *("--with", "--python", "-p", "--project", "--directory", "--extra", "--group"),
+                *("--env-file", "--index", "--with-requirements"),
             }
         ),
     ),

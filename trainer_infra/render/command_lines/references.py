@@ -1,4 +1,4 @@
-"""ContainerVariables in a command line: `$(NAME)`, which the kubelet replaces, and `$NAME`, which a shell does.
+"""Variables in a command line: `$(NAME)`, which the kubelet replaces, and `$NAME`, which a shell does.
 
 Facts: Kubernetes' "Define a command and arguments for a container" and "Define dependent environment
 variables": a `$(NAME)` that is not a variable of the container stays as it is, `$$(NAME)` is none.
@@ -14,13 +14,9 @@ from trainer_infra import names
 UNREAD: Final = "\0"
 """Stands in a word for what is known only when it runs."""
 OF_LAUNCHER: Final = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
-"""ContainerVariables that torchrun and mpirun's kin give to what they start, and v1 gave to containers."""
+"""Variables that torchrun and mpirun's kin give to what they start, and v1 gave to containers."""
 OF_OTHER_NODES: Final = (
-    "PET_",
-    "MASTER_ADDR",
-    "NODE_RANK",
-    "JOB_COMPLETION_INDEX",
-    "ACCELERATE_CONFIG",
+    *("PET_", "MASTER_ADDR", "NODE_RANK", "JOB_COMPLETION_INDEX", "ACCELERATE_CONFIG"),
 )
 """Names in a command line or among a user's variables by which a program finds the other nodes itself."""
 _INSTEAD: Final = {
@@ -38,7 +34,7 @@ _SUBSTITUTION: Final = re.compile(r"\$\([^()]*[\s|/][^()]*\)|`[^`]+`")
 """What a shell would run, and put its output there."""
 _WRITTEN_LIKE_A_VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 _OF_SERVICE: Final = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_\w+)?)")
-"""ContainerVariables that the kubelet makes of each Service of the namespace."""
+"""Variables that the kubelet makes of each Service of the namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,6 @@ NONE_KNOWN: Final = ContainerVariables({}, are_all=False)
 class Missing:
     """A variable in a word that nothing replaces, or that is empty."""
 
-    name: str
     what: str
     fix: str
 
@@ -83,7 +78,7 @@ def after_kubelet(word: str, variables: ContainerVariables) -> tuple[str, tuple[
             if not variables.are_all or (_OF_SERVICE.fullmatch(name) and name not in OF_LAUNCHER):
                 return UNREAD
             what = f"the container has no variable {name}, so that $({name}) stays as it is"
-            missing.append(Missing(name, what, _fix(name, variables, "$({})")))
+            missing.append(Missing(what, _fix(name, variables, "$({})")))
         return match[0]
 
     return _OF_KUBELET.sub(replaced, word), tuple(missing)
@@ -103,7 +98,7 @@ def after_shell(text: str, variables: ContainerVariables) -> tuple[str, tuple[Mi
         # An image may bring any other.
         if name in OF_LAUNCHER or name.startswith("PET_"):
             what = f"the shell has no variable {name}, so that ${name} is empty"
-            missing.append(Missing(name, what, _fix(name, variables, "${}")))
+            missing.append(Missing(what, _fix(name, variables, "${}")))
         return UNREAD
 
     return _OF_SHELL.sub(replaced, text), tuple(missing)
@@ -115,7 +110,7 @@ def literal(word: str, variables: ContainerVariables) -> tuple[Missing, ...]:
     found = [(f"${name}", _fix(name, variables, "$({})", _BY_SHELL)) for name in names_in]
     found += [(match[0], _BY_SHELL) for match in _SUBSTITUTION.finditer(word)]
     return tuple(
-        Missing(text, f"no shell reads this word, so that {text} stays as it is", fix)
+        Missing(f"no shell reads this word, so that {text} stays as it is", fix)
         for text, fix in found
     )
 

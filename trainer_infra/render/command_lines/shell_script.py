@@ -32,21 +32,8 @@ _OPERATORS: Final = ";&|()<>\n"
 _FUNCTION: Final = "()"
 _UNDECIDED: Final = frozenset(
     {
-        *(
-            "if",
-            "then",
-            "else",
-            "elif",
-            "fi",
-            "case",
-            "esac",
-            "for",
-            "while",
-            "until",
-            "do",
-            "done",
-        ),
-        *("select", "function", "[[", "eval", "source", ".", "trap"),
+        *("if", "then", "else", "elif", "fi", "case", "esac", "for", "while", "until", "do"),
+        *("done", "select", "function", "[[", "eval", "source", ".", "trap"),
     }
 )
 """Words at the beginning of a command after which reading does not say what runs."""
@@ -67,7 +54,7 @@ class ShellCommand:
     words: tuple[str, ...]
     """Its words as the program gets them; `UNREAD` stands for what is known only when it runs."""
     missing: tuple[Missing, ...]
-    """ContainerVariables in it that are empty."""
+    """Variables in it that are empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +68,7 @@ class ShellScript:
 
 
 def read_script(text: str, variables: ContainerVariables) -> ShellScript:
-    """What a script starts.
-
-    Args:
-        text: The script; its `$(NAME)` are replaced already.
-        variables: Those of the container.
-    """
+    """What a script starts, whose `$(NAME)` are replaced already."""
     if len(text) > MOST_CHARACTERS or text.count("<<") > MOST_HERE_DOCUMENTS:
         return ShellScript((), unread=True)
     text = _HERE_DOCUMENT.sub(r"\3", text).replace("\\\n", " ")

@@ -25,7 +25,7 @@ from trainer_infra.render import (
     trainer_env,
 )
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.draft import Container, Draft, PodSet, upsert_mounts, upsert_volumes
+from trainer_infra.render.draft import Container, Draft, PodSet, upsert_volumes
 from trainer_infra.render.phases import Plugin, Watch
 
 INSTALLER: Final = "flux-installer"
@@ -48,12 +48,6 @@ MEMORY_VOLUME: Final = "shared-memory"
 MEMORY: Final = "/dev/shm"  # noqa: S108  of the pod, not of this machine
 
 
-def applies(draft: Draft) -> bool:
-    """Whether the runtime has mlPolicy.flux."""
-    policy = draft.runtime.spec.ml_policy
-    return policy is not None and policy.flux is not None
-
-
 def validate(draft: Draft) -> Iterable[Problem]:
     """Processes per node, and the name of the init container."""
     per_node = _per_node(draft)
@@ -63,16 +57,15 @@ def validate(draft: Draft) -> Iterable[Problem]:
             "must be greater than or equal to 1 for Flux TrainJob",
             got=per_node,
         )
-    for pod_set in draft.pod_sets:
-        if pod_set.name == _job(draft):
-            for container in pod_set.init_containers:
-                if container.name == INSTALLER:
-                    yield Problem(
-                        "spec.trainer.initContainers",
-                        f"InitContainer '{INSTALLER}' is reserved",
-                        got=INSTALLER,
-                        fix="rename it in the runtime",
-                    )
+    jobs = (each for each in draft.pod_sets if each.name == _job(draft))
+    for container in (each for job in jobs for each in job.init_containers):
+        if container.name == INSTALLER:
+            yield Problem(
+                "spec.trainer.initContainers",
+                f"InitContainer '{INSTALLER}' is reserved",
+                got=INSTALLER,
+                fix="rename it in the runtime",
+            )
 
 
 def enforce_ml_policy(draft: Draft) -> Draft:
@@ -81,7 +74,7 @@ def enforce_ml_policy(draft: Draft) -> Draft:
     Raises:
         InvalidInput: Like the reference: the TrainJob has no spec.trainer.numNodes (Q18).
     """
-    if trainer_env.num_nodes(draft) is None and not draft.ours(Deviation.Q18):
+    if draft.trainer_spec.num_nodes is None and not draft.ours(Deviation.Q18):
         raise InvalidInput([Problem("spec.trainer.numNodes", "is needed by the Flux plugin")])
     command, left = _command(draft)
     draft = trainer_env.with_env(trainer_env.with_num_nodes(draft))
@@ -93,14 +86,11 @@ def enforce_ml_policy(draft: Draft) -> Draft:
 def build(draft: Draft) -> Iterable[JSONObject]:
     """The ConfigMap with the scripts, and the Secret with the certificate, not made yet."""
     settings = _settings(draft)
-    nodes = trainer_env.num_nodes(draft)
-    if nodes is None:
-        nodes = draft.trainer.count if draft.trainer else 1
     name, namespace = draft.job.metadata.name or "", draft.job.metadata.namespace
     subdomain = endpoints.subdomain(name, draft.spec if draft.ours(Deviation.Q4) else {})
     cluster = flux_scripts.FluxCluster(
         job=f"{name}-{_job(draft)}-0",
-        nodes=nodes,
+        nodes=trainer_env.nodes(draft),
         domain=f"{subdomain}.{namespace}.svc.cluster.local" if namespace else subdomain,
         device=settings[NETWORK_DEVICE],
         queue_policy=settings[QUEUE_POLICY],
@@ -111,29 +101,18 @@ def build(draft: Draft) -> Iterable[JSONObject]:
         quoted=draft.ours(Deviation.Q18),
         shares_gpus=draft.ours(Deviation.Q18),
     )
-    yield {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": child_metadata.metadata_of_child(draft.job, names.FLUX_ENTRYPOINT_SUFFIX),
-        "data": {
-            ENTRYPOINT: flux_scripts.entrypoint(cluster, tasks),
-            INIT: flux_scripts.init(cluster),
-        },
-    }
-    yield {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": child_metadata.metadata_of_child(draft.job, names.FLUX_CURVE_SUFFIX),
-        "data": {names.FLUX_CURVE_KEY: names.GENERATED_SHOWN},
-    }
+    data = {ENTRYPOINT: flux_scripts.entrypoint(cluster, tasks), INIT: flux_scripts.init(cluster)}
+    yield child_metadata.child_object(
+        draft.job, "ConfigMap", names.FLUX_ENTRYPOINT_SUFFIX, data=data
+    )
+    key = {names.FLUX_CURVE_KEY: names.GENERATED_SHOWN}
+    yield child_metadata.child_object(draft.job, "Secret", names.FLUX_CURVE_SUFFIX, data=key)
 
 
 def _per_node(draft: Draft) -> int:
-    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
-    if trainer and trainer.num_proc_per_node is not None:
-        return trainer.num_proc_per_node
-    per_node = ((policy.flux if policy else None) or Flux()).num_proc_per_node
-    return 1 if per_node is None else per_node
+    flux = draft.ml_policy.flux or Flux()
+    found = (draft.trainer_spec.num_proc_per_node, flux.num_proc_per_node)
+    return next((each for each in found if each is not None), 1)
 
 
 def _job(draft: Draft) -> str:
@@ -150,8 +129,7 @@ def _settings(draft: Draft) -> dict[str, str]:
     settings = dict(SETTINGS)
     container = draft.trainer.container(names.NODE) if draft.trainer else None
     settings.update(_values(container.env if container else ()))
-    trainer = draft.job.spec.trainer
-    user = (trainer.env if trainer else None) or ()
+    user = draft.trainer_spec.env or ()
     settings.update(_values(user))
     if not draft.ours(Deviation.Q18):
         empty = {each["name"]: "" for each in user if not each.get("value")}
@@ -199,12 +177,8 @@ def _node(draft: Draft, image: str, pod_set: PodSet) -> PodSet:
         {"name": CURVE_VOLUME, "mountPath": "/curve", "readOnly": True},
         {"name": MEMORY_VOLUME, "mountPath": MEMORY, **protected},
     )
-
-    def mounted(container: Container) -> Container:
-        return replace(container, volume_mounts=upsert_mounts(container.volume_mounts, mounts))
-
     return replace(
-        pod_set.with_container(names.NODE, mounted),
+        pod_set.with_container(names.NODE, lambda node: node.plus(mounts=mounts)),
         volumes=upsert_volumes(pod_set.volumes, _volumes(draft, scripts)),
         init_containers=(*pod_set.init_containers, installer),
     )
@@ -223,7 +197,7 @@ def _volumes(draft: Draft, scripts: str) -> tuple[JSONObject, ...]:
 
 PLUGIN = Plugin(
     name="Flux",
-    applies=applies,
+    applies=lambda draft: draft.ml_policy.flux is not None,
     validate=validate,
     enforce_ml_policy=enforce_ml_policy,
     build=build,

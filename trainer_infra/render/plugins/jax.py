@@ -1,18 +1,9 @@
-"""JAX: one process per node, which finds its coordinator by three variables.
-
-Rules: reference behaviour 3.4.
-"""
+"""JAX: one process per node, which finds its coordinator by variables (reference behaviour 3.4)."""
 
 from trainer_infra import names
 from trainer_infra.render import endpoints, trainer_env
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin
-
-
-def applies(draft: Draft) -> bool:
-    """Whether the runtime has mlPolicy.jax."""
-    policy = draft.runtime.spec.ml_policy
-    return policy is not None and policy.jax is not None
 
 
 def enforce_ml_policy(draft: Draft) -> Draft:
@@ -30,4 +21,8 @@ def enforce_ml_policy(draft: Draft) -> Draft:
     return trainer_env.with_env(draft, own, port=names.RENDEZVOUS_PORT, user_first=False)
 
 
-PLUGIN = Plugin(name="JAX", applies=applies, enforce_ml_policy=enforce_ml_policy)
+PLUGIN = Plugin(
+    name="JAX",
+    applies=lambda draft: draft.ml_policy.jax is not None,
+    enforce_ml_policy=enforce_ml_policy,
+)

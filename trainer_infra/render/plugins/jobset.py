@@ -29,11 +29,6 @@ from trainer_infra.render.phases import Plugin, Watch
 RUNS_ONCE: Final = (names.TRAINER, names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 
 
-def applies(_draft: Draft) -> bool:
-    """Every TrainJob is a JobSet."""
-    return True
-
-
 def validate(draft: Draft) -> Iterable[Problem]:
     """Initializers, runtime patches, the length of the name, nodes and resources."""
     yield from initializer.initializer_problems(draft)
@@ -57,17 +52,11 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     for key, value in (("labels", draft.labels), ("annotations", draft.annotations)):
         if value:
             metadata[key] = dict(value)
-    jobs = [
-        _replicated_job(draft, template, pod_set)
-        for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True)
-    ]
+    parts = zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True)
+    jobs = [_replicated_job(draft, template, pod_set) for template, pod_set in parts]
     spec = {**draft.spec, "replicatedJobs": jobs, "suspend": bool(draft.job.spec.suspend)}
-    yield {
-        "apiVersion": names.JOBSET_API_VERSION,
-        "kind": "JobSet",
-        "metadata": metadata,
-        "spec": spec,
-    }
+    identity = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
+    yield {**identity, "metadata": metadata, "spec": spec}
 
 
 def _replicated_job(draft: Draft, template: JSONObject, pod_set: PodSet) -> JSONObject:
@@ -76,10 +65,8 @@ def _replicated_job(draft: Draft, template: JSONObject, pod_set: PodSet) -> JSON
         spec["schedulerName"] = pod_set.scheduler_name
     if pod_set.volumes:
         spec["volumes"] = list(pod_set.volumes)
-    for key, containers in (
-        ("initContainers", pod_set.init_containers),
-        ("containers", pod_set.containers),
-    ):
+    lists = {"initContainers": pod_set.init_containers, "containers": pod_set.containers}
+    for key, containers in lists.items():
         if containers:
             templates = list(spec.get(key) or ())
             missing = [{"name": each.name} for each in containers[len(templates) :]]
@@ -90,11 +77,8 @@ def _replicated_job(draft: Draft, template: JSONObject, pod_set: PodSet) -> JSON
     main = spec.get("containers") or ()
     spec["containers"] = [_overridden(draft, pod_set, each) for each in main]
     job = resolve.with_pod_spec(template, spec)
-    job_spec = {
-        **job["template"]["spec"],
-        "parallelism": pod_set.count,
-        "completions": pod_set.count,
-    }
+    counts = {"parallelism": pod_set.count, "completions": pod_set.count}
+    job_spec = {**job["template"]["spec"], **counts}
     job_spec["template"] = _with_pod_metadata(job_spec["template"], pod_set)
     result = {**job, "template": {**job["template"], "spec": job_spec}}
     if pod_set.ancestor in RUNS_ONCE:
@@ -113,14 +97,8 @@ def _container(draft: Draft, template: JSONObject, changed: Container) -> JSONOb
         result["image"] = changed.image
     if changed.command:
         result["command"] = list(changed.command)
-    for key, value in (
-        ("env", changed.env),
-        ("ports", ports),
-        ("volumeMounts", changed.volume_mounts),
-    ):
-        if value:
-            result[key] = list(value)
-    return result
+    lists = {"env": changed.env, "ports": ports, "volumeMounts": changed.volume_mounts}
+    return {**result, **{key: list(value) for key, value in lists.items() if value}}
 
 
 def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObject:
@@ -131,14 +109,10 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObj
         for key, value in (("command", draft.command), ("args", draft.args)):
             if value is not None:
                 result[key] = list(value)
-        trainer = draft.job.spec.trainer
-        if trainer is None:
-            return result
-        if trainer.image is not None:
-            result["image"] = trainer.image
+        if draft.trainer_spec.image is not None:
+            result["image"] = draft.trainer_spec.image
         return _with_user_env(result, draft)
-    policy = draft.runtime.spec.ml_policy
-    mpi = policy.mpi if policy else None
+    mpi = draft.ml_policy.mpi
     if pod_set.name == container["name"] == names.NODE and mpi is not None:
         return _mpi_node(draft, mpi, container)
     if spec.initializer and container["name"] == pod_set.ancestor:
@@ -152,19 +126,20 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObj
 
 def _mpi_node(draft: Draft, mpi: MPI, container: JSONObject) -> JSONObject:
     """What the launcher starts the program in."""
-    trainer = draft.job.spec.trainer
-    if trainer is not None and trainer.image is not None and draft.ours(Deviation.MPI_IMAGE):
-        container = {**container, "image": trainer.image}
+    if draft.trainer_spec.image is not None and draft.ours(Deviation.MPI_IMAGE):
+        container = {**container, "image": draft.trainer_spec.image}
     # Where the launcher is a node, the nodes run what it runs, and so have the same variables.
     return _with_user_env(container, draft) if mpi.run_launcher_as_node else container
 
 
 def _with_user_env(container: JSONObject, draft: Draft) -> JSONObject:
     """The container with the TrainJob's variables, over all that plugins wrote."""
-    trainer = draft.job.spec.trainer
-    if trainer is None or not trainer.env:
+    if not draft.trainer_spec.env:
         return container
-    return {**container, "env": list(upsert_env(container.get("env") or (), trainer.env))}
+    return {
+        **container,
+        "env": list(upsert_env(container.get("env") or (), draft.trainer_spec.env)),
+    }
 
 
 def _initializer(
@@ -192,7 +167,7 @@ def _with_pod_metadata(pod_template: JSONObject, pod_set: PodSet) -> JSONObject:
 
 PLUGIN = Plugin(
     name="JobSet",
-    applies=applies,
+    applies=lambda _: True,
     validate=validate,
     build=build,
     should_write=should_write,
@@ -206,10 +181,8 @@ def resource_problems(draft: Draft) -> Iterable[Problem]:
     The reference admits any, and the pods are then refused forever. Rule: Kubernetes' validation of
     ResourceRequirements; the merge: reference behaviour 2.3.
     """
-    trainer = draft.job.spec.trainer
-    if trainer is None or not trainer.resources_per_node or draft.runtime.spec.ml_policy is None:
-        return
-    if not draft.ours(Deviation.RESOURCES):
+    is_merged = draft.trainer_spec.resources_per_node and draft.runtime.spec.ml_policy is not None
+    if not is_merged or not draft.ours(Deviation.RESOURCES):
         return
     nodes = (
         each.container(names.NODE)

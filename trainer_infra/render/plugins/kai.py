@@ -31,11 +31,6 @@ SCHEDULER: Final = Scheduler(
 )
 
 
-def applies(draft: Draft) -> bool:
-    """Whether the scheduler annotation is `kai`."""
-    return scheduler.is_named(draft, SCHEDULER)
-
-
 def validate(draft: Draft) -> Iterable[Problem]:
     """A level of a topology that is not named, and a topology without a level."""
     levels = scheduler.topology_levels(draft)
@@ -54,9 +49,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     KAI wants every replicated job at once, which jobs that wait for others cannot give: there each
     replicated job is a gang of its own.
     """
-    annotations = {
-        theirs: value for ours, theirs in ANNOTATIONS.items() if (value := draft.setting(ours))
-    }
+    annotations = scheduler.settings_as(ANNOTATIONS, draft)
     if any(gang.waits_of(draft.spec).values()):
         annotations[MIN_MEMBER] = "1"
     queue = draft.setting(names.QUEUE)
@@ -72,7 +65,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
 
 PLUGIN = Plugin(
     name="KAI",
-    applies=applies,
+    applies=lambda draft: scheduler.is_named(draft, SCHEDULER),
     validate=validate,
     enforce_pod_group_policy=enforce_pod_group_policy,
     scheduler=SCHEDULER,

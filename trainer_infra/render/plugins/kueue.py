@@ -33,11 +33,6 @@ SCHEDULER: Final = Scheduler(
 )
 
 
-def applies(draft: Draft) -> bool:
-    """Whether the scheduler annotation is `kueue`."""
-    return scheduler.is_named(draft, SCHEDULER)
-
-
 def validate(draft: Draft) -> Iterable[Problem]:
     """No queue, two levels of a topology, and what Kueue does not see of a stored TrainJob."""
     queue, levels = draft.setting(names.QUEUE), scheduler.topology_levels(draft)
@@ -70,18 +65,11 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     """
     if draft.job.metadata.uid is not None:
         return draft
-    annotations = {
-        theirs: value for ours, theirs in ANNOTATIONS.items() if (value := draft.setting(ours))
-    }
-    inside = {each.name for each in gang.counted_members(draft)} if annotations else set()
-    pod_sets = (
-        replace(each, annotations={**each.annotations, **annotations})
-        if each.name in inside
-        else each
-        for each in draft.pod_sets
+    draft = gang.with_mark(
+        draft, gang.counted_members(draft), annotations=scheduler.settings_as(ANNOTATIONS, draft)
     )
     labels = {**draft.labels, names.KUEUE_QUEUE_LABEL: draft.setting(names.QUEUE)}
-    return replace(draft, labels=labels, pod_sets=tuple(pod_sets))
+    return replace(draft, labels=labels)
 
 
 def complete(value: JSONObject, job: TrainJob) -> JSONObject:
@@ -96,7 +84,7 @@ def complete(value: JSONObject, job: TrainJob) -> JSONObject:
 
 PLUGIN = Plugin(
     name="Kueue",
-    applies=applies,
+    applies=lambda draft: scheduler.is_named(draft, SCHEDULER),
     validate=validate,
     enforce_pod_group_policy=enforce_pod_group_policy,
     scheduler=SCHEDULER,

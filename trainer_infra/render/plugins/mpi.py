@@ -19,14 +19,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata, endpoints, resolve, resources, trainer_env
 from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.draft import (
-    Container,
-    Draft,
-    PodSet,
-    upsert_env,
-    upsert_mounts,
-    upsert_volumes,
-)
+from trainer_infra.render.draft import Draft, PodSet, upsert_volumes
 from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Launcher, Plugin, Watch
 
@@ -62,11 +55,6 @@ OF_OPEN_MPI_5: Final = (
 """The same settings, in the same order, as the launcher of Open MPI 5 reads them."""
 
 
-def applies(draft: Draft) -> bool:
-    """Whether the runtime has mlPolicy.mpi."""
-    return launcher(draft.runtime) is not None
-
-
 def launcher(runtime: Runtime) -> Launcher | None:
     """mpirun, which starts ranks over SSH on the nodes too, on a runtime with mlPolicy.mpi."""
     policy = runtime.spec.ml_policy
@@ -80,9 +68,9 @@ def mpirun(variables: Sequence[str]) -> tuple[str, ...]:
 
 def validate(draft: Draft) -> Iterable[Problem]:
     """Both jobs where the launcher trains too, reserved variables, and the implementation."""
-    nodes = trainer_env.num_nodes(draft)
+    nodes = draft.trainer_spec.num_nodes
     both = {names.LAUNCHER, names.NODE} <= {each.name for each in draft.pod_sets}
-    if (nodes or 1) > 1 and _launcher_is_node(draft) and not both:
+    if (nodes or 1) > 1 and _policy(draft).run_launcher_as_node and not both:
         yield Problem(
             "spec.trainer.numNodes",
             "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have "
@@ -110,7 +98,7 @@ def enforce_ml_policy(draft: Draft) -> Draft:
     Raises:
         InvalidInput: Like the reference: there is a launcher, and no implementation it knows.
     """
-    draft = _with_num_nodes(draft)
+    draft = trainer_env.with_num_nodes(draft, names.NODE)
     launcher = next((each for each in draft.pod_sets if each.name == names.LAUNCHER), None)
     if launcher and launcher.container(names.NODE) and not _is_open_mpi(draft):
         what = f'MPI implementation for "{_policy(draft).mpi_implementation}" doesn\'t supported'
@@ -122,34 +110,21 @@ def enforce_ml_policy(draft: Draft) -> Draft:
 
 def slots(draft: Draft) -> int:
     """Processes per node: the TrainJob's number, else a GPU each where the runtime says 1."""
-    trainer = draft.job.spec.trainer
-    if trainer and trainer.num_proc_per_node is not None:
-        return trainer.num_proc_per_node
-    number = _policy(draft).num_proc_per_node
-    if number is not None and number != 1:
-        return number
-    return max(1, resources.accelerators(draft))
+    given, number = draft.trainer_spec.num_proc_per_node, _policy(draft).num_proc_per_node
+    if given is not None:
+        return given
+    if number is None or number == 1:
+        return max(1, resources.accelerators(draft))
+    return number
 
 
 def build(draft: Draft) -> Iterable[JSONObject]:
     """The Secret with the keys, not made yet, and the ConfigMap with the hostfile."""
-    yield {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": child_metadata.metadata_of_child(draft.job, names.SSH_AUTH_SUFFIX),
-        "type": names.SSH_AUTH_TYPE,
-        "immutable": True,
-        "data": {
-            names.SSH_PRIVATE_KEY: names.GENERATED_SHOWN,
-            names.SSH_PUBLIC_KEY: names.GENERATED_SHOWN,
-        },
-    }
-    yield {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": child_metadata.metadata_of_child(draft.job, names.HOSTFILE_SUFFIX),
-        "data": {HOSTFILE: _hostfile(draft) if _is_open_mpi(draft) else ""},
-    }
+    keys = dict.fromkeys((names.SSH_PRIVATE_KEY, names.SSH_PUBLIC_KEY), names.GENERATED_SHOWN)
+    typed = {"type": names.SSH_AUTH_TYPE, "immutable": True, "data": keys}
+    yield child_metadata.child_object(draft.job, "Secret", names.SSH_AUTH_SUFFIX, **typed)
+    data = {HOSTFILE: _hostfile(draft) if _is_open_mpi(draft) else ""}
+    yield child_metadata.child_object(draft.job, "ConfigMap", names.HOSTFILE_SUFFIX, data=data)
 
 
 def should_write(value: JSONObject, _job: TrainJob, observed: ObservedObjects) -> bool:
@@ -161,32 +136,18 @@ MPIRUN: Final = Launcher(mpirun, jobs=(names.NODE,), nodes_begin_at=-1)
 
 
 def _policy(draft: Draft) -> MPI:
-    policy = draft.runtime.spec.ml_policy
-    return (policy.mpi if policy else None) or MPI()
-
-
-def _launcher_is_node(draft: Draft) -> bool:
-    return bool(_policy(draft).run_launcher_as_node)
+    return draft.ml_policy.mpi or MPI()
 
 
 def _is_open_mpi(draft: Draft) -> bool:
     return _policy(draft).mpi_implementation in (None, OPEN_MPI)
 
 
-def _with_num_nodes(draft: Draft) -> Draft:
-    count = trainer_env.pods_of_nodes(draft)
-    if count is None:
-        return draft
-    return draft.with_pod_set(names.NODE, lambda old: replace(old, count=count))
-
-
 def _node(draft: Draft, pod_set: PodSet) -> PodSet:
     """The keys; JobSet adds the user's variables where the launcher is a node like this one."""
     keys = _keys(draft, pod_set)
     changed = replace(pod_set, volumes=upsert_volumes(pod_set.volumes, (keys,)))
-    return changed.with_container(
-        names.NODE, partial(_mounted, mounts=(_keys_mount(draft),), env=())
-    )
+    return changed.with_container(names.NODE, lambda node: node.plus(mounts=(_keys_mount(draft),)))
 
 
 def _launcher(draft: Draft, pod_set: PodSet) -> PodSet:
@@ -208,7 +169,7 @@ def _launcher(draft: Draft, pod_set: PodSet) -> PodSet:
     )
     changed = replace(pod_set, volumes=volumes)
     env = (*own, *_exported(draft, pod_set))
-    return changed.with_container(names.NODE, partial(_mounted, mounts=mounts, env=env))
+    return changed.with_container(names.NODE, lambda node: node.plus(mounts=mounts, env=env))
 
 
 def _exported(draft: Draft, pod_set: PodSet) -> Iterable[JSONObject]:
@@ -216,8 +177,7 @@ def _exported(draft: Draft, pod_set: PodSet) -> Iterable[JSONObject]:
 
     Nothing where the command has an -x of its own, with which Open MPI 4 takes no such list, or is not read.
     """
-    trainer = draft.job.spec.trainer
-    given = [each["name"] for each in (trainer.env if trainer else None) or ()]
+    given = [each["name"] for each in draft.trainer_spec.env or ()]
     if not given or names.OMPI_EXPORTED in given or not draft.ours(Deviation.MPI_ENV):
         return
     container = _written_container(draft, pod_set)
@@ -225,16 +185,6 @@ def _exported(draft: Draft, pod_set: PodSet) -> Iterable[JSONObject]:
     args = container.get("args") if draft.args is None else draft.args
     if read_command_line([*(command or ()), *(args or ())]).exports() == frozenset():
         yield trainer_env.variable(names.OMPI_EXPORTED, ";".join(dict.fromkeys(given)))
-
-
-def _mounted(
-    container: Container, *, mounts: Iterable[JSONObject], env: Iterable[JSONObject]
-) -> Container:
-    return replace(
-        container,
-        volume_mounts=upsert_mounts(container.volume_mounts, mounts),
-        env=upsert_env(container.env, env),
-    )
 
 
 def _keys_mount(draft: Draft) -> JSONObject:
@@ -280,8 +230,7 @@ def _pod_spec(draft: Draft, pod_set: PodSet) -> JSONObject:
 
 def _written_container(draft: Draft, pod_set: PodSet) -> JSONObject:
     """The container `node` as the runtime and its patches have it; empty where there is none."""
-    containers = _pod_spec(draft, pod_set).get("containers") or ()
-    return next((each for each in containers if each["name"] == names.NODE), {})
+    return resolve.node_container(_pod_spec(draft, pod_set))
 
 
 def _hostfile(draft: Draft) -> str:
@@ -290,27 +239,25 @@ def _hostfile(draft: Draft) -> str:
     tail = f".{endpoints.subdomain(name, draft.spec)} slots={per_node}\n"
     lines = (
         endpoints.pod_name(name, pod_set.name, replica, index) + tail
-        for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True)
-        if pod_set.name in _hosts(draft)
-        for replica in range(template.get("replicas", 1))
+        for pod_set, replicas in _hosts(draft)
+        for replica in range(replicas)
         for index in range(pod_set.count)
     )
     return "".join(islice(lines, MOST_HOSTS))
 
 
-def _hosts(draft: Draft) -> tuple[str, ...]:
-    """Jobs whose pods stand in the hostfile."""
-    return (names.NODE, names.LAUNCHER) if _launcher_is_node(draft) else (names.NODE,)
+def _hosts(draft: Draft) -> Iterable[tuple[PodSet, int]]:
+    """Jobs whose pods stand in the hostfile, and their replicas."""
+    also = (names.LAUNCHER,) if _policy(draft).run_launcher_as_node else ()
+    for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True):
+        if pod_set.name in (names.NODE, *also):
+            yield pod_set, template.get("replicas", 1)
 
 
 def _hosts_problems(draft: Draft) -> Iterable[Problem]:
     """A hostfile that no ConfigMap holds, which the reference tries to write forever."""
-    after = _with_num_nodes(draft)
-    count = sum(
-        template.get("replicas", 1) * max(pod_set.count, 0)
-        for template, pod_set in zip(after.spec["replicatedJobs"], after.pod_sets, strict=True)
-        if pod_set.name in _hosts(after)
-    )
+    after = trainer_env.with_num_nodes(draft, names.NODE)
+    count = sum(replicas * max(pod_set.count, 0) for pod_set, replicas in _hosts(after))
     if count > MOST_HOSTS:
         yield Problem(
             "spec.trainer.numNodes",
@@ -322,7 +269,7 @@ def _hosts_problems(draft: Draft) -> Iterable[Problem]:
 
 PLUGIN = Plugin(
     name="MPI",
-    applies=applies,
+    applies=lambda draft: draft.ml_policy.mpi is not None,
     validate=validate,
     enforce_ml_policy=enforce_ml_policy,
     build=build,

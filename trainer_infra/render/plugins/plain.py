@@ -1,7 +1,4 @@
-"""PlainML: runtimes without a framework of their own.
-
-Rules: reference behaviour 3.1.
-"""
+"""PlainML: runtimes without a framework of their own (reference behaviour 3.1)."""
 
 from trainer_infra.render import trainer_env
 from trainer_infra.render.draft import Draft
@@ -10,10 +7,8 @@ from trainer_infra.render.phases import Plugin
 
 def applies(draft: Draft) -> bool:
     """Whether the runtime names no framework."""
-    policy = draft.runtime.spec.ml_policy
-    return policy is None or not (
-        policy.torch or policy.jax or policy.mpi or policy.xgboost or policy.flux
-    )
+    policy = draft.ml_policy
+    return not any((policy.torch, policy.jax, policy.mpi, policy.xgboost, policy.flux))
 
 
 def enforce_ml_policy(draft: Draft) -> Draft:

@@ -13,16 +13,13 @@ from urllib.parse import unquote
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.render import resolve
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin
 
 FILE: Final = "file://"
 _OF_THE_NODE: Final = (
-    "allowPrivilegeEscalation",
-    "runAsGroup",
-    "runAsNonRoot",
-    "runAsUser",
-    "seccompProfile",
+    *("allowPrivilegeEscalation", "runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile"),
 )
 """Fields of a security context that the fetching container takes over, so that a namespace admits both alike."""
 
@@ -43,7 +40,7 @@ def complete(value: JSONObject, job: TrainJob) -> JSONObject:
 
 
 def _fetching(job: JSONObject, stored: JSONObject) -> JSONObject:
-    pod = job["template"]["spec"]["template"]["spec"]
+    pod = resolve.pod_spec(job)
     volumes = [*(pod.get("volumes") or ())]
     if not any(each["name"] == names.SOURCE_VOLUME for each in volumes):
         return job
@@ -53,20 +50,12 @@ def _fetching(job: JSONObject, stored: JSONObject) -> JSONObject:
         volumes.append({"name": names.STORE_VOLUME, "hostPath": {"path": folder}})
         mount = {"name": names.STORE_VOLUME, "mountPath": folder, "readOnly": True}
         own["volumeMounts"].append(mount)
-    fetching = {
-        **pod,
-        "volumes": volumes,
-        "initContainers": [own, *(pod.get("initContainers") or ())],
-    }
-    template = {**job["template"]["spec"]["template"], "spec": fetching}
-    return {
-        **job,
-        "template": {**job["template"], "spec": {**job["template"]["spec"], "template": template}},
-    }
+    inits = [own, *(pod.get("initContainers") or ())]
+    return resolve.with_pod_spec(job, {**pod, "volumes": volumes, "initContainers": inits})
 
 
 def _container(pod: JSONObject, stored: JSONObject) -> JSONDict:
-    node: JSONObject = next((each for each in pod["containers"] if each["name"] == names.NODE), {})
+    node = resolve.node_container(pod)
     own: dict[str, Any] = {
         "name": names.CODE_INITIALIZER,
         "image": stored.get("image") or names.INITIALIZER_IMAGE,

@@ -16,18 +16,13 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import endpoints, resources, torchtune, trainer_env
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env
+from trainer_infra.render.draft import Draft, PodSet
 from trainer_infra.render.phases import Launcher, Plugin
 
 RESERVED: Final = names.TORCH_VARIABLES
 ADDRESS: Final = (names.PET_MASTER_ADDR, names.PET_MASTER_PORT)
 AUTO: Final = "auto"
 TORCHRUN: Final = Launcher(lambda _variables: ("torchrun",))
-
-
-def applies(draft: Draft) -> bool:
-    """Whether the runtime has mlPolicy.torch."""
-    return launcher(draft.runtime) is not None
 
 
 def launcher(runtime: Runtime) -> Launcher | None:
@@ -79,9 +74,8 @@ def enforce_ml_policy(draft: Draft) -> Draft:
 
 def processes_per_node(draft: Draft) -> int | str:
     """numProcPerNode, or torchrun's `auto` with GPUs, or one process per processor asked for."""
-    trainer = draft.job.spec.trainer
-    if trainer and trainer.num_proc_per_node is not None:
-        return trainer.num_proc_per_node
+    if draft.trainer_spec.num_proc_per_node is not None:
+        return draft.trainer_spec.num_proc_per_node
     count, node = resources.accelerators(draft), resources.of_node(draft)
     if not count:
         return max(1, resources.cpus(node))
@@ -91,8 +85,7 @@ def processes_per_node(draft: Draft) -> int | str:
 
 
 def _targets(draft: Draft) -> Iterable[tuple[EnvInjectionTarget, str]]:
-    torch = draft.runtime.spec.ml_policy.torch if draft.runtime.spec.ml_policy else None
-    injection = torch.env_injection if torch else None
+    injection = draft.ml_policy.torch.env_injection if draft.ml_policy.torch else None
     for target in (injection.targets if injection else None) or ():
         for container in target.container_names or ():
             yield target, container
@@ -108,18 +101,15 @@ def _has_container(draft: Draft, job: str, container: str) -> bool:
 
 
 def _inject(name: str, own: tuple[JSONObject, ...], pod_set: PodSet) -> PodSet:
-    def change(container: Container) -> Container:
-        return replace(container, env=upsert_env(container.env, own))
-
     if pod_set.container(name):
-        return pod_set.with_container(name, change)
-    inits = tuple(change(each) if each.name == name else each for each in pod_set.init_containers)
-    return replace(pod_set, init_containers=inits)
+        return pod_set.with_container(name, lambda container: container.plus(env=own))
+    inits = (each.plus(env=own) if each.name == name else each for each in pod_set.init_containers)
+    return replace(pod_set, init_containers=tuple(inits))
 
 
 PLUGIN = Plugin(
     name="Torch",
-    applies=applies,
+    applies=lambda draft: draft.ml_policy.torch is not None,
     validate=validate,
     enforce_ml_policy=enforce_ml_policy,
     launcher=launcher,

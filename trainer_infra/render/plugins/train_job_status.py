@@ -13,14 +13,7 @@ from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata, trainer_env
-from trainer_infra.render.draft import (
-    Container,
-    Draft,
-    PodSet,
-    upsert_env,
-    upsert_mounts,
-    upsert_volumes,
-)
+from trainer_infra.render.draft import Draft, PodSet, upsert_volumes
 from trainer_infra.render.phases import Plugin
 
 TOKEN_SECONDS: Final = 3600
@@ -51,7 +44,7 @@ def plugin(server: StatusServer) -> Plugin:
     """
     return Plugin(
         name="TrainJobStatus",
-        applies=_applies,
+        applies=lambda _: True,
         enforce_pod_spec=partial(_enforce_pod_spec, server),
         build=partial(_build, server),
     )
@@ -60,10 +53,6 @@ def plugin(server: StatusServer) -> Plugin:
 def audience(draft: Draft) -> str:
     """Whom the token is for: the TrainJob's status, so that one job cannot report for another."""
     return f"{names.API_VERSION}/{_status_path(draft)}"
-
-
-def _applies(_draft: Draft) -> bool:
-    return True
 
 
 def _enforce_pod_spec(server: StatusServer, draft: Draft) -> Draft:
@@ -78,11 +67,7 @@ def _enforce_pod_spec(server: StatusServer, draft: Draft) -> Draft:
         trainer_env.variable(names.PROGRESS_CA, f"{names.PROGRESS_MOUNT}/{names.PROGRESS_CA_KEY}"),
         trainer_env.variable(names.PROGRESS_TOKEN, f"{names.PROGRESS_MOUNT}/{TOKEN_KEY}"),
     )
-    token = {
-        "audience": audience(draft),
-        "expirationSeconds": TOKEN_SECONDS,
-        "path": TOKEN_KEY,
-    }
+    token = {"audience": audience(draft), "expirationSeconds": TOKEN_SECONDS, "path": TOKEN_KEY}
     key = names.PROGRESS_CA_KEY
     name = child_metadata.child_name(draft.job, names.TLS_CONFIG_SUFFIX)
     certificate = {"name": name, "items": [{"key": key, "path": key}]}
@@ -95,34 +80,21 @@ def _enforce_pod_spec(server: StatusServer, draft: Draft) -> Draft:
 
 def _with_reporting(env: tuple[JSONObject, ...], volume: JSONObject, pod_set: PodSet) -> PodSet:
     mount = {"name": names.PROGRESS_VOLUME, "mountPath": names.PROGRESS_MOUNT, "readOnly": True}
-
-    def change(container: Container) -> Container:
-        return replace(
-            container,
-            env=upsert_env(container.env, env),
-            volume_mounts=upsert_mounts(container.volume_mounts, (mount,)),
-        )
-
     return replace(
         pod_set,
-        containers=tuple(change(each) for each in pod_set.containers),
+        containers=tuple(each.plus(env=env, mounts=(mount,)) for each in pod_set.containers),
         volumes=upsert_volumes(pod_set.volumes, (volume,)),
     )
 
 
 def _build(server: StatusServer, draft: Draft) -> Iterable[JSONObject]:
     if server.ca_crt is None:
-        raise _refused(
-            f'failed to look up status server tls secret: secrets "{server.secret}" not found'
-        )
+        lookup = f'secrets "{server.secret}" not found'
+        raise _refused(f"failed to look up status server tls secret: {lookup}")
     if not server.ca_crt:
         raise _refused("failed to find status server ca.crt in tls secret")
-    yield {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": child_metadata.metadata_of_child(draft.job, names.TLS_CONFIG_SUFFIX),
-        "data": {names.PROGRESS_CA_KEY: server.ca_crt},
-    }
+    data = {names.PROGRESS_CA_KEY: server.ca_crt}
+    yield child_metadata.child_object(draft.job, "ConfigMap", names.TLS_CONFIG_SUFFIX, data=data)
 
 
 def _refused(what: str) -> InvalidInput:

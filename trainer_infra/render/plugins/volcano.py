@@ -21,12 +21,6 @@ MODE: Final = "hard"
 HIGHEST_TIER: Final = 1
 
 
-def applies(draft: Draft) -> bool:
-    """Whether the runtime has podGroupPolicy.volcano."""
-    policy = draft.runtime.spec.pod_group_policy
-    return policy is not None and policy.volcano is not None
-
-
 def validate(priority_classes: Collection[str] | None, draft: Draft) -> Iterable[Problem]:
     """An empty queue name, and priority classes that the cluster has not."""
     key = names.VOLCANO_QUEUE_ANNOTATION
@@ -48,8 +42,8 @@ def validate(priority_classes: Collection[str] | None, draft: Draft) -> Iterable
 
 def enforce_pod_group_policy(draft: Draft) -> Draft:
     """The annotation by which the scheduler finds the pods of the gang."""
-    name = draft.job.metadata.name
-    return gang.with_mark(draft, annotations={names.VOLCANO_GROUP_ANNOTATION: name})
+    mark = {names.VOLCANO_GROUP_ANNOTATION: draft.job.metadata.name}
+    return gang.with_mark(draft, gang.members(draft), annotations=mark)
 
 
 def build(draft: Draft) -> Iterable[JSONObject]:
@@ -67,16 +61,14 @@ def build(draft: Draft) -> Iterable[JSONObject]:
 
 
 def plugin(priority_classes: Collection[str] | None = None) -> Plugin:
-    """The plugin for a cluster.
+    """The plugin for a cluster with these PriorityClasses, which a driver may read.
 
-    Args:
-        priority_classes: names of the cluster's PriorityClasses, from a driver that may read them;
-            None leaves priorityClassName to the API server, which checks it at each pod. (The
-            reference reads them with a role that may not, and refuses every name: Q16.)
+    None leaves priorityClassName to the API server, which checks it at each pod. (The reference
+    reads them with a role that may not, and refuses every name: Q16.)
     """
     return Plugin(
         name="Volcano",
-        applies=applies,
+        applies=lambda draft: draft.pod_group_policy.volcano is not None,
         validate=partial(validate, priority_classes),
         enforce_pod_group_policy=enforce_pod_group_policy,
         build=build,
@@ -94,8 +86,8 @@ def _priority_classes(draft: Draft) -> Iterable[str]:
 
 
 def _network_topology(draft: Draft) -> JSONObject | None:
-    policy = draft.runtime.spec.pod_group_policy
-    topology = policy.volcano.network_topology if policy and policy.volcano else None
+    volcano = draft.pod_group_policy.volcano
+    topology = volcano.network_topology if volcano else None
     if topology is None:
         return None
     tier = topology.highest_tier_allowed

@@ -21,16 +21,9 @@ RESERVED: Final = (
 )
 
 
-def applies(draft: Draft) -> bool:
-    """Whether the runtime has mlPolicy.xgboost."""
-    policy = draft.runtime.spec.ml_policy
-    return policy is not None and policy.xgboost is not None
-
-
 def validate(draft: Draft) -> Iterable[Problem]:
     """Reserved variables in trainer.env, one problem for each."""
-    trainer = draft.job.spec.trainer
-    for index, variable in enumerate((trainer.env if trainer else None) or ()):
+    for index, variable in enumerate(draft.trainer_spec.env or ()):
         if variable["name"] in RESERVED:
             yield Problem(
                 f"spec.trainer.env[{index}]",
@@ -56,5 +49,8 @@ def enforce_ml_policy(draft: Draft) -> Draft:
 
 
 PLUGIN = Plugin(
-    name="XGBoost", applies=applies, validate=validate, enforce_ml_policy=enforce_ml_policy
+    name="XGBoost",
+    applies=lambda draft: draft.ml_policy.xgboost is not None,
+    validate=validate,
+    enforce_ml_policy=enforce_ml_policy,
 )

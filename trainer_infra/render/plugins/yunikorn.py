@@ -30,23 +30,13 @@ PLACEMENT: Final = ("nodeSelector", "tolerations", "affinity", "topologySpreadCo
 """Fields of a PodSpec that a task group repeats, so that the reserved places fit the pods."""
 
 
-def applies(draft: Draft) -> bool:
-    """Whether the scheduler annotation is `yunikorn`."""
-    return scheduler.is_named(draft, SCHEDULER)
-
-
 def enforce_pod_group_policy(draft: Draft) -> Draft:
     """Scheduler, application, queue and task groups of every pod."""
     counted = {each.name for each in gang.counted_members(draft)}
     inside = {each.name for each in gang.members(draft)}
-    groups = json.dumps(
-        [
-            _task_group(template, pod_set)
-            for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True)
-            if pod_set.name in counted
-        ],
-        separators=(",", ":"),
-    )
+    jobs = zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True)
+    listed = [_task_group(template, each) for template, each in jobs if each.name in counted]
+    groups = json.dumps(listed, separators=(",", ":"))
 
     def change(pod_set: PodSet) -> PodSet:
         member = pod_set.name in inside
@@ -66,9 +56,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
 def application(draft: Draft, outside: str | None = None) -> str:
     """The application's id, unique in the cluster: `<namespace>.<TrainJob>`.
 
-    Args:
-        draft: the TrainJob.
-        outside: the replicated job outside the gang whose own application it is.
+    A replicated job outside the gang has an application of its own.
     """
     metadata = draft.job.metadata
     text = ".".join(each for each in (metadata.namespace, metadata.name, outside) if each)
@@ -97,7 +85,7 @@ def _task_group(template: JSONObject, pod_set: PodSet) -> JSONObject:
 
 PLUGIN = Plugin(
     name="YuniKorn",
-    applies=applies,
+    applies=lambda draft: scheduler.is_named(draft, SCHEDULER),
     enforce_pod_group_policy=enforce_pod_group_policy,
     scheduler=SCHEDULER,
 )

@@ -24,9 +24,10 @@ from pydantic import Field
 
 from trainer_infra import names
 from trainer_infra.api import failure_policy
-from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.finding import path_text
 from trainer_infra.catalog import accelerators
-from trainer_infra.rules import pods, rule
+from trainer_infra.rules import pods
+from trainer_infra.rules.capacity import job_end
 from trainer_infra.rules.placement import amounts, machines, nodes, patches
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -60,22 +61,16 @@ class Cost:
 
 
 def cost_of(subject: Subject, world: World, prices: Prices) -> Cost:
-    """What an object costs at most.
-
-    Args:
-        subject: A TrainJob or a JobSet.
-        world: Its pools say what accelerators a pod gets.
-        prices: By accelerator or resource.
-    """
+    """What a TrainJob or JobSet costs at most, by the accelerators that the world's pools have."""
     if subject.kind not in KINDS or not pods.pods_of(subject):
         return Cost(why=_NO_PODS)
     subject.noted.clear()
     try:
         found = Cost(gpu_hours(subject), *price(subject, world, prices))
+        missed = next(chain(subject.unseen, subject.left_out, subject.noted), None)
     except UnseenValue as error:
-        return _not_known(error.path)
-    missed = next(chain(subject.unseen, subject.left_out, subject.noted), None)
-    return found if missed is None else _not_known(missed)
+        found, missed = Cost(), error.path
+    return found if missed is None else Cost(why=f"{path_text(missed)} is not known yet")
 
 
 def gpu_hours(subject: Subject) -> Decimal | None:
@@ -93,17 +88,11 @@ def gpu_hours(subject: Subject) -> Decimal | None:
 
 def price(subject: Subject, world: World, prices: Prices) -> tuple[Decimal | None, str]:
     """What it costs at most, in the currency of the prices; None, and why, where that is not known."""
-    parts = [_part(subject, each, world, prices) for each in pods.pods_of(subject)]
-    reasons = dict.fromkeys(reason for each in parts for reason in each.why)
+    parts = [_price_of(subject, each, world, prices) for each in pods.pods_of(subject)]
+    reasons = dict.fromkeys(reason for _, why in parts for reason in why)
     if reasons or not parts:
         return None, " and ".join(reasons) or _NO_PODS
-    return sum((each.rate * (each.hours or 0) for each in parts), Decimal(0)), ""
-
-
-def no_bound(deadline: Value, of_what: str) -> Finding:
-    """That a job has no deadline where something of it has a budget."""
-    fix = "write after how many seconds the job is to be ended"
-    return deadline.finding(f"is not set, so that {of_what} no bound", None, fix)
+    return sum((part for part, _ in parts), Decimal(0)), ""
 
 
 def price_table(written: Mapping[str, float]) -> Prices:
@@ -120,19 +109,10 @@ def budget_limit(written: float | None) -> Decimal | None:
     return None if written is None or not math.isfinite(written) else Decimal(repr(written))
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What all pods of one kind cost."""
-
-    hours: Decimal | None
-    """None without an end."""
-    rate: Decimal
-    """Price of one hour, without that of accelerators that have none."""
-    why: tuple[str, ...]
-    """Why its price is not known."""
-
-
-def _part(subject: Subject, pod: Pod, world: World, prices: Prices) -> _Part:
+def _price_of(
+    subject: Subject, pod: Pod, world: World, prices: Prices
+) -> tuple[Decimal, Sequence[str]]:
+    """What all pods of one kind cost, and why that is not known."""
     asked, hours = _asked(subject, pod), _hours(subject, pod)
     rate, why = Decimal(0), []
     devices = _devices(asked)
@@ -145,7 +125,7 @@ def _part(subject: Subject, pod: Pod, world: World, prices: Prices) -> _Part:
             why.append(f"there is no price for {' or '.join(called) or name}")
     if hours is None and (devices or rate):
         why.append(ENDLESS)
-    return _Part(hours, rate, tuple(why))
+    return rate * (hours or 0), why
 
 
 def _asked(subject: Subject, pod: Pod) -> amounts.Amounts:
@@ -156,10 +136,6 @@ def _asked(subject: Subject, pod: Pod) -> amounts.Amounts:
 def _devices(asked: Mapping[str, int]) -> int:
     """Accelerators, in billionths."""
     return sum(each for name, each in asked.items() if amounts.is_accelerator(name))
-
-
-def _not_known(path: Path) -> Cost:
-    return Cost(why=f"{path_text(path)} is not known yet")
 
 
 def _hours(subject: Subject, pod: Pod) -> Decimal | None:
@@ -209,7 +185,9 @@ def _check_gpu_hours(place: Value, context: Context[GpuHours]) -> Iterator[Findi
     hours = gpu_hours(context.subject)
     deadline = place.at("spec", "activeDeadlineSeconds")
     if hours is None:
-        yield no_bound(deadline, "GPU-hours have")
+        yield deadline.finding(
+            "is not set, so that GPU-hours have no bound", None, job_end.ADD_DEADLINE
+        )
     elif hours > budget:
         fix = "shorten it, or use fewer nodes or GPUs"
         what = f"makes up to {hours:.1f} GPU-hours, more than the budget of {budget:.1f}"
@@ -222,12 +200,8 @@ GPU_HOURS: Final = Rule(
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB,)),
     tags=("capacity", "gpu", "cost"),
-    why=(
-        "A job that hangs, or that was made too large by mistake, uses up what others were "
-        "promised."
-    ),
+    why="A job that hangs, or that was made too large by mistake, uses up what others were promised.",
     fix="Shorten `spec.activeDeadlineSeconds`, or use fewer nodes or GPUs.",
-    places=rule.whole,
     check=_check_gpu_hours,
     parameters=GpuHours,
 )
@@ -253,13 +227,13 @@ def _check_price(place: Value, context: Context[Price]) -> Iterator[Finding]:
     found, why = price(context.subject, context.world, price_table(parameters.prices))
     deadline = place.at("spec", "activeDeadlineSeconds")
     if why == ENDLESS:
-        yield no_bound(deadline, "the price has")
+        yield deadline.finding(
+            "is not set, so that the price has no bound", None, job_end.ADD_DEADLINE
+        )
     elif found is not None and found > budget:
         fix = "shorten it, or use fewer or cheaper machines"
-        what = (
-            f"makes a price of up to {found:.2f} {parameters.currency}, more than the "
-            f"budget of {budget:.2f}"
-        )
+        total = f"{found:.2f} {parameters.currency}"
+        what = f"makes a price of up to {total}, more than the budget of {budget:.2f}"
         yield deadline.finding(what, deadline.number(), fix)
 
 
@@ -271,7 +245,6 @@ PRICE: Final = Rule(
     tags=("capacity", "gpu", "cost"),
     why="A mistake in the number of nodes or in the deadline shows up on the bill.",
     fix="Shorten `spec.activeDeadlineSeconds`, or use fewer or cheaper machines.",
-    places=rule.whole,
     check=_check_price,
     looks_around=True,
     parameters=Price,

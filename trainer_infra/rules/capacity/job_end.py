@@ -5,9 +5,11 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api import failure_policy
-from trainer_infra.rules import pods, rule
+from trainer_infra.rules import pods
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import ABSENT
+
+ADD_DEADLINE: Final = "write after how many seconds the job is to be ended"
 
 
 class Deadline(Parameters):
@@ -21,8 +23,7 @@ def _check_deadline(place: Value, context: Context[Deadline]) -> Iterator[Findin
     deadline, most = place.at("spec", "activeDeadlineSeconds"), context.parameters.at_most_seconds
     seconds = deadline.number()
     if not deadline.is_there():
-        fix = "write after how many seconds the job is to be ended"
-        yield deadline.finding("is not set", None, fix)
+        yield deadline.finding("is not set", None, ADD_DEADLINE)
     elif most is not None and seconds is not None and seconds > most:
         what = f"is more than the {most} seconds that are allowed"
         yield deadline.finding(what, seconds, f"write {most} or less")
@@ -36,7 +37,6 @@ DEADLINE: Final = Rule(
     tags=("capacity", "cost"),
     why="A job that hangs holds its GPUs until a person notices.",
     fix="Set `spec.activeDeadlineSeconds`: it counts from the start or the last resume.",
-    places=rule.whole,
     check=_check_deadline,
     parameters=Deadline,
 )
@@ -57,9 +57,8 @@ def _check_ttl(place: Value, context: Context[Ttl]) -> Iterator[Finding]:
     if not found:
         is_job = context.subject.kind == names.TRAIN_JOB
         where = _annotation(place) if is_job else place.at("spec", _TTL)
-        yield where.finding(
-            "is not set", None, "write how many seconds the job stays once it ended"
-        )
+        fix = "write how many seconds the job stays once it ended"
+        yield where.finding("is not set", None, fix)
     most = context.parameters.at_most_seconds
     for each in found[:1]:
         seconds = each.quantity()
@@ -163,10 +162,7 @@ RESTARTS_BOUNDED: Final = Rule(
     kinds=names.WITH_PODS,
     tags=("capacity", "restarts", "cost"),
     why="A program that fails at once is restarted for days, on GPUs that others wait for.",
-    fix=(
-        "Limit `maxRestarts` and `backoffLimit`, and let only known failures restart without being "
-        "counted."
-    ),
+    fix="Limit `maxRestarts` and `backoffLimit`, and let only known failures restart without being counted.",
     places=_places_of_restarts,
     check=_check_restarts,
     parameters=RestartsBounded,

@@ -4,19 +4,23 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules import pods, rule
+from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Change
 from trainer_infra.rules.placement import amounts, machines, node_constraints, nodes
 from trainer_infra.rules.pods import WORKLOADS, Pod, PodContainer
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.value import ABSENT
 
 _RESOURCES: Final = ("cpu", "memory")
 _PARTS: Final = ("requests", "limits")
 
 
 def _check_cpu_memory(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
-    written = nodes.resources(place, context.subject)
+    # Without an mlPolicy the runtime alone says it: `resourcesPerNode` has no effect then.
+    is_own = context.subject.kind == names.TRAIN_JOB and context.subject.ml_policy.raw is not ABSENT
+    own = context.subject.object.at("spec", "trainer", "resourcesPerNode")
+    written = own if is_own else place.value["resources"]
     # The container, or the pod as a whole, has a request or a limit.
     places = [one.at("resources", part) for one in (place.value, place.pod.spec) for part in _PARTS]
     missing = [each for each in _RESOURCES if not any(one[each].is_there() for one in places)]
@@ -218,11 +222,8 @@ GPU_QUOTA: Final = Rule(
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("capacity", "gpu", "quota"),
-    why=(
-        "Kubernetes rejects some of the pods; the others hold their GPUs and wait for them forever."
-    ),
+    why="Kubernetes rejects some of the pods; the others hold their GPUs and wait for them forever.",
     fix="Use fewer nodes or GPUs, or have the quota raised.",
-    places=rule.whole,
     check=_check_quota,
     looks_around=True,
     parameters=GpuQuota,

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules import rule
 from trainer_infra.rules.placement import amounts, nodes
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -36,7 +35,6 @@ NODES_LIMIT: Final = Rule(
     tags=("capacity", "nodes", "cost"),
     why="One job takes machines that others were promised.",
     fix="Use fewer nodes, or ask the person who set the limit.",
-    places=rule.whole,
     check=_check_number,
     parameters=NodesLimit,
 )

@@ -30,7 +30,6 @@ class Grant:
     """A verb on a resource."""
 
     verb: str
-    """For example `create`."""
     resource: str
     """Its plural, `services`."""
     group: str
@@ -98,9 +97,8 @@ def _gives(rule: Value, wanted: Grant) -> bool:
     parts = (("apiGroups", wanted.group), ("resources", wanted.resource), ("verbs", wanted.verb))
     if rule["resourceNames"].is_there() and wanted.verb == "create":
         return False
-    return all(
-        {"*", part} & {each.text() for each in lookup.items(rule[key])} for key, part in parts
-    )
+    lists = ((part, {each.text() for each in lookup.items(rule[key])}) for key, part in parts)
+    return all({"*", part} & listed for part, listed in lists)
 
 
 _NEEDS: Final = (

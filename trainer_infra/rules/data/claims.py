@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.render.launch_warnings import claims_again
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup, nodes
 from trainer_infra.rules.pods import Pod
@@ -62,16 +63,13 @@ ReadWriteOncePod by one pod. A claim of a JobSet's `volumeClaimPolicies` is one 
 
 
 def _check_volumes(pod: Pod, _context: Context[Parameters]) -> Iterator[Finding]:
-    first: dict[str, str] = {}
-    for volume in lookup.items(pod.spec["volumes"]):
-        claim, name = volume.at("persistentVolumeClaim", "claimName"), volume["name"].text()
-        if not claim.text():
-            continue
-        if claim.text() in first:
-            what = f"is the claim of volume {first[claim.text()]!r} too, and the pod never starts"
-            fix = f"mount volume {first[claim.text()]!r} twice, with a subPath each"
-            yield claim.finding(what, claim.raw, fix)
-        first.setdefault(claim.text(), name)
+    volumes = tuple(lookup.items(pod.spec["volumes"]))
+    claims = [each.at("persistentVolumeClaim", "claimName") for each in volumes]
+    pairs = ((one.text(), each["name"].text()) for one, each in zip(claims, volumes, strict=True))
+    for index, first in claims_again(pairs):
+        what = f"is the claim of volume {first!r} too, and the pod never starts"
+        fix = f"mount volume {first!r} twice, with a subPath each"
+        yield claims[index].finding(what, claims[index].raw, fix)
 
 
 CLAIM_VOLUMES: Final = Rule(
@@ -84,10 +82,7 @@ CLAIM_VOLUMES: Final = Rule(
         "The kubelet waits for both volumes and mounts the claim for one of them: the pod stays in "
         "ContainerCreating, and no event says why."
     ),
-    fix=(
-        "Keep one volume for the claim, and mount it at each path, with `subPath` for a folder of "
-        "it."
-    ),
+    fix="Keep one volume for the claim, and mount it at each path, with `subPath` for a folder of it.",
     places=pods.pods_of,
     check=_check_volumes,
 )

@@ -69,15 +69,12 @@ def _check_schemes(
     given = context.parameters
     if isinstance(place, PodContainer):
         uri, allow = source_uri(place), _allowed(place, given)
-        if uri is not None and allow is not None and uri.text():
-            yield from _of_uri(
-                uri, uri.text(), allow, "is not a URI that the initializer can fetch"
-            )
-        elif (
-            uri is not None
-            and uri.text()
-            and has_our_program(place.value["image"].text(), place.value["args"].texts())
-        ):
+        if uri is None or not uri.text():
+            return
+        if allow is not None:
+            what = "is not a URI that the initializer can fetch"
+            yield from _of_uri(uri, uri.text(), allow, what)
+        elif has_our_program(place.value["image"].text(), place.value["args"].texts()):
             yield from _of_ours(uri, ROLES[str(place.pod.step)])
         return
     if given.outputs is None:
@@ -120,10 +117,7 @@ STORAGE_SCHEME: Final = Rule(
     kinds=names.WITH_PODS,
     tags=("data", "initializers"),
     why="An initializer fails on a URI that it cannot read, and nothing trains.",
-    fix=(
-        "Correct the URI, copy the data to a store in `allow`, or use an initializer that supports "
-        "the scheme."
-    ),
+    fix="Correct the URI, copy the data to a store in `allow`, or use an initializer that supports the scheme.",
     places=_places,
     check=_check_schemes,
     parameters=StorageScheme,
@@ -138,16 +132,9 @@ class TokenReference(Parameters):
     """What is a secret."""
 
     env: tuple[str, ...] = (
-        "ACCESS_TOKEN",
-        "SECRET_ACCESS_KEY",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "HF_TOKEN",
-        "HUGGING_FACE_HUB_TOKEN",
-        "HTTP_PASSWORD",
-        "REGISTRY_PASSWORD",
-        "AZURE_STORAGE_ACCOUNT_KEY",
-        "AZURE_STORAGE_SAS_KEY",
+        *("ACCESS_TOKEN", "SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+        *("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HTTP_PASSWORD", "REGISTRY_PASSWORD"),
+        *("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY"),
     )
     """Variables that hold a token, a password or a key."""
 

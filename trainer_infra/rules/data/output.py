@@ -18,38 +18,14 @@ from trainer_infra.rules.pods import INITIALIZERS, PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import ABSENT
 
-VARIABLES: Final = (
-    "OUTPUT_DIR",
-    "CHECKPOINT_DIR",
-    "CKPT_DIR",
-    "SAVE_DIR",
-    "RESULTS_DIR",
-)
+VARIABLES: Final = ("OUTPUT_DIR", "CHECKPOINT_DIR", "CKPT_DIR", "SAVE_DIR", "RESULTS_DIR")
 """Variables that name a folder of results."""
-OPTIONS: Final = (
-    "output_dir",
-    "checkpoint_dir",
-    "ckpt_dir",
-    "save_dir",
-    "results_dir",
-    "default_root_dir",
-)
+OPTIONS: Final = (*map(str.lower, VARIABLES), "default_root_dir")
 """Arguments that do, with `_` or `-`, with `--` or as `key=value`."""
 _QUOTES: Final = "'\""
 _VOLUMES: Final = (
-    "persistentVolumeClaim",
-    "nfs",
-    "csi",
-    "cephfs",
-    "rbd",
-    "iscsi",
-    "fc",
-    "glusterfs",
-    "azureFile",
-    "azureDisk",
-    "awsElasticBlockStore",
-    "gcePersistentDisk",
-    "portworxVolume",
+    *("persistentVolumeClaim", "nfs", "csi", "cephfs", "rbd", "iscsi", "fc", "glusterfs"),
+    *("azureFile", "azureDisk", "awsElasticBlockStore", "gcePersistentDisk", "portworxVolume"),
 )
 """Kinds of volumes that outlive a pod."""
 
@@ -86,7 +62,6 @@ class OutputJob:
     """A training container with what its volumes are."""
 
     container: PodContainer
-    """The container."""
     claims: Value
     """The volumeClaimPolicies of its JobSet, whose volumes pods have without saying so."""
 

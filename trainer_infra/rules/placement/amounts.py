@@ -113,26 +113,19 @@ def _written(value: Value) -> dict[str, Any]:
     return found
 
 
-_WHOLE: Final = (
+OF_DEVICE_PLUGINS: Final = (
     *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
     *("google.com/tpu", "habana.ai/gaudi"),
 )
-_GPU_PARTS: Final = ("limits", "requests")
+"""Resources that are whole accelerators as the vendors' device plugins name them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gpus:
-    """The GPUs of a container."""
+    """How many GPUs a container asks for, and where."""
 
     place: Value
-    """Where it asks for them."""
     count: Decimal
-    """How many."""
-
-
-def is_of_device_plugin(resource: str) -> bool:
-    """Whether a resource is whole accelerators as the vendors' device plugins name them."""
-    return resource in _WHOLE
 
 
 def is_accelerator(resource: str) -> bool:
@@ -142,10 +135,9 @@ def is_accelerator(resource: str) -> bool:
 
 def gpus_of(container: Value) -> Gpus | None:
     """The GPUs that a container asks for; None where it asks for none."""
-    parts = (container.at("resources", part) for part in _GPU_PARTS)
-    resources = dict.fromkeys(
-        name for part in parts for name, _ in part.fields() if is_accelerator(name)
-    )
+    parts = (container.at("resources", part) for part in reversed(_PARTS))
+    written = (name for part in parts for name, _ in part.fields())
+    resources = dict.fromkeys(filter(is_accelerator, written))
     found = []
     for each in resources:
         place = amount_asked(container, each)

@@ -14,18 +14,7 @@ from trainer_infra.rules.value import UNKNOWN
 from trainer_infra.rules.world import NOWHERE
 
 _GROUPS: Final = {
-    **dict.fromkeys(
-        (
-            names.LOCAL_QUEUE,
-            names.CLUSTER_QUEUE,
-            names.RESOURCE_FLAVOR,
-            names.COHORT,
-            names.ADMISSION_CHECK,
-            names.KUEUE_TOPOLOGY,
-            names.WORKLOAD_PRIORITY_CLASS,
-        ),
-        names.KUEUE_GROUP,
-    ),
+    **dict.fromkeys(names.KUEUE_KINDS, names.KUEUE_GROUP),
     names.PRIORITY_CLASS: "scheduling.k8s.io",
     names.NAMESPACE: "v1",
     names.VOLCANO_QUEUE: names.VOLCANO_API_VERSION.partition("/")[0],

@@ -3,7 +3,7 @@
 Pools may leave out resources that their machines have, but not accelerators.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from trainer_infra import names
 from trainer_infra.catalog import accelerators as known
@@ -22,6 +22,13 @@ def amount(pool: Pool, resource: str, among: Sequence[Pool]) -> int | None:
         return max(0, int(pool.amount(resource) * amounts.ONE))
     is_device = "/" in resource and any(resource in each.capacity for each in among)
     return 0 if is_device or amounts.is_accelerator(resource) else None
+
+
+def amount_of_all(pools: Iterable[Pool], resource: str, among: Sequence[Pool]) -> int | None:
+    """What all machines of the pools have, in billionths; None where one does not declare it."""
+    found = [(pool.nodes, amount(pool, resource, among)) for pool in pools]
+    known = [nodes * each for nodes, each in found if each is not None]
+    return sum(known) if len(known) == len(found) else None
 
 
 def lacking_resources(

@@ -41,12 +41,9 @@ def excluding_label(pod: Pod, among: Sequence[Pool]) -> Value:
 
 
 def allows_labels(spec: Value, labels: Mapping[str, str], known: Collection[str]) -> bool:
-    """Whether a pod's node selector and required node affinity allow machines of these labels.
+    """Whether the node selector and required node affinity of a PodSpec allow machines of these labels.
 
-    Args:
-        spec: The PodSpec.
-        labels: Of the machines.
-        known: The labels that are judged; others are taken for right.
+    Labels that are not `known` are taken for right.
     """
     for key, each in spec["nodeSelector"].fields():
         if key in known and labels.get(key) != each.text():
@@ -65,10 +62,9 @@ def allows_labels(spec: Value, labels: Mapping[str, str], known: Collection[str]
 def _expression(value: Value, labels: Mapping[str, str]) -> bool:
     found = labels.get(value["key"].text())
     match value["operator"].text():
-        case "In":
-            return found in {each.text() for each in lookup.items(value["values"])}
-        case "NotIn":
-            return found not in {each.text() for each in lookup.items(value["values"])}
+        case "In" | "NotIn" as operator:
+            is_listed = found in {each.text() for each in lookup.items(value["values"])}
+            return is_listed == (operator == "In")
         case "Exists":
             return found is not None
         case "DoesNotExist":
@@ -88,10 +84,8 @@ def tolerations_of(spec: Value) -> tuple[Value, ...]:
 
 def untolerated_taint(taints: Iterable[Taint], tolerations: Sequence[Value]) -> Taint | None:
     """The first taint that keeps a pod away."""
-    for taint in taints:
-        if taint.effect in _HARD and not any(_tolerates(each, taint) for each in tolerations):
-            return taint
-    return None
+    hard = (each for each in taints if each.effect in _HARD)
+    return next((t for t in hard if not any(_tolerates(each, t) for each in tolerations)), None)
 
 
 def keeps_away(pool: Pool, asked: Collection[str], tolerations: Sequence[Value]) -> Taint | None:

@@ -99,16 +99,6 @@ def total_value(subject: Subject) -> Value:
     return subject.ml_policy["numNodes"] if most is None else _written_count(most)
 
 
-def resources(container: PodContainer, subject: Subject) -> Value:
-    """Where a user writes what a container that trains asks for.
-
-    Without an mlPolicy the runtime alone says it: `resourcesPerNode` has no effect then.
-    """
-    if subject.kind != names.TRAIN_JOB or subject.ml_policy.raw is ABSENT:
-        return container.value["resources"]
-    return subject.object.at("spec", "trainer", "resourcesPerNode")
-
-
 def _clamped(number: int) -> int:
     return min(max(number, 0), MOST)
 

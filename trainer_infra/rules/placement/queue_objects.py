@@ -113,6 +113,22 @@ def groups(queue: Subject, world: World) -> tuple[Group, ...]:
     return world.once(_groups, queue.object)
 
 
+def quotas(subject: Subject) -> Iterator[tuple[Value, Value]]:
+    """Each resource group of a ClusterQueue or Cohort that is known, with each of its flavors."""
+    for group in subject.object.at("spec", "resourceGroups").items():
+        yield from ((group, flavor) for flavor in group["flavors"].items())
+
+
+def topology_levels(flavor: Flavor, world: World) -> tuple[str, ...] | None:
+    """Labels of the levels of a flavor's Topology; None where it names none that is known."""
+    name = flavor.spec["topologyName"].text()
+    topology = lookup.find_object(world, names.KUEUE_TOPOLOGY, name) if name else None
+    if topology is None:
+        return None
+    levels = lookup.items(topology.object.at("spec", "levels"))
+    return tuple(level["nodeLabel"].text() for level in levels)
+
+
 def flavors(subject: Subject, world: World) -> tuple[Flavor, ...] | None:
     """All flavors that a job may get; None where they are not all known."""
     queue = cluster_queue(subject, world)

@@ -10,19 +10,8 @@ from trainer_infra.rules.pods import WORKLOADS, PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 BASELINE: Final = (
-    "AUDIT_WRITE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "MKNOD",
-    "NET_BIND_SERVICE",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYS_CHROOT",
+    *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD"),
+    *("NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
 )
 """What the Pod Security Standards' level baseline lets a container add."""
 ALL: Final = "ALL"
@@ -50,10 +39,8 @@ def _check_added(place: Value, context: Context[CapabilitiesAdded]) -> Iterator[
     allow = {plain_name(each) for each in context.parameters.allow}
     name = plain_name(place.text())
     if name in allow and name != place.text():
-        fix = f"write {name}"
-        yield place.finding(
-            "is not how Kubernetes writes it", place.text(), fix, place.set_to(name)
-        )
+        what = "is not how Kubernetes writes it"
+        yield place.finding(what, place.text(), f"write {name}", place.set_to(name))
     elif place.is_there() and name not in allow:
         fix = "remove it; what only some pods need, such as IPC_LOCK for RDMA, is put in `allow`"
         yield place.finding("is a capability that reaches beyond the container", place.text(), fix)

@@ -115,10 +115,8 @@ def _check(place: LiteralText, context: Context[LiteralSecrets]) -> Iterator[Fin
 def kind_of_secret(text: str, name: str, not_secret: tuple[str, ...] = ()) -> str:
     """What kind of secret a text has in it; empty for none. Never the secret.
 
-    Args:
-        text: what stands in an object.
-        name: what it is the value of: a variable, an option, a key; empty for something unnamed.
-        not_secret: names whose values may be read by anybody.
+    `name` is what it is the value of, empty for something unnamed; values of names in `not_secret`
+    may be read by anybody.
     """
     for each in secret_forms.kinds(text):
         return each
@@ -142,10 +140,7 @@ RULE: Final = Rule(
         "Everyone who can read the object, its repository or the run's record can use the secret, "
         "and it stays in their history after you remove it."
     ),
-    fix=(
-        "Keep it in a Secret, refer to it with `secretKeyRef` or `secretRef`, and revoke the "
-        "exposed one."
-    ),
+    fix="Keep it in a Secret, refer to it with `secretKeyRef` or `secretRef`, and revoke the exposed one.",
     places=_places,
     check=_check,
     parameters=LiteralSecrets,

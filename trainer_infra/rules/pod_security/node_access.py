@@ -40,11 +40,8 @@ HOST_NAMESPACES: Final = Rule(
     kinds=WORKLOADS,
     tags=("pod-security", "rdma"),
     frameworks=(
-        "pod-security-standards/baseline",
-        "cis-kubernetes/5.2.3",
-        "cis-kubernetes/5.2.4",
-        "cis-kubernetes/5.2.5",
-        "owasp-k8s/K01",
+        *("pod-security-standards/baseline", "cis-kubernetes/5.2.3", "cis-kubernetes/5.2.4"),
+        *("cis-kubernetes/5.2.5", "owasp-k8s/K01"),
     ),
     why=(
         "In its node's namespaces a pod sees the processes, memory and traffic of other pods, and "
@@ -66,9 +63,7 @@ class HostPath(Parameters):
 
 
 def _places_of_path(subject: Subject) -> Iterator[Value]:
-    for pod in pods.pods_of(subject):
-        for volume in pod.spec["volumes"].items():
-            yield volume.at("hostPath", "path")
+    yield from (volume.at("hostPath", "path") for volume in pods.volumes(subject))
 
 
 def _check_path(place: Value, context: Context[HostPath]) -> Iterator[Finding]:
@@ -148,10 +143,7 @@ HOST_PROCESS: Final = Rule(
     kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.11", "owasp-k8s/K01"),
-    why=(
-        "A HostProcess container has its node's files, network and rights, like a privileged one "
-        "on Linux."
-    ),
+    why="A HostProcess container has its node's files, network and rights, like a privileged one on Linux.",
     fix="Set `windowsOptions.hostProcess` to false.",
     places=security_context.security_contexts,
     check=_check_process,
@@ -160,11 +152,8 @@ HOST_PROCESS: Final = Rule(
 
 
 _HANDLERS: Final = (
-    ("livenessProbe",),
-    ("readinessProbe",),
-    ("startupProbe",),
-    ("lifecycle", "postStart"),
-    ("lifecycle", "preStop"),
+    *(("livenessProbe",), ("readinessProbe",), ("startupProbe",)),
+    *(("lifecycle", "postStart"), ("lifecycle", "preStop")),
 )
 
 
@@ -199,22 +188,12 @@ PROBE_HOSTS: Final = Rule(
 )
 
 
-_SAFE: Final = frozenset(
-    (
-        "kernel.shm_rmid_forced",
-        "net.ipv4.ip_local_port_range",
-        "net.ipv4.ip_local_reserved_ports",
-        "net.ipv4.ip_unprivileged_port_start",
-        "net.ipv4.ping_group_range",
-        "net.ipv4.tcp_fin_timeout",
-        "net.ipv4.tcp_keepalive_intvl",
-        "net.ipv4.tcp_keepalive_probes",
-        "net.ipv4.tcp_keepalive_time",
-        "net.ipv4.tcp_rmem",
-        "net.ipv4.tcp_syncookies",
-        "net.ipv4.tcp_wmem",
-    )
-)
+_SAFE: Final = frozenset((
+    "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.ip_unprivileged_port_start", "net.ipv4.ping_group_range", "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_rmem", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_wmem",
+))  # fmt: skip
 """Of the level baseline of Kubernetes 1.32 and later."""
 
 
@@ -263,11 +242,6 @@ _HOST_PATH_FIELD: Final = "hostPath"
 """That of host-path."""
 
 
-def _places_of_volumes(subject: Subject) -> Iterator[Value]:
-    for pod in pods.pods_of(subject):
-        yield from pod.spec["volumes"].items()
-
-
 def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     for kind, source in place.fields():
         if kind not in {"name", _HOST_PATH_FIELD, *_VOLUME_TYPES} and source.is_there():
@@ -287,6 +261,6 @@ VOLUME_TYPES: Final = Rule(
         "every quota and storage class."
     ),
     fix="Use a PersistentVolumeClaim of a storage class that has the same data.",
-    places=_places_of_volumes,
+    places=pods.volumes,
     check=_check_volumes,
 )

@@ -108,5 +108,4 @@ def _decoded(text: str) -> str:
 
 
 def _is_in(text: str, form: Form) -> bool:
-    found = form.pattern.finditer(text)
-    return any(not _PLACEHOLDER.search(each[0]) for each in found)
+    return any(not _PLACEHOLDER.search(each[0]) for each in form.pattern.finditer(text))

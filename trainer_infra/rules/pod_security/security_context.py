@@ -191,8 +191,7 @@ SELINUX_OPTIONS: Final = Rule(
 def _check_unconfined(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     profile = place.at("seccompProfile", "type")
     if profile.is_there() and profile.text() not in _PROFILES:
-        fix = "set it to RuntimeDefault"
-        patch = profile.set_to("RuntimeDefault")
+        fix, patch = "set it to RuntimeDefault", profile.set_to("RuntimeDefault")
         yield profile.finding("allows every system call", profile.text() or None, fix, patch)
 
 
@@ -207,10 +206,7 @@ SECCOMP_UNCONFINED: Final = Rule(
         "An unconfined container can use system calls that no training needs and that most "
         "container escapes use. A namespace of the level baseline admits no such pod."
     ),
-    fix=(
-        "Set `seccompProfile.type` to `RuntimeDefault`, or name a profile of the node with "
-        "`Localhost`."
-    ),
+    fix="Set `seccompProfile.type` to `RuntimeDefault`, or name a profile of the node with `Localhost`.",
     places=security_contexts,
     check=_check_unconfined,
     remediates=True,

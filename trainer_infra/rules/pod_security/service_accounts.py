@@ -7,7 +7,7 @@ from trainer_infra.catalog import data_cache
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pods import WORKLOADS, Pod
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 from trainer_infra.rules.world import World
 
 DEFAULT: Final = "default"
@@ -22,15 +22,10 @@ def account_name(pod: Pod) -> str:
     return spec["serviceAccountName"].text() or spec["serviceAccount"].text() or DEFAULT
 
 
-def automount_field(pod: Pod) -> Value:
-    """Where the pod says whether the token is mounted."""
-    return pod.spec[_AUTOMOUNT]
-
-
 def mounts_token(pod: Pod, subject: Subject, world: World) -> bool:
     """Whether the token is mounted: what the pod says, else its account, else it is."""
-    if automount_field(pod).is_there():
-        return automount_field(pod).flag() is not False
+    if pod.spec[_AUTOMOUNT].is_there():
+        return pod.spec[_AUTOMOUNT].flag() is not False
     account = world.get(_KIND, account_name(pod), subject.namespace)
     return account is None or account.object[_AUTOMOUNT].flag() is not False
 
@@ -74,7 +69,7 @@ def _check_token(place: Pod, context: Context[ServiceAccountToken]) -> Iterator[
     if account_name(place) in context.parameters.needed_by:
         return
     if mounts_token(place, context.subject, context.world):
-        automount = automount_field(place)
+        automount = place.spec[_AUTOMOUNT]
         fix = "name its account in neededBy, or set automountServiceAccountToken to false"
         what = "gives the pod a token for the cluster"
         yield where_to_fix(automount.finding(what, automount.flag(), fix), "in the runtime")

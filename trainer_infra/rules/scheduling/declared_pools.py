@@ -18,7 +18,7 @@ from trainer_infra.rules.placement import (
 )
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool, Taint
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,7 @@ class GangMember:
     """The pods of one replicated job, and the machines that they may use."""
 
     pod: Pod
-    """One of them."""
     count: int
-    """How many there are."""
     asked: Mapping[str, int]
     """What one asks for, in billionths."""
     rooms: Sequence[tuple[Pool, int | None]]
@@ -81,14 +79,11 @@ def _of_all(members: Sequence[GangMember], context: Context[Parameters]) -> Iter
         users = [each for each in members if each.asked.get(resource)]
         pools = {id(pool): pool for each in users for pool in each.pools}.values()
         asked = sum(each.asked[resource] * each.count for each in users)
-        each_has = [(pool.nodes, machines.amount(pool, resource, every)) for pool in pools]
-        there = sum(count * (each or 0) for count, each in each_has)
-        if users and asked > there and all(each is not None for _, each in each_has):
+        there = machines.amount_of_all(pools, resource, every)
+        if users and there is not None and asked > there:
             most = max(users, key=lambda each: each.asked[resource] * each.count)
-            what = (
-                f"makes {amounts.amount_text(resource, asked)} {resource} of all pods at a time, and the pools "
-                f"that they may use have {amounts.amount_text(resource, max(0, there))}"
-            )
+            whole, room = (amounts.amount_text(resource, each) for each in (asked, max(0, there)))
+            what = f"makes {whole} {resource} of all pods at a time, and the pools that they may use have {room}"
             place = nodes.count_place(most.pod, context.subject)
             yield place.finding(what, most.count, "use fewer, or add machines")
             return
@@ -105,7 +100,6 @@ GANG_FITS: Final = Rule(
         "placed, and without a gang scheduler some nodes hold their GPUs and wait for the others."
     ),
     fix="Use fewer nodes, request less, or add machines to the pool.",
-    places=whole,
     check=_check_gang,
     looks_around=True,
 )
@@ -139,12 +133,8 @@ def _of_pools(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
     near = machines.with_accelerators(selected, asked)
     if any(node_constraints.keeps_away(each, asked, tolerated) is None for each in near):
         return {}
-    return _if_all(
-        {
-            f"pool {each.name}": node_constraints.keeps_away(each, asked, tolerated)
-            for each in fitting
-        }
-    )
+    away = {each.name: node_constraints.keeps_away(each, asked, tolerated) for each in fitting}
+    return _if_all({f"pool {name}": each for name, each in away.items()})
 
 
 def _of_flavors(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
@@ -239,10 +229,7 @@ PREEMPTIBLE_CHECKPOINTS: Final = Rule(
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "cost", "checkpoints"),
-    why=(
-        "Each time a machine is taken away the training starts over, and all hours until then are "
-        "lost."
-    ),
+    why="Each time a machine is taken away the training starts over, and all hours until then are lost.",
     fix="Mount a volume that outlives the pod and write checkpoints to it, or use other machines.",
     places=output.jobs,
     check=_check_checkpoints,

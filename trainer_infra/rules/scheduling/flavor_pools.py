@@ -28,8 +28,7 @@ def _places(subject: Subject) -> Iterator[Place]:
     if subject.kind == names.RESOURCE_FLAVOR:
         yield subject
         return
-    for group in subject.object.at("spec", "resourceGroups").items():
-        yield from group["flavors"].items()
+    yield from (flavor for _, flavor in queue_objects.quotas(subject))
 
 
 def _check(place: Place, context: Context[FlavorPools]) -> Iterator[Finding]:
@@ -70,18 +69,10 @@ def _of_quotas(quotas: Value, context: Context[FlavorPools]) -> Iterator[Finding
 def _of_taints(flavor: Flavor, pools: Sequence[Pool]) -> Iterator[Finding]:
     """A taint of the machines of which Kueue does not know, so that it admits what never starts."""
     written = {(each.key, each.effect) for each in flavor.taints}
-    missing = [
-        next(
-            (
-                taint
-                for taint in pool.taints
-                if node_constraints.untolerated_taint((taint,), flavor.tolerations)
-                and (taint.key, taint.effect) not in written
-            ),
-            None,
-        )
-        for pool in pools
-    ]
+    others = (
+        [each for each in pool.taints if (each.key, each.effect) not in written] for pool in pools
+    )
+    missing = [node_constraints.untolerated_taint(each, flavor.tolerations) for each in others]
     first = missing[0]
     if first is not None and None not in missing:
         text = f"{first.key}={first.value}:{first.effect}"
@@ -95,11 +86,9 @@ def _of_topology(
 ) -> Iterator[Finding]:
     """A level of the topology that the machines, as far as they declare domains, do not have."""
     value = flavor.spec["topologyName"]
-    topology = lookup.find_object(context.world, names.KUEUE_TOPOLOGY, value.text())
-    if topology is None or not all(each.topology for each in pools):
+    if not all(each.topology for each in pools):
         return
-    for level in lookup.items(topology.object.at("spec", "levels")):
-        label = level["nodeLabel"].text()
+    for label in queue_objects.topology_levels(flavor, context.world) or ():
         lacking = [each.name for each in pools if label not in {*each.topology, *each.labels}]
         if lacking and label != queue_objects.HOSTNAME:
             what = f"has the level {label}, which the machines of pool {lacking[0]} do not have"
@@ -115,15 +104,12 @@ def _pools(flavor: Flavor, among: Sequence[Pool]) -> tuple[Pool, ...]:
 def _there(resource: str, pools: Sequence[Pool], context: Context[FlavorPools]) -> int | None:
     """What all machines of the pools have, in billionths; None where that is not judged."""
     every = context.world.pools
-    is_machines = amounts.is_of_device_plugin(resource) or any(
-        resource in one.capacity for one in every
-    )
+    is_declared = any(resource in each.capacity for each in every)
+    is_machines = is_declared or resource in amounts.OF_DEVICE_PLUGINS
     if resource in context.parameters.ignore or not is_machines:
         # Device classes of DRA and virtual resources are called as their owner likes.
         return None
-    found = [(pool.nodes, machines.amount(pool, resource, every)) for pool in pools]
-    known = [nodes * each for nodes, each in found if each is not None]
-    return sum(known) if len(known) == len(found) else None
+    return machines.amount_of_all(pools, resource, every)
 
 
 RULE: Final = Rule(

@@ -6,7 +6,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.shape.object_meta import SUBDOMAIN_PATTERN
-from trainer_infra.rules import pods, rule
+from trainer_infra.rules import pods
 from trainer_infra.rules.placement import queue_objects
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
@@ -60,7 +60,6 @@ ONE_QUEUEING: Final = Rule(
         "quota in one of them and waits for the other."
     ),
     fix="Remove the label of Kueue's queue, or the other scheduler's name and PodGroup policy.",
-    places=rule.whole,
     check=_check_one_queue,
     parameters=OneQueueing,
 )
@@ -102,7 +101,6 @@ QUEUE_LABELS: Final = Rule(
     tags=("scheduling", "kueue"),
     why="Kueue rejects the job.",
     fix="Use the name of a LocalQueue, and write times in seconds.",
-    places=rule.whole,
     check=_check_labels,
 )
 """Kueue's webhook of every kind of job: the queue and the prebuilt Workload are names of objects, the

@@ -1,11 +1,12 @@
-"""Objects that jobs and queues name: they exist, and let jobs in."""
+"""Objects that jobs and queues name: they exist, as far as `lookup` can say that, and let jobs in."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from trainer_infra import names
-from trainer_infra.rules import pods, rule
+from trainer_infra.render.plugins import volcano
+from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup, queue_objects
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.scheduling import quota_fits
@@ -19,7 +20,6 @@ class NamedObject:
     value: Value
     """The name."""
     kind: str
-    """What it is the name of."""
 
 
 _NAMED: Final = {
@@ -38,9 +38,8 @@ def _places_of_chain(subject: Subject) -> Iterator[Place]:
         field, kind = _NAMED[subject.kind]
         yield NamedObject(spec[field], kind)
     if subject.kind in (names.CLUSTER_QUEUE, names.COHORT):
-        for group in spec["resourceGroups"].items():
-            for each in group["flavors"].items():
-                yield NamedObject(each["name"], names.RESOURCE_FLAVOR)
+        for _, flavor in queue_objects.quotas(subject):
+            yield NamedObject(flavor["name"], names.RESOURCE_FLAVOR)
     if subject.kind == names.CLUSTER_QUEUE:
         strategy = spec.at("admissionChecksStrategy", "admissionChecks")
         old = spec["admissionChecks"].items()
@@ -98,12 +97,8 @@ QUEUE_CHAIN: Final = Rule(
     severity=Severity.HIGH,
     kinds=frozenset(
         (
-            names.TRAIN_JOB,
-            names.JOBSET,
-            names.LOCAL_QUEUE,
-            names.CLUSTER_QUEUE,
-            names.RESOURCE_FLAVOR,
-            names.COHORT,
+            *(names.TRAIN_JOB, names.JOBSET, names.LOCAL_QUEUE, names.CLUSTER_QUEUE),
+            *(names.RESOURCE_FLAVOR, names.COHORT),
         )
     ),
     tags=("scheduling", "kueue", "volcano"),
@@ -116,12 +111,7 @@ QUEUE_CHAIN: Final = Rule(
     check=_check_chain,
     looks_around=True,
 )
-"""Something is said to be nowhere only as `lookup` says. Cohorts need no object of their own: they
-must only not be above themselves.
-"""
-
-
-_CLASSES_OF_EVERY_CLUSTER: Final = ("system-cluster-critical", "system-node-critical")
+"""Cohorts need no object of their own: they must only not be above themselves."""
 
 
 def _places_of_class(subject: Subject) -> Iterator[NamedObject]:
@@ -133,7 +123,7 @@ def _places_of_class(subject: Subject) -> Iterator[NamedObject]:
 
 def _check_class(place: NamedObject, context: Context[Parameters]) -> Iterator[Finding]:
     is_of_pods = place.kind == names.PRIORITY_CLASS
-    if not is_of_pods or place.value.text() not in _CLASSES_OF_EVERY_CLUSTER:
+    if not is_of_pods or place.value.text() not in volcano.BUILT_IN:
         yield from _of_reference(place.value, place.kind, NOWHERE, context)
 
 
@@ -151,7 +141,6 @@ PRIORITY_CLASS: Final = Rule(
 )
 """Kueue's label names a WorkloadPriorityClass: without it Kueue makes no Workload. A pod's
 priorityClassName names a PriorityClass, two of which every cluster has: without it no pod is made.
-Something is said to be nowhere only as `lookup` says.
 """
 
 
@@ -178,11 +167,9 @@ NAMESPACE_EXISTS: Final = Rule(
     tags=("scheduling",),
     why="The API server rejects the object.",
     fix="Correct the name, or add the Namespace.",
-    places=rule.whole,
     check=_check_namespace,
     looks_around=True,
 )
-"""Something is said to be nowhere only as `lookup` says: in a whole world, or in a tree that defines
-some namespaces. Those may well be kept in several trees, so this alone fails no check of the pack
-`training`. Four are in every cluster.
+"""Namespaces may well be kept in several trees, so this alone fails no check of the pack `training`.
+Four are in every cluster.
 """

@@ -46,14 +46,9 @@ class QuotaNode:
 def most(
     queue: Subject, flavor: str, resource: str, world: World, enough: int | None = None
 ) -> int | None:
-    """The most that there can be, in billionths; None where there is no bound that is known.
+    """The most of a ClusterQueue, in billionths; None where there is no bound that is known.
 
-    Args:
-        queue: The ClusterQueue.
-        flavor: The flavor's name.
-        resource: The resource.
-        world: Where the other members of its cohort are.
-        enough: Where its own quota is this much that is the answer, and the cohort is not read.
+    Where its own quota is `enough` that is the answer, and the cohort is not read.
     """
     own = world.once(_node, queue.object, flavor, resource)
     if (enough is not None and own.nominal >= enough) or not queue_objects.cohort(queue).text():

@@ -48,25 +48,22 @@ def queue_name(subject: Subject) -> Value | None:
     return None
 
 
-def shortage(subject: Subject, world: World) -> Shortage | None:
-    """What the PodGroup that a TrainJob renders to needs beyond its queue's capability."""
+def _of_volcano(subject: Subject, world: World) -> Shortage | None:
+    """What the PodGroup that a TrainJob renders to needs beyond its queue's capability.
+
+    What a queue does not cap has no limit.
+    """
     name = queue_name(subject)
     queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())
     if queue is None:
         return None
-    found = (_beyond(each, queue) for each in subject.rendered_of(names.POD_GROUP))
-    return next((each for each in found if each is not None), None)
-
-
-def _beyond(pod_group: Value, queue: Subject) -> Shortage | None:
-    """The first resource of which there is too little; what a queue does not cap has no limit."""
-    for resource, each in pod_group.at("spec", "minResources").fields():
+    groups = (each.at("spec", "minResources") for each in subject.rendered_of(names.POD_GROUP))
+    for resource, each in (field for group in groups for field in group.fields()):
         asked = amounts.read_amount(each)
         room = amounts.read_amount(queue.object.at("spec", "capability", resource))
         if asked is not None and room is not None and asked > room:
-            limit = (
-                f"Volcano's queue {queue.name} is capped at {amounts.amount_text(resource, room)}"
-            )
+            most = amounts.amount_text(resource, room)
+            limit = f"Volcano's queue {queue.name} is capped at {most}"
             return Shortage(resource, asked, room, limit)
     return None
 
@@ -96,7 +93,7 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
     if place:
         yield from _of_kueue(place, context)
         return
-    short = shortage(context.subject, context.world)
+    short = _of_volcano(context.subject, context.world)
     members = () if short is None else nodes.pods_together(context.subject)
     if short is not None and members:
         yield _finding(members, short, context.subject)
@@ -130,7 +127,10 @@ def _of_one(
     asked = _total(place, group.covered, context)
     found: list[Shortage] = []
     for flavor in queue_objects.usable_flavors(group, pod) if asked else ():
-        rooms = {each: _most(queue, flavor.name, each, asked[each], context) for each in asked}
+        rooms = {
+            each: quota.most(queue, flavor.name, each, context.world, enough=asked[each])
+            for each in asked
+        }
         short = [
             Shortage(each, asked[each], room, _limit(queue, each, room, flavor.name))
             for each, room in rooms.items()
@@ -150,18 +150,15 @@ def _of_all(
         own = [_total((each,), (resource,), context).get(resource, 0) for each in place]
         users = [pod for pod, amount in zip(place, own, strict=True) if amount]
         flavors = {each.name for pod in users for each in queue_objects.usable_flavors(group, pod)}
-        rooms = [_most(queue, each, resource, asked, context) for each in sorted(flavors)]
+        rooms = [
+            quota.most(queue, each, resource, context.world, enough=asked)
+            for each in sorted(flavors)
+        ]
         room = sum(each for each in rooms if each is not None)
         if rooms and None not in rooms and max(own) <= room < asked:
             limit = _limit(queue, resource, room, " and ".join(sorted(flavors)))
             return Shortage(resource, asked, room, limit)
     return None
-
-
-def _most(
-    queue: Subject, flavor: str, resource: str, asked: int, context: Context[QuotaFits]
-) -> int | None:
-    return quota.most(queue, flavor, resource, context.world, enough=asked)
 
 
 def _limit(queue: Subject, resource: str, room: int, flavors: str) -> str:
@@ -174,9 +171,8 @@ def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
     resource = short.resource
     pod = max(place, key=lambda each: _of_pod(each, resource, subject) * nodes.count(each))
     one = _of_pod(pod, resource, subject)
-    what = (
-        f"makes {amounts.amount_text(resource, short.asked)} {resource} in all, and {short.limit}"
-    )
+    whole = amounts.amount_text(resource, short.asked)
+    what = f"makes {whole} {resource} in all, and {short.limit}"
     if one > short.room or not one:
         fix = f"ask for at most {amounts.amount_text(resource, short.room)}, or raise the limit"
         got = amounts.amount_text(resource, one)
@@ -193,11 +189,9 @@ def _of_pod(pod: Pod, resource: str, subject: Subject) -> int:
 
 def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -> dict[str, int]:
     """What all pods ask for of the covered resources."""
-    found: dict[str, int] = {}
-    for pod in place:
-        for resource, each in _asked(pod, context).items():
-            if resource in covered:
-                found[resource] = found.get(resource, 0) + each * nodes.count(pod)
+    asked = ((pod, _asked(pod, context)) for pod in place)
+    own = ((pod, {name: each[name] for name in each if name in covered}) for pod, each in asked)
+    found = amounts.sum_of_pods((nodes.count(pod), each) for pod, each in own if each)
     return {resource: each for resource, each in found.items() if each > 0}
 
 
@@ -214,10 +208,7 @@ RULE: Final = Rule(
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "kueue", "volcano", "gpu"),
-    why=(
-        "Kueue never admits a job that asks for more than its queue can ever have: it waits "
-        "forever."
-    ),
+    why="Kueue never admits a job that asks for more than its queue can ever have: it waits forever.",
     fix="Request less, or raise the queue's quota, borrowingLimit or capability.",
     places=_places,
     check=_check,

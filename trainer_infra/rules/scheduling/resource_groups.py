@@ -1,7 +1,6 @@
 """Resource groups of ClusterQueues and Cohorts, as Kueue's webhook takes them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -12,36 +11,18 @@ from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severit
 from trainer_infra.rules.value import UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class Quotas:
-    """A flavor's resources, and what they are to be like."""
-
-    covered: Value
-    """The group's coveredResources."""
-    resources: Value
-    """The flavor's resources."""
-
-
-def _places_of_order(subject: Subject) -> Iterator[Quotas]:
-    for group in subject.object.at("spec", "resourceGroups").items():
-        for flavor in group["flavors"].items():
-            yield Quotas(group["coveredResources"], flavor["resources"])
-
-
-def _check_order(place: Quotas, _context: Context[Parameters]) -> Iterator[Finding]:
-    covered = [each.text() for each in lookup.items(place.covered)]
-    listed = [each["name"].text() for each in lookup.items(place.resources)]
+def _check_order(place: tuple[Value, Value], _context: Context[Parameters]) -> Iterator[Finding]:
+    group, resources = place[0], place[1]["resources"]
+    covered = [each.text() for each in lookup.items(group["coveredResources"])]
+    listed = [each["name"].text() for each in lookup.items(resources)]
     # An empty list, and a name that is there twice, are findings of their own.
     is_whole = covered and listed and len({*covered}) + len({*listed}) == len(covered + listed)
     if is_whole and covered != listed:
         same = sorted(covered) == sorted(listed) and len({*covered, ""}) == len(covered) + 1
-        what = (
-            "are not in the order of coveredResources"
-            if same
-            else "are others than coveredResources"
-        )
-        patch = _sorted(place.resources, covered, listed) if same else ()
-        yield place.resources.finding(what, listed, f"list {', '.join(covered)}", patch)
+        are = "are not in the order of" if same else "are others than"
+        patch = _sorted(resources, covered, listed) if same else ()
+        fix = f"list {', '.join(covered)}"
+        yield resources.finding(f"{are} coveredResources", listed, fix, patch)
 
 
 def _sorted(resources: Value, covered: Sequence[str], listed: Sequence[str]) -> tuple[Change, ...]:
@@ -58,12 +39,9 @@ COVERED_RESOURCES_ORDER: Final = Rule(
     severity=Severity.HIGH,
     kinds=frozenset((names.CLUSTER_QUEUE, names.COHORT)),
     tags=("scheduling", "kueue"),
-    why=(
-        "Kueue rejects a ClusterQueue whose flavors list other resources, or the same ones in "
-        "another order."
-    ),
+    why="Kueue rejects a ClusterQueue whose flavors list other resources, or the same ones in another order.",
     fix="List the flavor's resources in the order of coveredResources.",
-    places=_places_of_order,
+    places=queue_objects.quotas,
     check=_check_order,
     remediates=True,
 )
@@ -75,9 +53,8 @@ _LIMITS: Final = ("borrowingLimit", "lendingLimit")
 
 def _places_of_limits(subject: Subject) -> Iterator[Value]:
     if queue_objects.is_of_kueue(subject):
-        for group in subject.object.at("spec", "resourceGroups").items():
-            for flavor in group["flavors"].items():
-                yield from flavor["resources"].items()
+        for _, flavor in queue_objects.quotas(subject):
+            yield from flavor["resources"].items()
 
 
 def _check_limits(resource: Value, context: Context[Parameters]) -> Iterator[Finding]:
@@ -118,10 +95,7 @@ QUEUE_LIMITS: Final = Rule(
     kinds=frozenset((names.CLUSTER_QUEUE, names.COHORT)),
     tags=("scheduling", "kueue"),
     why="Kueue rejects the ClusterQueue or the Cohort.",
-    fix=(
-        "Use quotas of 0 or more, set limits only inside a cohort, and lend no more than the queue "
-        "has."
-    ),
+    fix="Use quotas of 0 or more, set limits only inside a cohort, and lend no more than the queue has.",
     places=_places_of_limits,
     check=_check_limits,
 )
@@ -194,10 +168,7 @@ RESOURCE_GROUPS: Final[Rule[Part, Parameters]] = Rule(
     severity=Severity.HIGH,
     kinds=frozenset((names.CLUSTER_QUEUE, names.COHORT)),
     tags=("scheduling", "kueue"),
-    why=(
-        "Kueue rejects the ClusterQueue or the Cohort, because it could not tell which quota "
-        "applies."
-    ),
+    why="Kueue rejects the ClusterQueue or the Cohort, because it could not tell which quota applies.",
     fix="List each resource and each flavor in one resource group.",
     places=_places_of_groups,
     check=lambda part, _context: part(),

@@ -7,15 +7,15 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.shape.object_meta import LABEL_KEY
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import amounts, lookup, machines, nodes, queue_objects
+from trainer_infra.rules.placement import amounts, machines, nodes, queue_objects
 from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.pool import Pool
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 
 def _check_room(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     # Where the level is named.
-    rendered = place.template.at("metadata", "annotations", names.KUEUE_REQUIRED_TOPOLOGY)
+    rendered = _annotations(place)[names.KUEUE_REQUIRED_TOPOLOGY]
     own = context.subject.object.at("metadata", "annotations", names.REQUIRED_TOPOLOGY)
     level = own if rendered.is_there() and own.raw == rendered.raw else rendered
     if not level.text():
@@ -41,13 +41,10 @@ def _levels(context: Context[Parameters]) -> Sequence[str] | None:
         return None
     found: dict[str, None] = {}
     for each in flavors:
-        name = each.spec["topologyName"].text()
-        topology = lookup.find_object(context.world, names.KUEUE_TOPOLOGY, name) if name else None
-        if name and topology is None:
+        levels = queue_objects.topology_levels(each, context.world)
+        if levels is None and each.spec["topologyName"].text():
             return None
-        if topology is not None:
-            levels = lookup.items(topology.object.at("spec", "levels"))
-            found |= dict.fromkeys(level["nodeLabel"].text() for level in levels)
+        found |= dict.fromkeys(levels or ())
     return tuple(found)
 
 
@@ -76,10 +73,7 @@ TOPOLOGY_FITS: Final = Rule(
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "kueue", "topology"),
     why="Kueue never admits a job if no domain of a required topology is large enough.",
-    fix=(
-        "Name a level of the Topology, use fewer nodes, or make the level preferred instead of "
-        "required."
-    ),
+    fix="Name a level of the Topology, use fewer nodes, or make the level preferred instead of required.",
     places=pods.pods_of,
     check=_check_room,
     looks_around=True,
@@ -109,12 +103,11 @@ _NUMBER: Final = re.compile(r"[0-9]+", re.ASCII)
 
 
 def _check_request(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    asked = pod.template.at("metadata", "annotations")
+    asked = _annotations(pod)
     if not any(key.startswith(_PREFIX) for key, _ in asked.fields()):
         return
-    wishes = [
-        asked[key] for key in (_REQUIRED, _PREFERRED, _UNCONSTRAINED) if asked[key].is_there()
-    ]
+    places = (asked[key] for key in (_REQUIRED, _PREFERRED, _UNCONSTRAINED))
+    wishes = [each for each in places if each.is_there()]
     for each in wishes[1:]:
         what = f"stands beside {wishes[0].path[-1]}, and pods ask in one way"
         yield each.finding(what, each.text(), "remove one of them")
@@ -215,7 +208,6 @@ TOPOLOGY_GROUPS: Final = Rule(
     tags=("scheduling", "kueue", "topology"),
     why="Kueue rejects the JobSet, and a TrainJob that was already admitted waits forever.",
     fix="Assign the group to two jobs, for example a launcher of one pod and its workers.",
-    places=whole,
     check=_check_groups,
 )
 """Kueue 0.19's webhook of JobSets. Of a runtime groups are not judged: its TrainJobs say how many pods

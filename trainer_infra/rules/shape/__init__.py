@@ -4,13 +4,11 @@ from typing import Final
 
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.shape import (
-    jobset_forms,
     jobset_names,
     jobset_policies,
     launch,
     objects,
     pod_contents,
-    quoted_strings,
     renders,
     replicated_jobs,
     runtime_reference,
@@ -19,7 +17,7 @@ from trainer_infra.rules.shape import (
 )
 
 RULES: Final[tuple[AnyRule, ...]] = (
-    schema.RULE,
+    schema.SCHEMA,
     renders.RULE,
     runtime_reference.RUNTIME_EXISTS,
     runtime_reference.RUNTIME_DEPRECATED,
@@ -29,15 +27,15 @@ RULES: Final[tuple[AnyRule, ...]] = (
     replicated_jobs.DEPENDS_ON,
     pod_contents.INITIALIZER_MOUNT,
     jobset_names.JOBSET_NAME,
-    jobset_forms.RULE,
-    jobset_policies.RULE,
+    jobset_policies.JOBSET_FORMS,
+    jobset_policies.JOBSET_POLICIES,
     replicated_jobs.COORDINATOR,
     jobset_names.VOLUME_CLAIMS,
     launch.RESERVED_ENV,
     launch.TRAINING_COMMAND,
     launch.SSH_KEY_GROUP,
     runtimes.GANG_POLICY,
-    quoted_strings.RULE,
+    schema.QUOTED_STRINGS,
     pod_contents.IMAGE_PRESENT,
     pod_contents.POD_METADATA,
     replicated_jobs.SIDE_CONTAINERS,

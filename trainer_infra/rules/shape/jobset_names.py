@@ -19,7 +19,6 @@ _NAME: Final = ("metadata", "name")
 _LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?", re.ASCII)
 _INNER: Final = re.compile(r"[-a-z0-9]+", re.ASCII)
-_SUFFIX: Final = len("-abcde")
 
 
 class JobSetName(Parameters):
@@ -61,21 +60,18 @@ def _is_label(name: Value, _context: Context[JobSetName]) -> Iterator[Finding]:
 
 def _is_inner(name: Value, _context: Context[JobSetName]) -> Iterator[Finding]:
     if name.text() and not _INNER.fullmatch(name.text()):
-        fix = "write lower-case letters, digits and -"
-        yield name.finding(
-            "is not a part of a DNS label, as names of pods must be", name.text(), fix
-        )
+        what = "is not a part of a DNS label, as names of pods must be"
+        yield name.finding(what, name.text(), "write lower-case letters, digits and -")
 
 
 def _leaves_room(job: Value, context: Context[JobSetName]) -> Iterator[Finding]:
     """The name of the object, or of TrainJobs, fits before what is added for the pods."""
     name, spec = job["name"], job.at("template", "spec")
     if name.text():
-        tail = f"-{name.text()}-{_last(job['replicas'])}"
-        length = len(tail)
+        replica, last = _last(job["replicas"]), None
         if spec["completionMode"].text() != "NonIndexed":
             last = max(_last(spec["parallelism"]), _last(spec["completions"]))
-            length = len(f"{tail}-{last}") + _SUFFIX
+        length = metadata_name.suffix_length(name.text(), replica, last)
         yield from _fits(name, metadata_name.LIMIT - length, "pods of the job", context)
 
 
@@ -128,14 +124,12 @@ _CLAIM_NAME: Final = re.compile(SUBDOMAIN_PATTERN, re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ClaimTemplate:
-    """A template of a claim."""
+    """A template of a claim in a JobSet with these jobs."""
 
     name: Value
-    """Its name."""
     before: tuple[Value, ...]
     """Names of the claims before it."""
     jobs: Value
-    """The replicated jobs."""
 
 
 def _places_of_claims(subject: Subject) -> Iterator[ClaimTemplate]:
@@ -176,10 +170,7 @@ VOLUME_CLAIMS: Final = Rule(
     kinds=names.WITH_PODS,
     tags=("shape", "volumes"),
     why=jobs.REFUSED_BY_JOBSET,
-    fix=(
-        "Mount the claim by its name in a container, and give every claim and volume a different "
-        "name."
-    ),
+    fix="Mount the claim by its name in a container, and give every claim and volume a different name.",
     places=_places_of_claims,
     check=_check_claim,
 )

@@ -1,8 +1,7 @@
-"""jobset-policies: success and failure policies name jobs, failures and actions that JobSet has.
+"""What JobSet v0.12's webhook demands of a JobSet's policies, and of how its fields are written.
 
-JobSet v0.12's webhook. What each policy may consist of is in the schemas, and `schema` says it; names of rules and
-reasons are forms (api/shape/jobset_forms.py). The
-actions and the strategy that are behind feature gates are refused as long as those are off.
+What each policy may consist of is in the schemas, and `schema` says it; names of rules and reasons
+are forms (api/shape/jobset_forms.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -81,20 +80,35 @@ def _gate_is_off(value: Value, gate: str) -> Iterator[Finding]:
     yield value.finding(what, value.text(), fix)
 
 
-RULE: Final = Rule(
+JOBSET_POLICIES: Final = Rule(
     id="jobset-policies",
     title="Success and failure policies must name existing jobs and valid reasons and actions",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("shape", "restarts"),
-    why=(
-        "JobSet rejects the JobSet. The TrainJob was already admitted, so it waits forever, and an "
-        "event is the only sign."
-    ),
-    fix=(
-        "Name replicated jobs of the same JobSet, and use JobSet's own failure reasons and actions."
-    ),
+    why=jobs.REFUSED_BY_JOBSET,
+    fix="Name replicated jobs of the same JobSet, and use JobSet's own failure reasons and actions.",
     places=_places,
     check=lambda part, context: part(context),
     parameters=JobSetPolicies,
 )
+"""Success and failure policies name jobs, failures and actions that JobSet has. The actions and the
+strategy that are behind feature gates are refused as long as those are off.
+"""
+
+
+JOBSET_FORMS: Final[Rule[Finding, Parameters]] = Rule(
+    id="jobset-forms",
+    title="Subdomain, manager, groups and pod count of a JobSet must be valid",
+    severity=Severity.HIGH,
+    kinds=names.WITH_PODS,
+    tags=("shape", "names"),
+    why=jobs.REFUSED_BY_JOBSET,
+    fix="Use DNS labels, a manager such as example.com/manager, and fewer than 2^31 pods.",
+    places=partial(faults.findings_of, "jobset-forms"),
+    check=lambda finding, _context: (finding,),
+)
+"""Subdomain and group name are DNS labels (RFC 1035), the manager is a path below a domain (apimachinery,
+`IsDomainPrefixedPath`), and replicas times parallelism is an int32. The forms are in
+api/shape/workloads.py.
+"""

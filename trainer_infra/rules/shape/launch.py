@@ -10,7 +10,7 @@ from trainer_infra.render.command_lines import launch_faults
 from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
 from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
-from trainer_infra.render.launch_warnings import FRAMEWORKS, starts_training
+from trainer_infra.render.launch_warnings import starts_training
 from trainer_infra.render.plugins import mpi, torch, xgboost
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, nodes
@@ -45,11 +45,9 @@ class _Variable:
     value: Value
     """The EnvVar."""
     container: Value | None = None
-    """The container that it is of; None for spec.trainer.env, which is that of the nodes."""
+    """None for spec.trainer.env, which is that of the nodes."""
     job: Value | None = None
-    """The replicated job of that."""
     is_init: bool = False
-    """Whether the container is an init container."""
 
 
 def _places_of_variables(subject: Subject) -> Iterator[_Variable]:
@@ -83,7 +81,6 @@ def _check_variable(place: _Variable, context: Context[Parameters]) -> Iterator[
 
 
 def _is_filled(place: _Variable, framework: str, policy: Value) -> bool:
-    """Whether the policy writes into the container."""
     if place.container is None or place.job is None:
         return True
     job, container = place.job["name"].text(), place.container["name"].text()
@@ -93,14 +90,6 @@ def _is_filled(place: _Variable, framework: str, policy: Value) -> bool:
         return False
     is_trainer = jobs.step_label(place.job).text() == names.TRAINER
     return job == names.LAUNCHER if framework == MPI else is_trainer
-
-
-def filled_variables(
-    framework: str, container: pods.PodContainer, policy: Value
-) -> tuple[str, ...]:
-    """The variables that a framework's policy writes into a container."""
-    place = _Variable(container.value, container.value, container.pod.job, container.is_init)
-    return _FILLED.get(framework, ()) if _is_filled(place, framework, policy) else ()
 
 
 def _is_target(policy: Value, job: str, container: str) -> bool:
@@ -137,7 +126,7 @@ def _check_command(place: PodContainer, context: Context[Parameters]) -> Iterato
     if not words:
         return
     policy = context.subject.ml_policy
-    framework = next((each for each in FRAMEWORKS if policy[each].is_there()), "")
+    framework = jobs.framework(policy)
     variables = _variables(place, framework, context.subject)
     line, around = read_command_line(words, variables), None
     if not place.is_init and starts_training(
@@ -153,7 +142,9 @@ def _check_command(place: PodContainer, context: Context[Parameters]) -> Iterato
 
 def _variables(place: PodContainer, framework: str, subject: Subject) -> ContainerVariables:
     """Those of the container as it will run: a runtime has not yet what its policy adds."""
-    filled = filled_variables(framework, place, subject.ml_policy)
+    here = _Variable(place.value, place.value, place.pod.job, place.is_init)
+    is_filled = _is_filled(here, framework, subject.ml_policy)
+    filled = _FILLED.get(framework, ()) if is_filled else ()
     values: dict[str, str | None] = dict.fromkeys(filled)
     for each in place.value["env"].items():
         value = each["value"].raw
@@ -169,9 +160,8 @@ def _training_nodes(
 ) -> TrainingNodes:
     found = (amounts.gpus_of(each.value) for each in nodes.training_containers(subject))
     devices = max((int(each.count) for each in found if each), default=0)
-    return TrainingNodes(
-        framework, nodes.total(subject), devices, _slots(subject, variables, devices)
-    )
+    slots = _slots(subject, variables, devices)
+    return TrainingNodes(framework, nodes.total(subject), devices, slots)
 
 
 def _slots(subject: Subject, variables: ContainerVariables, devices: int) -> int:

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules import exemption, pod_templates
+from trainer_infra.rules import exemption, pods
 from trainer_infra.rules.exemption import Exemption, ExemptionLimits, State
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 
 def _check_name(value: Value, context: Context[Parameters]) -> Iterator[Finding]:
@@ -20,14 +20,13 @@ UNIQUE_NAME: Final = Rule(
     id="unique-name",
     title="An object must be defined once per environment",
     severity=Severity.HIGH,
-    kinds=pod_templates.WORKLOADS | names.QUEUEING_KINDS,
+    kinds=pods.WORKLOADS | names.QUEUEING_KINDS,
     tags=("shape",),
     why=(
         "The object applied last overwrites the other. Which quota, image or queue takes effect is "
         "then chance, and what was checked may not be what is deployed."
     ),
     fix="Keep one of them; put objects for another cluster into a folder of their own.",
-    places=whole,
     check=_check_name,
     looks_around=True,
 )
@@ -64,14 +63,13 @@ OWN_EXEMPTION: Final = Rule(
     id=exemption.OWN,
     title="Annotations may exempt an object only as far as the pack allows",
     severity=Severity.MEDIUM,
-    kinds=pod_templates.WORKLOADS | names.QUEUEING_KINDS,
+    kinds=pods.WORKLOADS | names.QUEUEING_KINDS,
     tags=("shape", "exemptions"),
     why=(
         "The author of an object could exempt it from anything, forever, or believe that a "
         "misspelled rule is exempt."
     ),
     fix="Correct the annotation, or put the exemption into the policy's configuration.",
-    places=whole,
     check=_check_exemptions,
     parameters=ExemptionLimits,
 )

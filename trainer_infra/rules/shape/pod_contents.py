@@ -7,6 +7,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.render import pod_metadata
+from trainer_infra.render.runtime_ref import CONTAINERS
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import PodContainer
@@ -32,7 +33,6 @@ class _Place:
     spec: Value
     """The JobSet's spec."""
     job: Value
-    """The job."""
     is_filled: Callable[[], bool]
     """Whether an initializer of the JobSet puts files on the volume; asked once for all jobs."""
 
@@ -71,11 +71,11 @@ def _sharing(place: _Place) -> Value | None:
     """
     name = place.job["name"].text()
     step = names.TRAINER if name == names.NODE else jobs.step_label(place.job).text()
-    if step not in jobs.CONTAINERS or name == names.LAUNCHER:
+    if step not in CONTAINERS or name == names.LAUNCHER:
         return None
     if not (_fills(place.job) if place.initializer else place.is_filled()):
         return None
-    return lookup.item_named(jobs.pod_spec(place.job)["containers"], jobs.CONTAINERS[step])
+    return lookup.item_named(jobs.pod_spec(place.job)["containers"], CONTAINERS[step])
 
 
 def _is_filled(spec: Value) -> bool:

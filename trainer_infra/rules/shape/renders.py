@@ -29,12 +29,10 @@ _PART: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One reason."""
+    """One reason, and where in the TrainJob it is."""
 
     value: Value
-    """Where in the TrainJob."""
     problem: Problem
-    """What."""
 
     @property
     def is_of_name(self) -> bool:
@@ -67,7 +65,7 @@ def _of_runtime(subject: Subject) -> Iterator[Problem]:
     runtime = subject.runtime
     if runtime is None or subject.is_whole or subject.runtime_is_judged:
         return
-    if not any(True for _ in unknown_paths(runtime.raw)):
+    if next(unknown_paths(runtime.raw), None) is None:
         yield Problem("spec.runtimeRef.name", "names a runtime that its schema refuses")
 
 

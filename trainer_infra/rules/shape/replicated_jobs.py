@@ -14,12 +14,11 @@ from trainer_infra.rules.shape import jobs
 
 @dataclass(frozen=True, slots=True)
 class WaitingJob:
-    """What a replicated job waits for."""
+    """What a replicated job waits for, and the names of the jobs before it."""
 
     found: Value
     """Its dependsOn; one item of it where there are jobs before."""
     before: tuple[Value, ...]
-    """Names of the jobs before it."""
 
 
 def _places_of_order(subject: Subject) -> Iterator[WaitingJob]:
@@ -35,7 +34,7 @@ def _places_of_order(subject: Subject) -> Iterator[WaitingJob]:
 
 def _check_order(place: WaitingJob, _context: Context[Parameters]) -> Iterator[Finding]:
     if not place.before:
-        if any(True for _ in place.found.items()):
+        if tuple(place.found.items()):
             what = "is in the first job, which has no earlier job to wait for"
             yield place.found.finding(what, None, "remove it, or move the job behind the others")
         return
@@ -116,9 +115,8 @@ def _fits(jobset: Value, subject: Subject) -> Iterator[Finding]:
     address = f"{own}-{job.text()}-{at[0]}-{at[1]}.{subdomain}"
     if own and len(subdomain) <= metadata_name.LIMIT < len(address):
         over = len(address) - metadata_name.LIMIT
-        what = (
-            f"makes an address of {len(address)} characters, and a label has {metadata_name.LIMIT}"
-        )
+        length = f"an address of {len(address)} characters"
+        what = f"makes {length}, and a label has {metadata_name.LIMIT}"
         yield job.finding(what, address, f"shorten the names of it by {over}")
 
 
@@ -166,9 +164,8 @@ def _of_pod(step: str, spec: Value) -> Iterator[Finding]:
     main = resolve.main_container(step, [each["name"].text() for each in listed])
     for each in listed:
         if each["name"].text() != main:
-            yield each.finding(
-                f"keeps the pod when {main!r} has ended, until it ends too", None, _FIX
-            )
+            what = f"keeps the pod when {main!r} has ended, until it ends too"
+            yield each.finding(what, None, _FIX)
 
 
 SIDE_CONTAINERS: Final = Rule(

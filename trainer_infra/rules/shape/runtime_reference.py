@@ -5,7 +5,7 @@ from typing import Final
 
 from trainer_infra import catalog, names
 from trainer_infra.rules.rendering import REFERENCE
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 from trainer_infra.rules.value import UNKNOWN, UnseenValue
 
 
@@ -57,14 +57,12 @@ def _advice(wanted: str, context: Context[RuntimeExists]) -> str:
         for each in context.world.named(kind, wanted)[:1]:
             where = f" in namespace {each.namespace}" if each.namespace else ""
             return f"there is a {kind} of that name{where}"
-    is_shipped = any(each.name == wanted for each in catalog.RUNTIMES)
-    if is_shipped:
+    if any(each.name == wanted for each in catalog.RUNTIMES):
         return "leave `kind` out to use the catalog's"
     known = catalog.advice(wanted)
-    elsewhere = (
-        "add it to what is checked; where another check judges it, list it in judgedElsewhere"
-    )
-    return known if known.startswith("did you mean") else elsewhere
+    if known.startswith("did you mean"):
+        return known
+    return "add it to what is checked; where another check judges it, list it in judgedElsewhere"
 
 
 RUNTIME_EXISTS: Final = Rule(
@@ -74,11 +72,7 @@ RUNTIME_EXISTS: Final = Rule(
     kinds=frozenset((names.TRAIN_JOB,)),
     tags=("shape",),
     why="The trainer's admission rejects a TrainJob whose runtime does not exist yet.",
-    fix=(
-        "Add the runtime, correct its name, or, if another check covers it, list it in "
-        "`judgedElsewhere`."
-    ),
-    places=whole,
+    fix="Add the runtime, correct its name, or, if another check covers it, list it in `judgedElsewhere`.",
     check=_check_existence,
     looks_around=True,
     parameters=RuntimeExists,
@@ -93,18 +87,12 @@ def _check_support(job: Value, context: Context[Parameters]) -> Iterator[Finding
         return
     labels, name = runtime.at("metadata", "labels"), job.at("spec", "runtimeRef", "name")
     if labels[names.SUPPORT_LABEL].text() == names.SUPPORT_DEPRECATED:
-        fix = _other_runtimes(name.text(), labels[names.FRAMEWORK_LABEL].text())
-        yield name.finding(
-            "names a runtime that is deprecated and will be removed", name.text(), fix
-        )
-
-
-def _other_runtimes(name: str, framework: str) -> str:
-    """Runtimes of the catalog for the same framework."""
-    others = [
-        each.name for each in catalog.RUNTIMES if each.framework == framework and each.name != name
-    ]
-    return f"use {' or '.join(others)}" if others else "ask its owner what replaces it"
+        framework = labels[names.FRAMEWORK_LABEL].text()
+        same = (each.name for each in catalog.RUNTIMES if each.framework == framework)
+        others = [each for each in same if each != name.text()]
+        fix = f"use {' or '.join(others)}" if others else "ask its owner what replaces it"
+        what = "names a runtime that is deprecated and will be removed"
+        yield name.finding(what, name.text(), fix)
 
 
 RUNTIME_DEPRECATED: Final = Rule(
@@ -118,6 +106,5 @@ RUNTIME_DEPRECATED: Final = Rule(
         "Name another runtime; see the policy at "
         "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy."
     ),
-    places=whole,
     check=_check_support,
 )

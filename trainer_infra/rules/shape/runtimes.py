@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.render.launch_warnings import FRAMEWORKS
+from trainer_infra.render.runtime_ref import CONTAINERS
 from trainer_infra.render.scheduler import by_annotation
-from trainer_infra.rules import pods, rule
+from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
@@ -82,7 +82,7 @@ def _is_labelled(job: Value, _policy: Value) -> Iterator[Finding]:
 
 def _has_container(job: Value, policy: Value) -> Iterator[Finding]:
     """The container that a TrainJob's image, command and environment are written into."""
-    wanted = jobs.CONTAINERS.get(jobs.step_label(job).text(), "")
+    wanted = CONTAINERS.get(jobs.step_label(job).text(), "")
     if not wanted and policy["mpi"].is_there() and job["name"].text() == names.NODE:
         wanted = names.NODE
     containers = jobs.pod_spec(job)["containers"]
@@ -124,7 +124,7 @@ def _places_of_replicas(subject: Subject) -> Iterator[Value]:
 
 def _check_replicas(job: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     replicas = job["replicas"]
-    if jobs.step_label(job).text() in jobs.CONTAINERS and replicas.number() not in {None, 1}:
+    if jobs.step_label(job).text() in CONTAINERS and replicas.number() not in {None, 1}:
         fix = "write 1: nodes are counted by mlPolicy.numNodes and spec.trainer.numNodes"
         what = f"must be 1 for a job with the label {names.ANCESTOR_LABEL}"
         yield replicas.finding(what, replicas.number(), fix, replicas.set_to(1))
@@ -161,12 +161,7 @@ Not `deepspeed` and `mlx`, which start with torchrun as well as with mpirun.
 
 def _check_label(runtime: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     label = runtime.at("metadata", "labels", names.FRAMEWORK_LABEL)
-    # The framework that the mlPolicy has; empty for none.
-    found = runtime.at("spec", "mlPolicy")
-    policy, written = (
-        next((each for each in FRAMEWORKS if found[each].is_there()), ""),
-        label.text(),
-    )
+    policy, written = jobs.framework(runtime.at("spec", "mlPolicy")), label.text()
     if not written:
         framework = _framework(runtime, policy)
         others = "the framework, such as deepspeed or mlx" if policy else "plain, if it is of none"
@@ -202,7 +197,6 @@ FRAMEWORK_LABEL: Final = Rule(
         "label names another framework."
     ),
     fix="Set the label trainer.kubeflow.org/framework to the framework of the mlPolicy.",
-    places=rule.whole,
     check=_check_label,
     remediates=True,
 )
@@ -232,6 +226,5 @@ GANG_POLICY: Final = Rule(
         "holds: nothing starts, or the gang is broken up."
     ),
     fix="Keep one of coscheduling, volcano and the scheduler annotation.",
-    places=rule.whole,
     check=_check_gang,
 )

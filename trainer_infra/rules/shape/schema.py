@@ -1,4 +1,4 @@
-"""schema: an object is what its published schema says."""
+"""What is wrong with an object by its published schema; a text without quotes has a rule of its own."""
 
 from collections.abc import Iterator
 from typing import Final, Literal
@@ -6,7 +6,8 @@ from typing import Final, Literal
 from trainer_infra import names
 from trainer_infra.api.shape.schema import VERSIONS
 from trainer_infra.rules import faults
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value, whole
+from trainer_infra.rules.faults import Fault
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 
 class SchemaVersions(Parameters):
@@ -24,21 +25,44 @@ def _check(_whole: Value, context: Context[SchemaVersions]) -> Iterator[Finding]
             yield fault.value.finding(fault.finding.what, fault.got, fault.finding.fix)
 
 
-RULE: Final = Rule(
+SCHEMA: Final = Rule(
     id="schema",
     title="Objects must match their published schema",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS | {*names.KUEUE_KINDS},
     tags=("shape", "schema"),
-    why=(
-        "The API server rejects the object, or drops the unknown field and the training runs "
-        "without it."
-    ),
-    fix=(
-        "Write the field as the schemas of Trainer v2.3.0, JobSet v0.12.0 and Kueue v0.19.0 define "
-        "it."
-    ),
-    places=whole,
+    why="The API server rejects the object, or drops the unknown field and the training runs without it.",
+    fix="Write the field as the schemas of Trainer v2.3.0, JobSet v0.12.0 and Kueue v0.19.0 define it.",
     check=_check,
     parameters=SchemaVersions,
+)
+
+
+def _check_quotes(fault: Fault, _context: Context[Parameters]) -> Iterator[Finding]:
+    if not fault.wants_quotes:
+        return
+    got, raw = fault.finding.got, fault.value.raw
+    if isinstance(got, int) and not isinstance(got, bool):
+        # Other numbers and booleans were written in a way that is lost: 1.10, 1e3, no, on.
+        patch = fault.value.set_to(str(raw)) if raw is got else ()
+        fix = "put it in quotes"
+    else:
+        patch, fix = (), "put it in quotes, as it is to be read: 1.10, no and on are lost otherwise"
+    yield fault.value.finding(fault.finding.what, fault.got, fix, patch)
+
+
+QUOTED_STRINGS: Final = Rule(
+    id="quoted-strings",
+    title="Strings that YAML reads as numbers or booleans must be quoted",
+    severity=Severity.HIGH,
+    kinds=names.WITH_PODS | names.QUEUEING_KINDS,
+    tags=("shape", "schema", "kueue", "volcano"),
+    why=(
+        "The API server rejects a number or a boolean where it expects a string; tools that "
+        "convert it write `1.1` for `1.10` and `true` for `on`."
+    ),
+    fix='Put the value in quotes: `"1.10"` or `"on"`.',
+    places=faults.faults_of,
+    check=_check_quotes,
+    remediates=True,
 )

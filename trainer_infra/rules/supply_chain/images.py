@@ -15,20 +15,12 @@ def images(subject: Subject) -> Iterator[Value]:
     """The image of each container and of each image volume."""
     for container in pods.containers(subject):
         yield container.value["image"]
-    for pod in pods.pods_of(subject):
-        for volume in pod.spec["volumes"].items():
-            yield volume.at("image", "reference")
+    yield from (volume.at("image", "reference") for volume in pods.volumes(subject))
 
 
 def has_digest(image: str) -> bool:
     """Whether it is named by a digest, so that it is always the same one."""
     return _DIGEST.search(image) is not None
-
-
-def image_tag(image: str) -> str:
-    """Its tag; empty where it names none."""
-    last = image.partition("@")[0].rpartition("/")[2]
-    return last.partition(":")[2]
 
 
 def image_name(image: str) -> str:
@@ -167,7 +159,7 @@ def _check_tag(place: Value, context: Context[ImageLatest]) -> Iterator[Finding]
     text = place.text()
     if not text or has_digest(text):
         return
-    tag = image_tag(text)
+    tag = text.partition("@")[0].rpartition("/")[2].partition(":")[2]
     if (tag or _LATEST) in context.parameters.tags:
         what = f"has the tag {tag}, which is moved" if tag else "names no tag, which means latest"
         yield place.finding(what, text, "name the release that was tested, or its digest")

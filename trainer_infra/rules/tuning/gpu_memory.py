@@ -49,16 +49,14 @@ def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Findin
         return
     used = Decimal(1) if found.is_single_device else own.count * nodes.total(context.subject)
     if used > 0 and needed / used > most:
-        what = (
-            f"puts at least {needed / used:.0f} GiB of {found.config} on each GPU, which has "
-            f"{most} GiB"
-        )
+        least = f"at least {needed / used:.0f} GiB of {found.config}"
+        what = f"puts {least} on each GPU, which has {most} GiB"
         yield own.place.finding(what, own.place.raw, _fix(found, needed, most))
 
 
 def _needed(found: Recipe) -> Decimal | None:
     """GiB that all GPUs together hold at least; None where that is not known."""
-    parameters = torchtune.model_parameters(found.config)
+    parameters = torchtune.PARAMETERS.get(f"{found.config.partition('B_')[0]}B")
     by_default = "true" if found.config in _OFFLOADED else ""
     if parameters is None or (found.setting(_OFFLOAD) or by_default) == "true":
         return None

@@ -64,12 +64,8 @@ class Recipe:
 
 def recipe_of(container: Value) -> Recipe | None:
     """What a container has torchtune do; None where it runs something else."""
-    words = tuple(
-        each.text()
-        for key in ("command", "args")
-        if container[key].is_there()
-        for each in container[key].items()
-    )
+    lists = (container[key] for key in ("command", "args"))
+    words = tuple(each.text() for one in lists if one.is_there() for each in one.items())
     name = next((each for each in words if _RECIPE.fullmatch(each)), "")
     if words[:2] != names.TUNE_RUN or not name:
         return None
@@ -113,12 +109,6 @@ def model_shape(text: str) -> Shape | None:
     return found.pop() if len(found) == 1 else None
 
 
-def model_parameters(config: str) -> int | None:
-    """Weights of the model that a config of torchtune trains; None where they are not known."""
-    model, _, _ = config.partition("B_")
-    return PARAMETERS.get(f"{model}B")
-
-
 def _check_nodes(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     found = recipe_of(place.value)
     if found is None or not (found.is_lora or found.is_single_device):
@@ -157,7 +147,6 @@ class FetchedModel:
     uri: Value
     """The variable with its storage URI."""
     trains: PodContainer
-    """The container that trains."""
 
 
 def _check_model(place: FetchedModel, _context: Context[Parameters]) -> Iterator[Finding]:

@@ -15,14 +15,7 @@ from trainer_infra.runs.waiting_cause import Cause, Waiting
 def waiting(
     jobset: JSONObject, pods: tuple[JSONObject, ...], around: Surroundings, now: datetime
 ) -> Waiting | None:
-    """What the run waits for; None when it waits for nothing.
-
-    Args:
-        jobset: the run's JobSet.
-        pods: of the JobSet, in any order.
-        around: what else is known.
-        now: the time.
-    """
+    """What the run waits for, by its JobSet, its pods and what else is known; None when for nothing."""
     if held := waiting_suspended(jobset, around, now):
         # Nothing is made meanwhile, but pods of before may still be there.
         return waiting_cause.first_cause((held, *node.lost_pods(pods, around.nodes)))

@@ -17,9 +17,9 @@ class KueueCause:
     """As in docs/kubernetes.md."""
     read: str
     """Where the cluster says so."""
-    ends: bool
+    ends: bool = False
     """Whether a gate ends."""
-    help: str
+    help: str = ""
     """What a person can do; empty where Kueue goes on by itself."""
 
 
@@ -118,32 +118,18 @@ NEVER_FITS: Final = KueueCause(
 QUOTA_USED: Final = KueueCause(
     "kueue-quota-used",
     "condition QuotaReserved of the Workload: quota is there, and used by others",
-    False,
-    "",
 )
-PREEMPTED: Final = KueueCause(
-    "kueue-preempted",
-    "condition Evicted of the Workload: Preempted",
-    False,
-    "",
-)
+PREEMPTED: Final = KueueCause("kueue-preempted", "condition Evicted of the Workload: Preempted")
 PODS_READY: Final = KueueCause(
     "kueue-pods-ready-timeout",
     "condition Evicted of the Workload: PodsReadyTimeout; Kueue tries again until it deactivates",
-    False,
-    "",
 )
 EVICTED: Final = KueueCause(
     "kueue-evicted",
     "condition Evicted of the Workload, for another reason: a failed node, a check to try again",
-    False,
-    "",
 )
 CHECKS: Final = KueueCause(
-    "kueue-admission-check",
-    "status.admissionChecks of the Workload, which has its quota",
-    False,
-    "",
+    "kueue-admission-check", "status.admissionChecks of the Workload, which has its quota"
 )
 GATED: Final = KueueCause(
     "kueue-gated",
@@ -152,16 +138,10 @@ GATED: Final = KueueCause(
     "what gated it takes the annotation kueue.x-k8s.io/admission-gated-by away",
 )
 STARTING: Final = KueueCause(
-    "kueue-starting",
-    "condition Admitted of the Workload, of a JobSet that is still suspended",
-    False,
-    "",
+    "kueue-starting", "condition Admitted of the Workload, of a JobSet that is still suspended"
 )
 PENDING: Final = KueueCause(
-    "kueue-pending",
-    "condition QuotaReserved of the Workload: anything else, or nothing yet",
-    False,
-    "",
+    "kueue-pending", "condition QuotaReserved of the Workload: anything else, or nothing yet"
 )
 
 CAUSES: Final = (

@@ -120,13 +120,7 @@ def is_late(jobset: JSONObject, now: datetime) -> bool:
 def waiting_workload(
     jobset: JSONObject, queueing: Queueing | None, now: datetime
 ) -> QueuedWorkload | None:
-    """Why Kueue does not start the JobSet; None for one that is in no queue, not suspended or leaving.
-
-    Args:
-        jobset: as it is stored.
-        queueing: what there is of it; None where that was not read.
-        now: the time.
-    """
+    """Why Kueue does not start the JobSet; None for one that is in no queue, not suspended or leaving."""
     name = queue_of(jobset)
     if not is_held(jobset):
         return None
@@ -222,11 +216,7 @@ def _checks(checks: Iterable[JSONObject]) -> Iterator[str]:
 def never_fits(message: str, cluster_queue: JSONObject | None) -> bool:
     """Whether no flavor can ever hold one of the pod sets, by the message of QuotaReserved.
 
-    What is not known for sure may fit.
-
-    Args:
-        message: of the condition.
-        cluster_queue: the ClusterQueue where it can be read: a message need not name every flavor.
+    What is not known for sure may fit; a message need not name every flavor that the ClusterQueue has.
     """
     clauses = _CLAUSE.split(message)
     return not clauses[0] and any(_is_hopeless(each, cluster_queue) for each in clauses[1:])

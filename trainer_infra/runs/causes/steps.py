@@ -233,9 +233,7 @@ def waiting_after_refusal(event: JSONObject, needs: Needs) -> Waiting:
 def is_too_small(said: str, count: int) -> bool:
     """Whether a quota has no place for so many such objects even when nothing else uses it.
 
-    Args:
-        said: the API server's sentence about one object.
-        count: objects like it that are needed at a time.
+    The sentence is the API server's about one of them.
     """
     found = _EXCEEDED.search(said)
     if found is None:

@@ -1,6 +1,6 @@
 """What is known of a run besides its JobSet and its pods: events, nodes, what Kueue has of it.
 
-Read by `events`, as far as the account may; the causes are found in it.
+As far as the account may read it; the causes are found in it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""CustomTrainer: the user's own training code as a TrainJob's trainer.
-
-Users construct it; what `pack` makes of it at preview goes to `code_mount.attach_code`. The defects it avoids: SDK contract 3.2.
-"""
+"""CustomTrainer: the user's own training code as a TrainJob's trainer. The defects it avoids: SDK contract 3.2."""
 
 import json
 import os
@@ -20,8 +17,7 @@ from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.custom import files, folder, func_args, function
 from trainer_infra.trainers.custom.source import CodeSource
 from trainer_infra.trainers.custom.stored_code import BYTES, CodeStore, is_text
-from trainer_infra.trainers.pods import env_and_args, pod_library
-from trainer_infra.trainers.pods.pod_arguments import PythonPodArguments, mapping_problems
+from trainer_infra.trainers.pods import env_and_args, pod_arguments, pod_library
 from trainer_infra.trainers.trainer import PackedProgram
 
 Train = Callable[..., object] | str | os.PathLike[str]
@@ -34,7 +30,7 @@ _NAMES_CALLBACKS: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class CustomTrainer(PythonPodArguments):
+class CustomTrainer(pod_arguments.PythonPodArguments):
     """Trains with the user's own code: a function, a file or a folder."""
 
     train: Train | Input[str] | None = None
@@ -62,22 +58,11 @@ class CustomTrainer(PythonPodArguments):
     """What the kubeflow SDK calls `packages`."""
 
     def pack(self) -> PackedProgram:
-        """The code, the trainer and the secrets.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
+        """The code, the trainer and the secrets, as `PackableTrainer.pack`."""
         return self.packed_with(())
 
     def packed_with(self, provided: Collection[str]) -> PackedProgram:
-        """The same of a function that gets some of its arguments elsewhere.
-
-        Args:
-            provided: names of arguments that a framework gives the function, where it takes them.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
+        """The same of a function to which a framework gives the arguments of these names, where it takes them."""
         theirs = {name: own for name, own in KUBEFLOW.items() if getattr(self, name) is not None}
         twice = [
             Problem(name, f"is the same as {own}, and both are given", fix="keep one of them")
@@ -110,7 +95,9 @@ class CustomTrainer(PythonPodArguments):
         problems += self.pod_problems()
         if problems or source is None:
             raise InvalidInput(problems)
-        plain, secret = _split(as_python(self.func_args) or {})
+        given = as_python(self.func_args) or {}
+        secret = {name: each for name, each in given.items() if isinstance(each, Secret)}
+        plain = {name: each for name, each in given.items() if name not in secret}
         launching = _launching_files(source, plain)
         mine = {f"source/{path}": text for path, text in source.files.items()}
         code = self.code({**launching, **mine}, secret_args=bool(secret))
@@ -130,10 +117,8 @@ class CustomTrainer(PythonPodArguments):
         return CodeStore(as_python(self.code_at), *given)
 
     def _own_shapes(self) -> Iterator[Problem]:
-        yield from mapping_problems("func_args", as_python(self.func_args))
-        args = as_python(self.args)
-        if args is not None and not isinstance(args, list | tuple):
-            yield Problem("args", "must be a list of texts", got=args, independent=True)
+        yield from pod_arguments.mapping_problems("func_args", as_python(self.func_args))
+        yield from pod_arguments.list_problems("args", as_python(self.args))
 
     def _code_problems(
         self, source: CodeSource | None, provided: Collection[str]
@@ -165,12 +150,6 @@ def _source(train: Train, *, stores: bool) -> CodeSource:
     return function.read_function(train)
 
 
-def _split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Secret]]:
-    """Plain arguments, and secret ones."""
-    secret = {name: value for name, value in given.items() if isinstance(value, Secret)}
-    return {name: value for name, value in given.items() if name not in secret}, secret
-
-
 def _secret(arguments: Mapping[str, Secret]) -> dict[str, Any]:
     """What the job's own Secret has of secret arguments: one file."""
     if not arguments:
@@ -198,12 +177,10 @@ def _sizes(code: Code) -> dict[str, int]:
 
 
 def _is_mountable(code: Code) -> bool:
-    """Whether a ConfigMap can hold all of it."""
     return all(map(is_text, code.files.values())) and not any(folder.too_large(_sizes(code), ""))
 
 
 def _launching_files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
-    """What starts the code, and its arguments."""
     names_callbacks = any(_NAMES_CALLBACKS.search(text) for text in source.files.values())
     return {
         **pod_library.launcher_files(),

@@ -26,12 +26,9 @@ FORMS = (
 
 
 def read_path(train: str, root: Path | None = None, *, stores: bool = False) -> CodeSource:
-    """What a path means.
+    """What a path means, one of FORMS, relative to `root`; None is the working directory.
 
-    Args:
-        train: one of FORMS.
-        root: the folder that it is relative to; None for the working directory.
-        stores: whether there is a store for what a ConfigMap cannot hold.
+    `stores` says whether there is a store for what a ConfigMap cannot hold.
 
     Raises:
         InvalidInput: nothing is there, the form is another, or a file cannot travel.
@@ -52,10 +49,11 @@ def read_path(train: str, root: Path | None = None, *, stores: bool = False) -> 
         trees = folder.syntax_trees(path.parent, files)
         fix = f'give the folder: CustomTrainer("{source.in_folder(path, *rest)}")'
         alone = tuple(source.left_behind(trees[path.name], path, path.name, fix))
-        if not rest:
-            found = _script(path.parent, path.name, head, trees, files)
-            return replace(found, problems=(*alone, *found.problems))
-        found = _called(path.parent, [path.name, *rest], trees, files)
+        found = (
+            _called(path.parent, [path.name, *rest], trees, files)
+            if rest
+            else _script(path.parent, path.name, head, trees, files)
+        )
         return replace(found, problems=(*alone, *found.problems))
     raise InvalidInput([_misread(train, path, root)])
 
@@ -124,7 +122,11 @@ def _called(
     module = entry[0].removesuffix(".py").replace("/", ".")
     path = _module_file(entry[0], module, files)
     launch = {"module": module, "function": entry[1]}
-    problem = _unimportable(root, path, files)
+    stem = path.removesuffix(".py")
+    problem = None if path in files else _no_entry(root, path, files)
+    if path in files and ("." in stem or stem == "__main__"):
+        what = "cannot be imported as a module under this name"
+        problem = Problem("train", what, fix="rename it", where=shown_path(root / path))
     if problem:
         return CodeSource(files, launch, None, shown_path(root), (problem,))
     definition = _top_level(trees[path]).get(entry[1])
@@ -134,15 +136,6 @@ def _called(
     # A decorator may have changed what the function takes.
     plain = definition if definition and not definition.decorator_list else None
     return CodeSource(files, launch, plain, where, problems)
-
-
-def _unimportable(root: Path, path: str, files: Mapping[str, str]) -> Problem | None:
-    """Why a file cannot be imported as a module."""
-    stem = path.removesuffix(".py")
-    if path in files and ("." in stem or stem == "__main__"):
-        what = "cannot be imported as a module under this name"
-        return Problem("train", what, fix="rename it", where=shown_path(root / path))
-    return None if path in files else _no_entry(root, path, files)
 
 
 def _module_file(
@@ -175,7 +168,7 @@ def _function_problems(tree: ast.Module, name: str, where: str) -> Iterator[Prob
     elif kind := _no_functions(tree).get(name.partition(".")[0]):
         fix = "write a function that uses it, and name that"
         yield Problem("train", f"must be a function, not {kind}", got=name, fix=fix, where=where)
-    elif name not in _bound(tree):
+    elif name not in _imported(tree) | _stored(tree):
         near = nearest(name, functions)
         fix = f"the nearest is {near[0]}" if near else "define it in there"
         yield Problem("train", "the file has no such function", got=name, fix=fix, where=where)
@@ -192,19 +185,15 @@ def _no_functions(tree: ast.Module) -> Mapping[str, str]:
     ]
     values = {name for name, is_plain in assigned if is_plain}
     values -= {name for name, is_plain in assigned if not is_plain} | _imported(tree)
-    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)} - {
-        *dict(assigned)
-    }
+    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    classes -= {name for name, _ in assigned}
     return dict.fromkeys(values, "a value") | dict.fromkeys(classes, "a class or its method")
 
 
-def _bound(tree: ast.Module) -> set[str]:
-    """Names that a module may have besides its functions: imported or assigned."""
-    return _imported(tree) | {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+def _stored(tree: ast.Module) -> set[str]:
+    """Names that something in a module assigns."""
+    named = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return {node.id for node in named if isinstance(node.ctx, ast.Store)}
 
 
 def _imported(tree: ast.Module) -> set[str]:

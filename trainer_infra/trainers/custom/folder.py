@@ -39,10 +39,6 @@ FILES: Final = (".gitignore", ".trainerignore")
 def read_folder(root: Path, *, stores: bool) -> dict[str, str]:
     """Path below the folder -> text, of every file that travels.
 
-    Args:
-        root: the folder.
-        stores: whether there is a store for what a ConfigMap cannot hold.
-
     Raises:
         InvalidInput: holds every file that cannot travel, or the size when that is too much.
     """
@@ -50,18 +46,13 @@ def read_folder(root: Path, *, stores: bool) -> dict[str, str]:
 
 
 def texts_of(root: Path, paths: Iterable[str], *, stores: bool) -> dict[str, str]:
-    """Path -> text of the given files below a folder; of one that is not a text as `stored_code.BYTES` says.
-
-    Raises:
-        InvalidInput: as `read_folder`.
-    """
+    """As `read_folder`, of the given files; the text of one that is not a text is as `stored_code.BYTES` says."""
     limit = STORED_LIMIT if stores else LIMIT
     found: dict[str, str] = {}
     problems: list[Problem] = []
     sizes: dict[str, int] = {}
     for path in paths:
-        problem = _outside(root, path)
-        if problem:
+        if problem := _outside(root, path):
             problems.append(problem)
             continue
         sizes[path] = (root / path).stat().st_size
@@ -83,17 +74,12 @@ def too_large(sizes: Mapping[str, int], where: str, limit: int = LIMIT) -> Itera
     """The one problem of files that are together over the limit: path -> bytes."""
     total = sum(sizes.values()) + sum(len(path.encode(errors="replace")) for path in sizes)
     if total > limit:
-        whose, fix = (
-            ("ConfigMap's", NO_STORE) if limit == LIMIT else ("store's", "keep data out of it")
-        )
+        in_map = limit == LIMIT
+        whose, fix = ("ConfigMap", NO_STORE) if in_map else ("store", "keep data out of it")
         largest = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:LARGEST]
-        yield Problem(
-            "train",
-            f"the code has {_size(total)}, over a {whose} limit of {_size(limit)}; "
-            f"largest: {', '.join(f'{path} ({_size(size)})' for path, size in largest)}",
-            fix=fix,
-            where=where,
-        )
+        named = ", ".join(f"{path} ({_size(size)})" for path, size in largest)
+        what = f"the code has {_size(total)}, over a {whose}'s limit of {_size(limit)}"
+        yield Problem("train", f"{what}; largest: {named}", fix=fix, where=where)
 
 
 def syntax_trees(root: Path, files: Mapping[str, str]) -> dict[str, ast.Module]:
@@ -155,15 +141,14 @@ def _outside(root: Path, path: str) -> Problem | None:
     where = shown_path(root / path)
     if real.is_symlink():
         return Problem("train", "is a link that leads to itself", fix="remove it", where=where)
-    fix = "copy what it points to into the folder"
+    what, fix = "", "copy what it points to into the folder"
     if not real.is_relative_to(root.resolve()):
-        return Problem("train", "is a link out of the folder", got=str(real), fix=fix, where=where)
-    if real.is_dir():
+        what = "is a link out of the folder"
+    elif real.is_dir():
         what = "is a link to a folder, which a ConfigMap cannot hold"
-        return Problem("train", what, got=str(real), fix=fix, where=where)
-    if not real.is_file():
-        return Problem("train", "is not a file", got=str(real), fix="remove it", where=where)
-    return None
+    elif not real.is_file():
+        what, fix = "is not a file", "remove it"
+    return Problem("train", what, got=str(real), fix=fix, where=where) if what else None
 
 
 def _size(count: int) -> str:
@@ -188,7 +173,7 @@ class IgnorePatterns:
             self._read(each)
 
     def enter(self, folder: Path) -> None:
-        """Read what stands in a folder; called for each one before its entries are judged."""
+        """Read what stands in a folder, before its entries are judged."""
         self._read(folder.resolve())
 
     def names(self, path: Path, *, is_folder: bool) -> bool:
@@ -228,10 +213,8 @@ def _spec(lines: Iterable[str]) -> "GitIgnoreSpec":
 
 def _above(root: Path) -> Iterator[Path]:
     """The folders above one up to the repository's root, outermost first; none outside of one."""
-    found = []
-    for each in (root, *root.parents):
-        if each != root:
-            found.append(each)
+    parents = [*root.parents]
+    for depth, each in enumerate((root, *parents)):
         if (each / ".git").exists():
-            yield from reversed(found)
+            yield from reversed(parents[:depth])
             return

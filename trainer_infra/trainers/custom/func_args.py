@@ -4,7 +4,6 @@ What JSON would change (tuples, sets, NaN, keys that are no text) is refused wit
 converted. Pure.
 """
 
-import ast
 import math
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -44,13 +43,10 @@ def not_json(value: Any, path: str, depth: int = 0) -> Iterator[Problem]:
         yield from _not_json_number(value, path)
     elif type(value) not in {str, bool, type(None)}:
         kind = type(value)
-        name = kind.__qualname__ if kind.__module__ == "builtins" else _full_name(kind)
+        module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+        name = f"{module}{kind.__qualname__}"
         fix = INSTEAD.get(kind.__name__, "give text, numbers, lists and dicts of them")
         yield Problem(path, f"has type {name}, which does not travel as JSON", got=value, fix=fix)
-
-
-def _full_name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _not_json_mapping(value: dict[Any, Any], path: str, depth: int) -> Iterator[Problem]:
@@ -66,9 +62,8 @@ def _not_json_number(value: float, path: str) -> Iterator[Problem]:
     if isinstance(value, int):
         if abs(value) >= MANY_DIGITS:
             # Not shown: Python makes no text of it either.
-            what = (
-                f"has over {sys.int_info.default_max_str_digits} digits, which Python does not read"
-            )
+            most = sys.int_info.default_max_str_digits
+            what = f"has over {most} digits, which Python does not read"
             yield Problem(path, what, fix="give it as text, for example hex(...)")
     elif not math.isfinite(value):
         yield Problem(path, "JSON has no such number", got=value, fix="give None or a text")
@@ -87,47 +82,31 @@ def argument_problems(func_args: Mapping[str, Any]) -> Iterator[Problem]:
 def signature_problems(
     func_args: Mapping[str, Any], function: Function, where: str, provided: Collection[str] = ()
 ) -> Iterator[Problem]:
-    """Arguments that the function does not take, and those it needs and does not get.
+    """Arguments that the function, defined at `where`, does not take, and those it needs and does not get.
 
-    Args:
-        func_args: what the user gives it.
-        function: its definition.
-        where: file and line of that.
-        provided: names of arguments that a framework gives it.
+    A framework gives it the provided ones.
     """
     spec = function.args
     positional = [*spec.posonlyargs, *spec.args]
-    without = positional[: len(positional) - len(spec.defaults)]
-    needed = [arg.arg for arg in without]
-    needed += [
-        arg.arg
-        for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
-        if default is None
-    ]
+    needed = [arg.arg for arg in positional[: len(positional) - len(spec.defaults)]]
+    keywords = zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+    needed += [arg.arg for arg, default in keywords if default is None]
     taken = [arg.arg for arg in (*spec.args, *spec.kwonlyargs)]
     for name in func_args:
         if name in provided:
             what = "is an argument that the trainer itself gives the function"
             yield Problem(f"func_args.{name}", what, fix="leave it out", where=where)
         elif name not in taken and spec.kwarg is None:
-            yield _unknown(name, taken, function.name, where)
+            what = f"function {function.name} takes no such argument"
+            fix = did_you_mean(name, taken, f"it takes {', '.join(taken) or 'none'}")
+            yield Problem(f"func_args.{name}", what, fix=fix, where=where)
     for arg in spec.posonlyargs:
         if arg.arg in needed:
-            yield _by_position(arg, function.name, where)
+            what = f"function {function.name} takes this argument by position only, and arguments have names"
+            fix = "remove the / from its definition"
+            yield Problem(f"func_args.{arg.arg}", what, fix=fix, where=where)
             needed.remove(arg.arg)
     for name in needed:
         if name not in func_args and name not in provided:
             what = f"function {function.name} needs this argument, and it is not given"
             yield Problem(f"func_args.{name}", what, fix="give it, or a default", where=where)
-
-
-def _unknown(name: str, taken: list[str], function: str, where: str) -> Problem:
-    fix = did_you_mean(name, taken, f"it takes {', '.join(taken) or 'none'}")
-    what = f"function {function} takes no such argument"
-    return Problem(f"func_args.{name}", what, fix=fix, where=where)
-
-
-def _by_position(arg: ast.arg, function: str, where: str) -> Problem:
-    what = f"function {function} takes this argument by position only, and arguments have names"
-    fix = "remove the / from its definition"
-    return Problem(f"func_args.{arg.arg}", what, fix=fix, where=where)

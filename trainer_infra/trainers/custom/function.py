@@ -41,21 +41,18 @@ def read_function(train: Callable[..., object]) -> CodeSource:
     file = Path(original.__code__.co_filename)
     name = f"{file.stem if file.stem.isidentifier() else node.name}.py"
     where = f"{shown_path(file)}:{node.lineno}"
+    # A cell of a notebook has a file by name only, and imports from the working directory.
+    beside = file if file.exists() else Path(file.name)
     problems = (
         *source.never_runs(node, where),
         *_decorated(original, node, where),
         *_wrapped(train, node, where),
         *_closure(original, where),
         *_undefined(original, text),
-        *source.left_behind(node, _beside(file), f"function {node.name}", _give_folder(original)),
+        *source.left_behind(node, beside, f"function {node.name}", _give_folder(original)),
     )
     launch = {"file": name, "function": node.name}
     return CodeSource({name: text}, launch, node, where, problems)
-
-
-def _beside(file: Path) -> Path:
-    """A function's file; a cell of a notebook has one by name only, and imports from the working directory."""
-    return file if file.exists() else Path(file.name)
 
 
 def _no_function(train: Any) -> Problem:
@@ -94,14 +91,12 @@ def _definition(function: FunctionType) -> tuple[list[str], Function]:
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             if first == function.__code__.co_firstlineno:
                 return lines, node
-    problem = Problem(
-        "train",
-        f"the source of function {function.__name__} cannot be found there",
-        fix="define it in a file that does not change while the program runs, or in a notebook's cell "
-        "that begins with no %%magic",
-        where=_place(function),
+    what = f"the source of function {function.__name__} cannot be found there"
+    fix = (
+        "define it in a file that does not change while the program runs, or in a notebook's cell "
+        "that begins with no %%magic"
     )
-    raise InvalidInput([problem])
+    raise InvalidInput([Problem("train", what, fix=fix, where=_place(function))])
 
 
 def _alone(function: FunctionType, lines: list[str], node: Function) -> str:
@@ -120,43 +115,31 @@ def _alone(function: FunctionType, lines: list[str], node: Function) -> str:
 
 def _decorated(function: FunctionType, node: Function, where: str) -> Iterator[Problem]:
     for each in node.decorator_list:
-        yield Problem(
-            "train",
-            f"function {node.name} is decorated with @{ast.unparse(each)}, "
-            "which would not travel with it",
-            fix=f"remove the decorator, or {_give_file(function)}",
-            where=where,
-        )
+        what = f"function {node.name} is decorated with @{ast.unparse(each)}, which would not travel with it"
+        fix = f"remove the decorator, or {_give_file(function)}"
+        yield Problem("train", what, fix=fix, where=where)
 
 
 def _wrapped(train: Callable[..., object], node: Function, where: str) -> Iterator[Problem]:
     if inspect.unwrap(train) is not train and not node.decorator_list:
-        yield Problem(
-            "train",
-            f"function {node.name} is wrapped by another one, which would not travel with it",
-            fix=f"give {node.name} itself",
-            where=where,
-        )
+        what = f"function {node.name} is wrapped by another one, which would not travel with it"
+        yield Problem("train", what, fix=f"give {node.name} itself", where=where)
 
 
 def _closure(function: FunctionType, where: str) -> Iterator[Problem]:
     free = function.__code__.co_freevars
     if inner := _decorated_by(function):
         made_by = function.__qualname__.partition(".<locals>")[0]
-        yield Problem(
-            "train",
+        what = (
             f"is {function.__name__}, which the decorator @{made_by} puts around function "
-            f"{inner.__name__} of {_place(inner)}, and which would not travel with it",
-            fix=f"remove the decorator from {inner.__name__}, or {_give_file(inner)}",
-            where=where,
+            f"{inner.__name__} of {_place(inner)}, and which would not travel with it"
         )
+        fix = f"remove the decorator from {inner.__name__}, or {_give_file(inner)}"
+        yield Problem("train", what, fix=fix, where=where)
     elif free:
-        yield Problem(
-            "train",
-            f"function {function.__name__} uses {', '.join(free)} of the function around it",
-            fix="pass what it needs as an argument in func_args, or define it inside",
-            where=where,
-        )
+        what = f"function {function.__name__} uses {', '.join(free)} of the function around it"
+        fix = "pass what it needs as an argument in func_args, or define it inside"
+        yield Problem("train", what, fix=fix, where=where)
 
 
 def _decorated_by(function: FunctionType) -> FunctionType | None:
@@ -187,13 +170,11 @@ def _undefined(function: FunctionType, text: str) -> Iterator[Problem]:
     for name, line in missing.items():
         if name in function.__code__.co_freevars:
             continue
-        what, fix = _origin(function, name)
-        yield Problem(
-            "train",
-            f"function {function.__name__} uses {name}, {what}",
-            fix=f"{fix}, or {_give_file(function)}",
-            where=f"{shown_path(function.__code__.co_filename)}:{line}",
-        )
+        origin, advice = _origin(function, name)
+        what = f"function {function.__name__} uses {name}, {origin}"
+        fix = f"{advice}, or {_give_file(function)}"
+        where = f"{shown_path(function.__code__.co_filename)}:{line}"
+        yield Problem("train", what, fix=fix, where=where)
 
 
 def _origin(function: FunctionType, name: str) -> tuple[str, str]:
@@ -222,8 +203,7 @@ def _give_file(function: FunctionType) -> str:
 
 def _give_folder(function: FunctionType) -> str:
     """The same for everything beside its file."""
-    name = function.__name__
-    file = Path(function.__code__.co_filename)
+    name, file = function.__name__, Path(function.__code__.co_filename)
     if function.__module__ == "__main__":
         where = shown_path(file.parent)
         return f'move it to a file of its own and give the folder: "{where}:{name}:{name}"'
@@ -232,13 +212,10 @@ def _give_folder(function: FunctionType) -> str:
 
 
 def undefined_names(text: str) -> dict[str, int]:
-    """Name -> line of its first use, of every name that running the code would not find.
+    """Name -> line of its first use, of every name that running the source of a module would not find.
 
     Read from the compiled code, so scopes, comprehensions, `except ... as`, `global` and annotations
     count exactly as they do when it runs. Nothing is run.
-
-    Args:
-        text: source of a module.
 
     Raises:
         SyntaxError: the text is not Python.
@@ -253,13 +230,10 @@ def undefined_names(text: str) -> dict[str, int]:
         for name, line in _read(code):
             if name not in local:
                 lines[name] = min(line, lines.get(name, line))
-    missing = {name for name in lines.keys() - defined - BUILTINS if not _is_pythons(name)}
+    # A module or class body has names such as `__name__` by itself.
+    by_itself = {name for name in lines if name.startswith("__") and name.endswith("__")}
+    missing = lines.keys() - defined - BUILTINS - by_itself
     return {name: lines[name] for name in sorted(missing, key=lambda name: (lines[name], name))}
-
-
-def _is_pythons(name: str) -> bool:
-    """Whether a module or class body has this name by itself, as `__name__`."""
-    return name.startswith("__") and name.endswith("__")
 
 
 def _scopes(code: CodeType) -> Iterator[CodeType]:

@@ -43,11 +43,7 @@ class GitReference:
 
 
 def read_reference(train: str, *, stores: bool = False) -> CodeSource:
-    """What a reference means; runs git (`git_tree`).
-
-    Args:
-        train: the reference.
-        stores: as `files.read_path`.
+    """What a reference means, as `files.read_path` of a path; runs git (`git_tree`).
 
     Raises:
         InvalidInput: It is none, git cannot fetch it, or what is there cannot travel; its places are as the
@@ -77,22 +73,17 @@ def parse_reference(train: str) -> GitReference:
     matched = _URL.fullmatch(train.removeprefix(PREFIX))
     if matched is None:
         # It may hold a password all the same.
-        got = None if "@" in train else train
-        raise InvalidInput(
-            [Problem("train", "is not a git reference", got=got, fix=f"write {FORM}")]
-        )
+        what, got = "is not a git reference", None if "@" in train else train
+        raise InvalidInput([Problem("train", what, got=got, fix=f"write {FORM}")])
     scheme, authority, rest, query, path = matched.groups()
     user, at, _ = authority.rpartition("@")
     if query or (at and (scheme != "ssh" or ":" in user)):
         what = "has a user, a password or a query in its URL, which everybody who may read the state would see"
         fix = "leave it out: git asks its credential helper, or reads ~/.netrc"
         raise InvalidInput([Problem("train", what, fix=fix)])
-    repository, has_revision, revision = rest.rpartition("@")
-    place = repository if has_revision else rest
-    reference = GitReference(
-        f"{scheme}://{authority}{place}", revision if has_revision else "", path or ""
-    )
-    if problems := tuple(_problems(reference, train, has_revision=bool(has_revision))):
+    place, revision = rest.rsplit("@", 1) if "@" in rest else (rest, "")
+    reference = GitReference(f"{scheme}://{authority}{place}", revision, path or "")
+    if problems := tuple(_problems(reference, train, has_revision="@" in rest)):
         raise InvalidInput(problems)
     return reference
 
@@ -115,10 +106,8 @@ def _not_fetched(found: CodeSource) -> Iterator[Problem]:
     for path, text in found.files.items():
         if text == git_tree.SUBMODULE_TEXT:
             folder = path.removesuffix(f"/{git_tree.SUBMODULE_FILE}")
-            what, fix = (
-                "is a submodule, which is not fetched",
-                "name it in .trainerignore, or copy its files",
-            )
+            what = "is a submodule, which is not fetched"
+            fix = "name it in .trainerignore, or copy its files"
             yield Problem("train", what, got=folder, fix=fix, where=found.where)
         elif text.startswith(_LFS):
             what = "is a pointer of Git LFS, whose file is not fetched"
@@ -127,18 +116,16 @@ def _not_fetched(found: CodeSource) -> Iterator[Problem]:
 
 
 def _placed(problem: Problem, reference: GitReference, root: Path) -> Problem:
-    what, got, fix, where = (
-        _shown(each, reference, root) if isinstance(each, str) else each
-        for each in (problem.what, problem.got, problem.fix, problem.where)
+    what, fix, where = (
+        _shown(each, reference, root) for each in (problem.what, problem.fix, problem.where)
     )
-    return Problem(problem.path, str(what), got, str(fix), str(where), problem.forbidden)
+    got = _shown(problem.got, reference, root) if isinstance(problem.got, str) else problem.got
+    return replace(problem, what=what, got=got, fix=fix, where=where)
 
 
 def _shown(text: str, reference: GitReference, root: Path) -> str:
     """A text in which places of the cache are those of the repository."""
     for here in (str(root), shown_path(root)):
-        text = text.replace(f"{here}/", f"{reference.shown}#").replace(
-            f"{here}:", f"{reference.shown}#.:"
-        )
-        text = text.replace(here, reference.shown)
+        for place, shown in ((f"{here}/", "#"), (f"{here}:", "#.:"), (here, "")):
+            text = text.replace(place, f"{reference.shown}{shown}")
     return text

@@ -40,7 +40,6 @@ _OF_A_REPOSITORY: Final = re.compile(
     "|ALTERNATE_OBJECT_DIRECTORIES|SHALLOW_FILE|GRAFT_FILE)"
 )
 """Variables by which a hook or an alias of git names the repository it runs in."""
-_NO_GIT: Final = "git is not on PATH, and a git reference needs it"
 _ASKING: Final = Lock()
 _ANSWERS: dict[tuple[str, str], tuple[float, str]] = {}
 """URL and revision -> when a server said it, and the commit."""
@@ -80,10 +79,8 @@ class _Git:
                 raise self.failure(what, "see whether the server can be reached") from None
             raise
         if process.returncode:
-            said = last_line(errors.decode(errors="replace"))
-            raise self.failure(
-                f"git cannot fetch it: {said or f'exit code {process.returncode}'}", remedy
-            )
+            said = last_line(errors.decode(errors="replace")) or f"exit code {process.returncode}"
+            raise self.failure(f"git cannot fetch it: {said}", remedy)
         return out.decode(errors="surrogateescape")
 
     def failure(self, what: str, fix: str) -> InvalidInput:
@@ -93,7 +90,12 @@ class _Git:
     def environment(self) -> Mapping[str, str]:
         """The user's, in which git and SSH never ask a person, and work on no repository but the one they are told."""
         own = {key: each for key, each in os.environ.items() if not _OF_A_REPOSITORY.fullmatch(key)}
-        ssh = own.get("GIT_SSH_COMMAND") or self._ssh_command()
+        asked = [self.program, "config", "--get", "core.sshCommand"]
+        ssh = (
+            own.get("GIT_SSH_COMMAND")
+            or subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+        )
+        chosen = {"GIT_SSH_COMMAND": f"{ssh or 'ssh'} -o BatchMode=yes"}
         return {
             # One that the user names may answer without a person; others open a window.
             "GIT_ASKPASS": "",
@@ -102,34 +104,24 @@ class _Git:
             "GCM_INTERACTIVE": "never",
             "SSH_ASKPASS_REQUIRE": "never",
             "LC_ALL": "C",
-            **(
-                {}
-                if own.get("GIT_SSH") and not ssh
-                else {"GIT_SSH_COMMAND": f"{ssh or 'ssh'} -o BatchMode=yes"}
-            ),
+            **(chosen if ssh or not own.get("GIT_SSH") else {}),
         }
-
-    def _ssh_command(self) -> str:
-        asked = [self.program, "config", "--get", "core.sshCommand"]
-        return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def fetched_tree(url: str, revision: str, shown: str) -> tuple[str, Path]:
     """The commit of a revision, and the folder with its files.
 
-    Args:
-        url: of the repository.
-        revision: branch, tag or whole commit, which needs no server once its files are here; empty for the
-            default branch.
-        shown: the reference, for errors.
+    A revision is a branch, a tag or a whole commit, which needs no server once its files are here; empty for the
+    default branch. Errors show the reference.
 
     Raises:
         InvalidInput: There is no git or no such revision, or git cannot fetch it.
     """
     program = shutil.which("git")
     if program is None:
+        what = "git is not on PATH, and a git reference needs it"
         fix = "install git, or give a path of a clone"
-        raise InvalidInput([Problem("train", _NO_GIT, fix=fix, where=shown)])
+        raise InvalidInput([Problem("train", what, fix=fix, where=shown)])
     git = _Git(program, shown)
     repository = hashlib.sha256(url.encode()).hexdigest()[:16]
     with _ASKING:
@@ -178,13 +170,9 @@ def _commit(git: _Git, url: str, revision: str) -> str:
     # A tag of its own kind is an object, with the commit under the name with `^{}`.
     found = [there[each] for each in reversed(wanted) if each in there]
     if not found:
-        what = (
-            f"the repository has no branch and no tag {revision}"
-            if revision
-            else "it has no default branch"
-        )
+        none = f"the repository has no branch and no tag {revision}"
         fix = "name one; a commit is written with all of its 40 digits"
-        raise git.failure(what, fix)
+        raise git.failure(none if revision else "it has no default branch", fix)
     if len(wanted) > 2 and wanted[0] in there and there[wanted[0]] != found[0]:  # noqa: PLR2004  branch and tag
         fix = f"write refs/heads/{revision} or refs/tags/{revision}"
         raise git.failure(f"{revision} is a branch and a tag of two commits", fix)
@@ -202,18 +190,13 @@ def _fetch(git: _Git, url: str, commit: str, folder: Path) -> None:
         own = f"--git-dir={partial / 'repository'}"
         kind = "sha256" if len(commit) == len(hashlib.sha256().hexdigest()) else "sha1"
         begin = ["init", "--bare", "--quiet", "--template=", f"--object-format={kind}"]
-        git.said(
-            [*begin, str(partial / "repository")],
-            LOOKUP_SECONDS,
-            "see whether the cache can be written",
-        )
+        remedy = "see whether the cache can be written"
+        git.said([*begin, str(partial / "repository")], LOOKUP_SECONDS, remedy)
         fetching = [own, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]
         remedy = "see whether the commit is there; an older server gives branches and tags only"
         git.said([*fetching, "--", url, commit], FETCH_SECONDS, remedy)
-        listed = git.said(
-            [own, "ls-tree", "-r", "-z", "--full-tree", commit], FETCH_SECONDS, remedy
-        )
-        _write_tree(git, own, listed, partial)
+        listing = [own, "ls-tree", "-r", "-z", "--full-tree", commit]
+        _write_tree(git, own, git.said(listing, FETCH_SECONDS, remedy), partial)
         try:
             (partial / "tree").rename(folder)
         except OSError:
@@ -235,16 +218,14 @@ def _write_tree(git: _Git, own: str, listed: str, partial: Path) -> None:
     for description, path in entries:
         mode, kind, name = description.split(" ")
         if {"", ".", "..", ".git"} & {part.lower() for part in path.split("/")}:
-            raise git.failure(
-                f"the commit has {path!r}, which is not a path of a file", "remove it there"
-            )
+            what = f"the commit has {path!r}, which is not a path of a file"
+            raise git.failure(what, "remove it there")
         if kind == "commit":
             _write(root / path / SUBMODULE_FILE, SUBMODULE_TEXT.encode())
         else:
             blobs.append((mode, path, name))
-    for (mode, path, _), content in zip(
-        blobs, _contents(git, own, [each[2] for each in blobs], partial), strict=True
-    ):
+    contents = _contents(git, own, [name for *_, name in blobs], partial)
+    for (mode, path, _), content in zip(blobs, contents, strict=True):
         if mode == "120000":
             links.append((path, content))
         else:

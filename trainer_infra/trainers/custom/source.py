@@ -1,7 +1,7 @@
 """What `train` of a CustomTrainer turns into: files, what to start, and what is wrong with it.
 
-Made by `function` (a Python function) and by `files` (a path); used by `custom_trainer`. Holds the
-checks that both share. Pure but for a look at which files lie beside the user's own.
+`function` makes it of a Python function and `files` of a path; the checks here are those that both share. Pure but
+for a look at which files lie beside the user's own.
 """
 
 import ast
@@ -47,19 +47,13 @@ class CodeSource:
 def never_runs(function: Function, where: str) -> Iterator[Problem]:
     """A function whose call does not run its body."""
     if isinstance(function, ast.AsyncFunctionDef):
-        yield Problem(
-            "train",
-            f"function {function.name} is async, and nothing would await it",
-            fix="make it a plain function that calls asyncio.run",
-            where=where,
-        )
+        what = f"function {function.name} is async, and nothing would await it"
+        fix = "make it a plain function that calls asyncio.run"
+        yield Problem("train", what, fix=fix, where=where)
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function)):
-        yield Problem(
-            "train",
-            f"function {function.name} is a generator, so calling it runs nothing",
-            fix="make it a plain function without yield",
-            where=where,
-        )
+        what = f"function {function.name} is a generator, so calling it runs nothing"
+        fix = "make it a plain function without yield"
+        yield Problem("train", what, fix=fix, where=where)
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
@@ -73,13 +67,7 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
 
 
 def runs_nothing(tree: ast.Module, entry: str, where: str) -> Iterator[Problem]:
-    """A script that defines functions and calls none, so that it ends at once and counts as complete.
-
-    Args:
-        tree: the script.
-        entry: how `train` names it, for example `train.py`.
-        where: its file.
-    """
+    """A script, such as `train.py`, that defines functions and calls none: it ends at once and counts as complete."""
     functions = {each.name: each for each in tree.body if isinstance(each, Function)}
     own = frozenset(each.name for each in tree.body if isinstance(each, Function | ast.ClassDef))
     steps = tuple(_run_steps(tree.body))
@@ -89,9 +77,8 @@ def runs_nothing(tree: ast.Module, entry: str, where: str) -> Iterator[Problem]:
     fix = f'did you mean "{entry}:{started}"?'
     for each in tree.body:
         if _name_test(each) not in {None, "__main__"}:
-            fix = (
-                f'line {each.lineno} compares __name__ with {_name_test(each)!r}; write "__main__"'
-            )
+            tested = _name_test(each)
+            fix = f'line {each.lineno} compares __name__ with {tested!r}; write "__main__"'
     waiting = (each for each in steps if _called(each) in functions)
     for each in waiting:
         fix = f"line {each.lineno} calls {_called(each)} and runs nothing of it; write asyncio.run(...)"
@@ -161,26 +148,16 @@ def _called(step: ast.stmt) -> str:
 
 
 def left_behind(tree: ast.AST, file: Path, subject: str, fix: str) -> Iterator[Problem]:
-    """Imports of modules that lie beside the file and would not travel with it.
-
-    Args:
-        tree: what travels.
-        file: the file it is from.
-        subject: what the sentence is about, for example `function fit`.
-        fix: how to give the whole folder instead.
-    """
+    """Imports in what travels, `function fit` for example, of modules that lie beside its file and would not travel."""
     seen: set[str] = set()
     for node in ast.walk(tree):
         for module in _imported(node):
             if module in seen or not _beside(file, module):
                 continue
             seen.add(module)
-            yield Problem(
-                "train",
-                f"{subject} imports {module or 'from its own package'}, which would not travel with it",
-                fix=fix,
-                where=f"{shown_path(file)}:{getattr(node, 'lineno', 1)}",
-            )
+            what = f"{subject} imports {module or 'from its own package'}, which would not travel with it"
+            where = f"{shown_path(file)}:{getattr(node, 'lineno', 1)}"
+            yield Problem("train", what, fix=fix, where=where)
 
 
 def _imported(node: ast.AST) -> list[str]:
@@ -204,14 +181,9 @@ def package_of(file: Path) -> tuple[Path, str]:
 def outside_folder(
     tree: ast.Module, root: Path, entry: str, function: str, *, is_script: bool
 ) -> Iterator[Problem]:
-    """Imports of what starts that mean its own package, whose parent folder does not travel.
+    """Imports of the file that starts that mean its own package, whose parent folder does not travel with `root`.
 
-    Args:
-        tree: of the file that starts.
-        root: the folder that travels.
-        entry: the file in it.
-        function: the function in it that is called; empty for a script.
-        is_script: whether the file runs as a program by its path, which is in no package.
+    One that runs as a program by its path, a script, is in no package and has no function to call.
     """
     depth = 0 if is_script else entry.count("/")
     above, module = package_of(root / entry)
@@ -219,12 +191,10 @@ def outside_folder(
     for node in ast.walk(tree):
         is_relative = isinstance(node, ast.ImportFrom) and node.level > depth
         if is_relative or (own and own in _imported(node)):
-            yield Problem(
-                "train",
-                "imports from its own package, which is not there when it starts in this way",
-                fix=f'give the folder above: "{in_folder(root / entry, function)}"',
-                where=f"{shown_path(root / entry)}:{getattr(node, 'lineno', 1)}",
-            )
+            what = "imports from its own package, which is not there when it starts in this way"
+            fix = f'give the folder above: "{in_folder(root / entry, function)}"'
+            where = f"{shown_path(root / entry)}:{getattr(node, 'lineno', 1)}"
+            yield Problem("train", what, fix=fix, where=where)
             return
 
 
@@ -242,9 +212,7 @@ def _beside(file: Path, module: str) -> bool:
     _, own = package_of(file)
     if "." in own and own.partition(".")[0] == module:
         return True
-    if module in sys.stdlib_module_names or module == "trainer_infra":
-        return False
-    if "site-packages" in file.parts:
+    if module in {*sys.stdlib_module_names, "trainer_infra"} or "site-packages" in file.parts:
         return False
     folder = file.parent
     return (folder / f"{module}.py").is_file() or (folder / module / "__init__.py").is_file()

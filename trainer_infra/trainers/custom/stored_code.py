@@ -57,18 +57,20 @@ class CodeStore:
             yield Problem("code_image", "must be an image's name", got=self.image)
 
     def kept(self, files: Mapping[str, str]) -> StoredCode:
-        """Where the files will be, once this machine has them as a tar.
-
-        Args:
-            files: path -> content, decoded as BYTES says.
+        """Where the files will be, decoded as BYTES says, once this machine has them as a tar.
 
         Raises:
             NotAvailable: The cache folder cannot be written to.
         """
         content = _tar(files)
         name = f"{hashlib.sha256(content).hexdigest()}.tar"
+        file = kept_folder() / name
         try:
-            _keep(kept_folder() / name, content)
+            if not file.is_file() or file.stat().st_size != len(content):
+                write_whole(file, io.BytesIO(content))
+            # `trainer-infra gc --cache` goes by its last use; a cache that is shared may be read-only.
+            with suppress(OSError):
+                os.utime(file)
         except OSError as error:
             fix = "free space there, or set TRAINER_INFRA_CACHE to another folder"
             raise NotAvailable(f"{kept_folder()} cannot be written: {error}; {fix}") from None
@@ -100,14 +102,6 @@ def _tar(files: Mapping[str, str]) -> bytes:
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     return made.getvalue()
-
-
-def _keep(file: Path, content: bytes) -> None:
-    if not file.is_file() or file.stat().st_size != len(content):
-        write_whole(file, io.BytesIO(content))
-    # `trainer-infra gc --cache` goes by its last use; a cache that is shared may be read-only.
-    with suppress(OSError):
-        os.utime(file)
 
 
 def write_whole(file: Path, content: IO[bytes]) -> None:

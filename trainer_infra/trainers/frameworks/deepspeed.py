@@ -1,6 +1,6 @@
 """DeepSpeed: your own function, with a configuration for `deepspeed.initialize` made of judged settings.
 
-Users construct it; the deploy room calls `pack`. ZeRO: Rajbhandari et al. 2020, arXiv 1910.02054.
+ZeRO: Rajbhandari et al. 2020, arXiv 1910.02054.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,6 @@ class DeepSpeed(CustomTrainer):
 
     @override
     def pack(self) -> PackedProgram:
-        """As `CustomTrainer.pack`, with the framework's part."""
         given = option_schema.plain(self.config) or {}
         problems = tuple(self._framework_problems(given))
         whole = {} if problems else {**given, ZERO: {**self._zero(), **dict(given.get(ZERO) or {})}}

@@ -1,6 +1,6 @@
 """Fsdp2: your own function, with a mesh of all processes and a function that shards a model over it.
 
-Users construct it; the deploy room calls `pack`. Source: PyTorch's `torch.distributed.fsdp.fully_shard`.
+Source: PyTorch's `torch.distributed.fsdp.fully_shard`.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,6 @@ class Fsdp2(CustomTrainer):
 
     @override
     def pack(self) -> PackedProgram:
-        """As `CustomTrainer.pack`, with the framework's part."""
         names = ("tensor_parallel", "precision", "cpu_offload", "reshard_after_forward")
         settings = {name: as_python(getattr(self, name)) for name in names}
         framework = PreparedFramework("fsdp2", settings, ("mesh", "shard"))
@@ -58,9 +57,7 @@ class Fsdp2(CustomTrainer):
         precision = as_python(self.precision)
         if precision is not None and precision not in PRECISIONS:
             fix = option_schema.nearest(str(precision), PRECISIONS)
-            what = "cannot be computed in"
-            yield Problem("precision", what, precision, fix, independent=True)
+            yield Problem("precision", "cannot be computed in", precision, fix, independent=True)
         for name in ("cpu_offload", "reshard_after_forward"):
-            if not isinstance(getattr(self, name), bool):
-                what = "must be true or false"
-                yield Problem(name, what, getattr(self, name), independent=True)
+            if not isinstance(value := getattr(self, name), bool):
+                yield Problem(name, "must be true or false", value, independent=True)

@@ -1,7 +1,4 @@
-"""HuggingFaceTrainer: your own function, with TrainingArguments made of judged options.
-
-Users construct it; the deploy room calls `pack`. The options are the fields of transformers.TrainingArguments.
-"""
+"""HuggingFaceTrainer: your own function, with transformers.TrainingArguments made of judged options."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -35,7 +32,6 @@ class HuggingFaceTrainer(CustomTrainer):
 
     @override
     def pack(self) -> PackedProgram:
-        """As `CustomTrainer.pack`, with the framework's part."""
         given = option_schema.plain(self.options) or {}
         problems = tuple(self._framework_problems(given))
         known = {} if problems else {key: each for key, each in given.items() if each is not None}

@@ -1,7 +1,4 @@
-"""Jax: your own function, with the processes of all nodes as one and a mesh of their devices.
-
-Users construct it; the deploy room calls `pack`.
-"""
+"""Jax: your own function, with the processes of all nodes as one and a mesh of their devices."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -29,17 +26,13 @@ class Jax(CustomTrainer):
 
     @override
     def pack(self) -> PackedProgram:
-        """As `CustomTrainer.pack`, with the framework's part."""
         framework = PreparedFramework("jax", {"axes": as_python(self.axes)}, ("mesh",), ("jax",))
         return framework.packed(self, self._framework_problems())
 
     def _framework_problems(self) -> Iterator[Problem]:
         axes = as_python(self.axes)
-        if (
-            not isinstance(axes, Mapping)
-            or not axes
-            or not all(isinstance(key, str) for key in axes)
-        ):
+        are_named = isinstance(axes, Mapping) and all(isinstance(key, str) for key in axes)
+        if not axes or not are_named:
             fix = 'give {"data": -1}'
             yield Problem("axes", "must be a mapping of names to numbers of devices", axes, fix)
             return

@@ -31,12 +31,8 @@ class PreparedFramework:
     def packed(self, trainer: CustomTrainer, problems: Iterable[Problem]) -> PackedProgram:
         """What a TrainJob needs.
 
-        Args:
-            trainer: the function and its pods.
-            problems: what is wrong with the framework's own fields.
-
         Raises:
-            InvalidInput: holds every problem of both.
+            InvalidInput: holds every problem of the function, its pods and the framework's own fields.
         """
         found = tuple(problems)
         try:

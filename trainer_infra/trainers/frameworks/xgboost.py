@@ -1,7 +1,4 @@
-"""XGBoost: your own function, as one of the workers that boost trees together.
-
-Users construct it; the deploy room calls `pack`. The parameters are those of `xgboost.train`.
-"""
+"""XGBoost: your own function, as one of the workers that boost trees together by `xgboost.train`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -40,7 +37,6 @@ class XGBoost(CustomTrainer):
 
     @override
     def pack(self) -> PackedProgram:
-        """As `CustomTrainer.pack`, with the framework's part."""
         given = option_schema.plain(self.parameters) or {}
         rounds = as_integer(as_python(self.rounds))
         schema = installed_options.option_schema_of("xgboost")

@@ -33,17 +33,14 @@ ENUMERATIONS: Final = {
     "dataset_preprocess_config.source": "DataFormat",
 }
 """Fields that hold a member of one, whose value is the argument."""
+_OF_LORA: Final = (
+    *("apply_lora_to_mlp", "apply_lora_to_output", "lora_rank", "lora_alpha", "lora_dropout"),
+    *("lora_attn_modules", "quantize_base", "use_dora"),
+)
 JUDGED: Final = {
     "batch_size": "batch_size",
     "epochs": "epochs",
-    "peft_config.apply_lora_to_mlp": "model.apply_lora_to_mlp",
-    "peft_config.apply_lora_to_output": "model.apply_lora_to_output",
-    "peft_config.lora_rank": "model.lora_rank",
-    "peft_config.lora_alpha": "model.lora_alpha",
-    "peft_config.lora_dropout": "model.lora_dropout",
-    "peft_config.lora_attn_modules": "model.lora_attn_modules",
-    "peft_config.quantize_base": "model.quantize_base",
-    "peft_config.use_dora": "model.use_dora",
+    **{f"peft_config.{name}": f"model.{name}" for name in _OF_LORA},
 }
 """Fields whose values are judged -> items of a configuration of torchtune."""
 
@@ -60,15 +57,15 @@ class TuningOfSdk(PodArguments):
     """Where the dataset of the SDK's HuggingFaceDatasetInitializer is, which arguments name."""
 
     def pack(self) -> PackedTrainer:
-        """The trainer and its secrets.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
+        """The trainer and its secrets, as `PackableTrainer.pack`."""
         pods = replace(self, **pod_values.given_values(self, EMPTY))
+        of_pods = tuple(pods.shape_problems()) or (
+            *pod_values.mig_problems(pods.resources_per_node),
+            *pods.pod_problems(),
+        )
         problems = (
             *self._problems(),
-            *(replace(each, path=f"config.{each.path}") for each in _pod_problems(pods)),
+            *(replace(each, path=f"config.{each.path}") for each in of_pods),
         )
         if problems:
             raise InvalidInput(problems)
@@ -107,14 +104,6 @@ class TuningOfSdk(PodArguments):
         return list(utils.get_args_using_torchtune_config(config, fetched))
 
 
-def _pod_problems(pods: TuningOfSdk) -> Iterator[Problem]:
-    shapes = tuple(pods.shape_problems())
-    yield from shapes or (
-        *pod_values.mig_problems(pods.resources_per_node),
-        *pods.pod_problems(),
-    )
-
-
 def _leaves(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Values of a configuration by their paths, those of its parts too."""
     for name, value in config.items():
@@ -125,29 +114,25 @@ def _leaves(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def builtin_trainer(given: Any, dataset: Any) -> TuningOfSdk:
-    """Ours of the SDK's.
-
-    Args:
-        given: the SDK's.
-        dataset: what fetches its dataset, if anything does.
+    """Ours of the SDK's, whose dataset the given initializer fetches, if anything does.
 
     Raises:
         InvalidInput: Its configuration is of another type.
     """
-    config = given.config
-    if sdk_type(config) != CONFIG:
+    if sdk_type(given.config) != CONFIG:
         what = f"must be a {CONFIG} of the kubeflow SDK"
-        raise InvalidInput([Problem("config", what, got=type(config).__name__)])
-    values = {each.name: getattr(config, each.name) for each in fields(config)}
+        raise InvalidInput([Problem("config", what, got=type(given.config).__name__)])
+    values = _fields(given.config)
     for name, kind in PARTS.items():
-        if values[name] is None:
-            continue
-        if sdk_type(values[name]) != kind:
+        part = values[name]
+        if part is not None and sdk_type(part) != kind:
             what = f"must be a {kind} of the kubeflow SDK"
-            raise InvalidInput([Problem(f"config.{name}", what, got=values[name])])
-        values[name] = {
-            each.name: getattr(values[name], each.name) for each in fields(values[name])
-        }
+            raise InvalidInput([Problem(f"config.{name}", what, got=part)])
+        values[name] = None if part is None else _fields(part)
     pods = {name: values.pop(name) for name in EMPTY}
     from_hub = sdk_type(dataset) == "HuggingFaceDatasetInitializer"
     return TuningOfSdk(config=values, dataset=dataset.storage_uri if from_hub else None, **pods)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {each.name: getattr(value, each.name) for each in fields(value)}

@@ -37,11 +37,6 @@ class FunctionOfSdk(CustomTrainer):
 
     @override
     def packed_with(self, provided: Collection[str]) -> PackedProgram:
-        """The code, the trainer and the secrets.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
         given = pod_values.given_values(self, EMPTY)
         if problems := tuple(pod_values.mig_problems(given["resources_per_node"])):
             raise InvalidInput(problems)
@@ -50,7 +45,6 @@ class FunctionOfSdk(CustomTrainer):
 
     @override
     def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
-        """`spec.trainer` in wire form, with the arguments of its program."""
         return pod_values.spec_trainer(self, args)
 
     def _indexes(self) -> Any:
@@ -75,11 +69,6 @@ class ContainerOfSdk(ContainerTrainer):
 
     @override
     def pack(self) -> PackedTrainer:
-        """The trainer and its secrets.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
         given = pod_values.given_values(self, CONTAINER_FIELDS)
         if problems := tuple(pod_values.mig_problems(given["resources_per_node"])):
             raise InvalidInput(problems)
@@ -91,16 +80,10 @@ class ContainerOfSdk(ContainerTrainer):
 
     @override
     def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
-        """`spec.trainer` in wire form, with the arguments of its program."""
         return pod_values.spec_trainer(self, args)
 
 
 def container_trainer(given: Any, words: dict[str, Any]) -> ContainerOfSdk:
-    """Ours of the SDK's.
-
-    Args:
-        given: the SDK's; None where only options say something of a trainer.
-        words: `command` and `args`, where options have them.
-    """
+    """Ours of the SDK's, with the `command` and `args` that options have; None where only these say something."""
     own = {} if given is None else {name: getattr(given, name) for name in CONTAINER_FIELDS}
     return ContainerOfSdk(**own, **words)

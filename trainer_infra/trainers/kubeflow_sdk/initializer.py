@@ -1,7 +1,4 @@
-"""The SDK's Initializer -> spec.initializer in wire form, with tokens as Secrets.
-
-Names of variables: SDK contract 3.3. Pure.
-"""
+"""The SDK's Initializer -> spec.initializer in wire form, with tokens as Secrets (SDK contract 3.3). Pure."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -42,9 +39,8 @@ def _problems(name: str, given: Any) -> Iterator[Problem]:
         yield Problem(path, what, got=type(given).__name__)
         return
     patterns = getattr(given, "ignore_patterns", None)
-    if not isinstance(patterns, list | tuple | None) or not all(
-        isinstance(each, str) for each in patterns or ()
-    ):
+    is_list = isinstance(patterns, list | tuple | None)
+    if not is_list or not all(isinstance(each, str) for each in patterns or ()):
         yield Problem(f"{path}.ignore_patterns", "must be a list of texts", got=patterns)
 
 

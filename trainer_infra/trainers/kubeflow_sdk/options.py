@@ -24,11 +24,7 @@ WORDS: Final = (("spec", "trainer", "command"), ("spec", "trainer", "args"))
 
 
 def arguments_of_options(options: Any, trainer: Any) -> dict[str, Any]:
-    """Arguments of a TrainJob, and `command` and `args` of its trainer, that options give.
-
-    Args:
-        options: as the user gave them.
-        trainer: the trainer as the user gave it, which an option may judge.
+    """Arguments of a TrainJob, and `command` and `args` of its trainer, that options give; one may judge the trainer.
 
     Raises:
         InvalidInput: holds every problem.
@@ -66,10 +62,8 @@ def _called(options: list[Any] | tuple[Any, ...], trainer: Any) -> JSONDict:
             KubernetesBackend,
         )
     except ModuleNotFoundError:
-        what, fix = (
-            "are called by the kubeflow SDK, which is not installed",
-            f"run `{own_place.install_command('sdk')}`",
-        )
+        what = "are called by the kubeflow SDK, which is not installed"
+        fix = f"run `{own_place.install_command('sdk')}`"
         raise InvalidInput([Problem("options", what, fix=fix)]) from None
     # Options ask which backend it is; this one talks to no cluster.
     backend = KubernetesBackend.__new__(KubernetesBackend)
@@ -82,8 +76,8 @@ def _called(options: list[Any] | tuple[Any, ...], trainer: Any) -> JSONDict:
         except Exception as error:  # noqa: BLE001  options are users' code too
             what = f"cannot be used here: {str(error) or type(error).__name__}"
             problems.append(Problem(path, what))
-            continue
-        problems += [] if problems else _problems(job, path)
+        else:
+            problems += [] if problems else _problems(job, path)
     if problems:
         raise InvalidInput(problems)
     return job
@@ -99,7 +93,6 @@ def _problems(job: JSONDict, path: str) -> Iterator[Problem]:
     patches = (job.get("spec") or {}).get("runtimePatches") or ()
     managers = [each.get("manager") for each in patches if isinstance(each, Mapping)]
     if len(set(managers)) < len(managers):
-        what = (
-            f"is a second runtime patch of {managers[-1]}, and a TrainJob has one of each manager"
-        )
+        last = managers[-1]
+        what = f"is a second runtime patch of {last}, and a TrainJob has one of each manager"
         yield Problem(path, what, fix="write both into one RuntimePatch")

@@ -1,7 +1,4 @@
-"""What the SDK's trainers say of pods, as ours have it: what counts as given, amounts, and texts.
-
-Pure.
-"""
+"""What the SDK's trainers say of pods, as ours have it: what counts as given, amounts, and texts. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -43,14 +40,11 @@ def mig_problems(resources: Any) -> Iterator[Problem]:
     """Parts of GPUs beside others, or beside whole ones: the SDK refuses both."""
     names = [each for each in resources or () if isinstance(each, str)]
     parts = [each for each in names if each.startswith(NVIDIA_MIG)]
+    fix = "keep one of them"
     if len(parts) > 1:
-        yield Problem(
-            _AMOUNTS, "names several kinds of parts of GPUs", got=parts, fix="keep one of them"
-        )
+        yield Problem(_AMOUNTS, "names several kinds of parts of GPUs", got=parts, fix=fix)
     elif parts and not GPU.isdisjoint(names):
-        yield Problem(
-            _AMOUNTS, "names whole GPUs and parts of them", got=names, fix="keep one of them"
-        )
+        yield Problem(_AMOUNTS, "names whole GPUs and parts of them", got=names, fix=fix)
 
 
 def spec_trainer(pods: PodArguments, args: Sequence[str]) -> JSONDict:

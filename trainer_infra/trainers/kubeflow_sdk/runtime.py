@@ -1,7 +1,4 @@
-"""The SDK's Runtime, and which runtimes its trainers can train on.
-
-Rule: SDK contract 2.3 and 3.3. Pure.
-"""
+"""The SDK's Runtime, and which runtimes its trainers can train on: SDK contract 2.3 and 3.3. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -16,11 +13,7 @@ TORCHTUNE: Final = "torchtune"
 
 
 def runtime(given: Any, trainer_type: str) -> str:
-    """The name of the runtime that the SDK's is of.
-
-    Args:
-        given: the SDK's.
-        trainer_type: the SDK's name of the type of the TrainJob's trainer; empty for another one.
+    """The name of the runtime that the SDK's is of; `trainer_type` is empty for a trainer that is not the SDK's.
 
     Raises:
         InvalidInput: It is one of a namespace, which a name alone does not mean, or of other trainers.
@@ -46,15 +39,14 @@ def default_name() -> str:
 
 
 def runtime_problems(trainer_type: str, given: Any) -> Iterator[Problem]:
-    """What is wrong with a runtime for a trainer of the SDK; nothing of one that only a cluster has.
+    """What is wrong with a runtime, by name, typed or in wire form, for a trainer of the SDK.
 
-    Args:
-        trainer_type: the SDK's name of the trainer's type.
-        given: name of a runtime, or a runtime, typed or in wire form.
+    Nothing of one that only a cluster has.
     """
-    wire = _wire(given)
-    if wire is None:
+    found = catalog.find(given) if isinstance(given, str) else given
+    if found is None:
         return
+    wire = found if isinstance(found, Mapping) else found.to_wire()
     metadata = wire.get("metadata") or {}
     framework = (metadata.get("labels") or {}).get(names.FRAMEWORK_LABEL)
     yield from _unfit(trainer_type, framework, metadata.get("name"))
@@ -66,14 +58,5 @@ def _unfit(trainer_type: str, framework: Any, name: Any) -> Iterator[Problem]:
         return
     what = f"is of {framework or 'no framework'}, so no {trainer_type} can train on it"
     others = f"one of another framework, or give a {builtin_trainer.TYPE}"
-    yield Problem(
-        "runtime", what, name, f"choose {f'one of {TORCHTUNE}' if is_builtin else others}"
-    )
-
-
-def _wire(given: Any) -> Mapping[str, Any] | None:
-    if isinstance(given, str):
-        return next(
-            (each.runtime().to_wire() for each in catalog.RUNTIMES if each.name == given), None
-        )
-    return given if isinstance(given, Mapping) else given.to_wire()
+    fix = f"choose {f'one of {TORCHTUNE}' if is_builtin else others}"
+    yield Problem("runtime", what, name, fix)

@@ -13,66 +13,44 @@ PACKAGE: Final = "kubeflow.trainer."
 class FunctionTrainer(Protocol):
     """Its CustomTrainer."""
 
-    @property
-    def func(self) -> Callable[..., Any]:
-        """The function."""
-        ...
-
-    @property
-    def packages_to_install(self) -> Any:
-        """What pods install."""
-        ...
+    func: Callable[..., Any]
+    """The function."""
+    packages_to_install: Any
+    """What pods install."""
 
 
 class ImageTrainer(Protocol):
     """Its CustomTrainerContainer."""
 
-    @property
-    def image(self) -> Any:
-        """The image."""
-        ...
-
-    @property
-    def resources_per_node(self) -> Any:
-        """Amounts of a pod."""
-        ...
+    image: Any
+    """The image."""
+    resources_per_node: Any
+    """Amounts of a pod."""
 
 
 class ConfiguredTrainer(Protocol):
     """Its BuiltinTrainer."""
 
-    @property
-    def config(self) -> Any:
-        """A TorchTuneConfig."""
-        ...
+    config: Any
+    """A TorchTuneConfig."""
 
 
 class SdkInitializer(Protocol):
     """Its Initializer."""
 
-    @property
-    def dataset(self) -> Any:
-        """What fetches a dataset."""
-        ...
-
-    @property
-    def model(self) -> Any:
-        """What fetches a model."""
-        ...
+    dataset: Any
+    """What fetches a dataset."""
+    model: Any
+    """What fetches a model."""
 
 
 class SdkRuntime(Protocol):
     """Its Runtime, as `TrainerClient` returns it."""
 
-    @property
-    def name(self) -> str:
-        """The runtime's name."""
-        ...
-
-    @property
-    def trainer(self) -> Any:
-        """What it says of its trainer."""
-        ...
+    name: str
+    """The runtime's name."""
+    trainer: Any
+    """What it says of its trainer."""
 
 
 SdkTrainer: TypeAlias = FunctionTrainer | ImageTrainer | ConfiguredTrainer

@@ -33,21 +33,18 @@ def own_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
     own = {name: value for name, value in args.items() if name != "options"}
     if not any(kinds.values()) and args.get("options") is None:
         return own
-    problems = [
-        Problem(
-            name,
-            f"takes no {kinds[name]} of the kubeflow SDK",
-            fix=f"give its {' or '.join(taken)}",
-        )
-        for name, taken in TAKEN.items()
-        if kinds[name] and kinds[name] not in taken
-    ]
-    if problems := [*problems, *_of_another_release(kinds)]:
-        raise InvalidInput(problems)
-    own |= _converted(args, kinds, problems)
+    problems = [*_not_taken(kinds), *_of_another_release(kinds)]
+    converted = {} if problems else _converted(args, kinds, problems)
     if problems:
         raise InvalidInput(problems)
-    return own
+    return own | converted
+
+
+def _not_taken(kinds: Mapping[str, str]) -> Iterator[Problem]:
+    for name, taken in TAKEN.items():
+        if kinds[name] and kinds[name] not in taken:
+            what = f"takes no {kinds[name]} of the kubeflow SDK"
+            yield Problem(name, what, fix=f"give its {' or '.join(taken)}")
 
 
 def _of_another_release(kinds: Mapping[str, str]) -> Iterator[Problem]:
@@ -67,23 +64,20 @@ def _converted(
     from trainer_infra.trainers.kubeflow_sdk import initializer, options, runtime  # noqa: PLC0415
 
     found: dict[str, Any] = {}
-    if args.get("options") is not None:
-        given = args["options"]
-        found = (
-            _tried(problems, lambda: options.arguments_of_options(given, args.get("trainer"))) or {}
-        )
+    if (given := args.get("options")) is not None:
+        trainer = args.get("trainer")
+        made = _tried(problems, lambda: options.arguments_of_options(given, trainer))
+        found = made or {}
     words: dict[str, Any] = {name: found.pop(name) for name in _WORDS if name in found}
     problems += _given_twice(args, found)
     if kinds["trainer"] or words:
         found["trainer"] = _tried(problems, lambda: _trainer(args, kinds["trainer"], words))
     if kinds["initializer"]:
-        found["initializer"] = _tried(
-            problems, lambda: initializer.initializer(args["initializer"])
-        )
+        fetching = args["initializer"]
+        found["initializer"] = _tried(problems, lambda: initializer.initializer(fetching))
     if kinds["runtime"]:
-        found["runtime"] = _tried(
-            problems, lambda: runtime.runtime(args["runtime"], kinds["trainer"])
-        )
+        theirs, kind = args["runtime"], kinds["trainer"]
+        found["runtime"] = _tried(problems, lambda: runtime.runtime(theirs, kind))
     elif kinds["trainer"] and args.get("runtime") is None:
         found["runtime"] = runtime.default_name()
     return found

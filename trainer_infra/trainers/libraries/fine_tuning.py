@@ -63,15 +63,12 @@ def lora_problems(
 ) -> Iterator[Problem]:
     """What is wrong with the mapping itself; its other values are judged as options of the program.
 
-    Args:
-        lora: as it was given.
-        quantized: what `quantize` may be with the trainer.
-        modules: texts that `target_modules` may be in place of a list.
+    `quantized` is what `quantize` may be with the trainer, `modules` are texts that `target_modules` may be in place
+    of a list.
     """
-    lora = option_schema.plain(lora)
+    lora, known = option_schema.plain(lora), LoraArgs.__annotations__
     if lora is None:
         return
-    known = LoraArgs.__annotations__
     if not isinstance(lora, Mapping):
         yield Problem("lora", "must be a mapping", lora, 'give {"r": 8}', independent=True)
         return
@@ -114,10 +111,7 @@ def text_problems(
 ) -> Iterator[Problem]:
     """Fields of a trainer that are no text: left out, the program would take a default of its own.
 
-    Args:
-        trainer: with the fields.
-        names: of the fields.
-        optional: whether None leaves the option out, in favour of others such as a mixture of datasets.
+    None leaves an optional one out, in favour of other options such as a mixture of datasets.
     """
     defaults = {each.name: each.default for each in fields(trainer)}
     for name in names:
@@ -171,12 +165,8 @@ class MergingArguments(FineTuningArguments):
 
     def adapter_folder(self) -> str:
         """Where the program writes: below the merged model, or the output itself."""
-        output = str(option_schema.plain(self.output))
-        return (
-            f"{output.rstrip('/')}/{lora_adapter.FOLDER}"
-            if option_schema.plain(self.merge) is True
-            else output
-        )
+        output, merge = option_schema.plain((self.output, self.merge))
+        return f"{str(output).rstrip('/')}/{lora_adapter.FOLDER}" if merge is True else str(output)
 
     def trained_adapter(self) -> str:
         """The same, of a trainer that trains an adapter; empty of another one."""
@@ -193,8 +183,8 @@ def adapter_address(given: Any) -> str:
 
 def adapter_problems(trainer: MergingArguments) -> Iterator[Problem]:
     """What is wrong with `merge` and `adapter`."""
-    merge, adapter = option_schema.plain(trainer.merge), option_schema.plain(trainer.adapter)
-    trains = option_schema.plain(trainer.lora) is not None
+    merge, adapter, lora = option_schema.plain((trainer.merge, trainer.adapter, trainer.lora))
+    trains = lora is not None
     if not isinstance(merge, bool):
         yield Problem("merge", "must be True or False", merge, independent=True)
     elif merge and not trains:
@@ -219,5 +209,4 @@ def adapter_problems(trainer: MergingArguments) -> Iterator[Problem]:
 def lora_settings(lora: Any, options: Mapping[str, str]) -> Iterator[ProgramSetting]:
     """The fields of LoraArgs as options of a program; none where the whole model is trained."""
     for name, option in options.items():
-        value = (lora or {}).get(name)
-        yield ProgramSetting(f"lora.{name}", option, value)
+        yield ProgramSetting(f"lora.{name}", option, (lora or {}).get(name))

@@ -6,15 +6,16 @@ what it says stays in the cache. Where it cannot be asked, the record counts.
 
 import hashlib
 import importlib.metadata
+import io
 import json
 import subprocess
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from trainer_infra import home_folders
+from trainer_infra.trainers.custom.stored_code import write_whole
 from trainer_infra.trainers.libraries import option_schema, parser_record
 from trainer_infra.trainers.libraries.option_schema import OptionSchema
 
@@ -36,7 +37,7 @@ def option_schema_of(name: str) -> OptionSchema:
     asking = hashlib.sha256(Path(parser_record.__file__).read_bytes()).hexdigest()[:8]
     file = home_folders.cache_home() / "option-records" / f"{name}-{version}-{asking}.json"
     if not file.exists() and (said := _asked(name)):
-        _keep(file, said)
+        write_whole(file, io.BytesIO(said.encode()))
     return OptionSchema.from_record(json.loads(file.read_text("utf-8"))) if file.exists() else known
 
 
@@ -49,11 +50,3 @@ def _asked(name: str) -> str:
         return ""
     lines = done.stdout.splitlines()
     return lines[-1] if done.returncode == 0 and lines else ""
-
-
-def _keep(file: Path, text: str) -> None:
-    """Write it whole or not at all: several programs may do so at once."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as whole:
-        whole.write(text)
-    Path(whole.name).rename(file)

@@ -63,12 +63,9 @@ class LibraryProgram:
     def packed(
         self, options: Any, pods: PythonPodArguments, found: Sequence[Problem] = ()
     ) -> PackedProgram:
-        """What a TrainJob needs of it.
+        """What a TrainJob needs of it, on pods, with the program's own options after the settings.
 
-        Args:
-            options: the program's own options, as the user gave them; they come after the settings.
-            pods: where it runs.
-            found: what is wrong with fields of the trainer, which are not judged again.
+        What is found wrong with fields of the trainer is not judged again.
 
         Raises:
             InvalidInput: holds every problem of settings, options and pods.

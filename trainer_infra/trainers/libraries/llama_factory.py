@@ -1,7 +1,4 @@
-"""LlamaFactory: fine-tuning with LLaMA-Factory, what `llamafactory-cli train` does on every node.
-
-Users construct it; the deploy room calls `pack`. The options are those of LLaMA-Factory's YAML files.
-"""
+"""LlamaFactory: `llamafactory-cli train` on every node; the options are those of LLaMA-Factory's YAML files."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -46,11 +43,7 @@ class LlamaFactory(MergingArguments):
     """The folder, where an initializer put it."""
 
     def pack(self) -> PackedProgram:
-        """The program, the trainer and the secrets.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
+        """The program, the trainer and the secrets, as `PackableTrainer.pack`."""
         found = (
             *fine_tuning.text_problems(self, ("model", "output")),
             *fine_tuning.lora_problems(self.lora, modules=(ALL,)),
@@ -69,9 +62,8 @@ class LlamaFactory(MergingArguments):
         yield ProgramSetting("stage", "stage", self.stage)
         yield ProgramSetting("stage", "do_train", True, "leave it out: the trainer trains")
         yield ProgramSetting("model", "model_name_or_path", self.model)
-        yield ProgramSetting("template", "template", self.template)
-        yield ProgramSetting("dataset", "dataset", self.dataset)
-        yield ProgramSetting("dataset_dir", "dataset_dir", self.dataset_dir)
+        for name in ("template", "dataset", "dataset_dir"):
+            yield ProgramSetting(name, name, getattr(self, name))
         yield ProgramSetting("output", "output_dir", self.adapter_folder())
         # The library has more types than adapters and the whole model, with options of their own.
         is_given = isinstance(options, Mapping) and options.get("finetuning_type") is not None

@@ -46,10 +46,6 @@ WORDS: Final = {
 }
 
 
-_LISTS: Final = ("choices", "also")
-"""Fields of an option that a record has as lists."""
-
-
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option of a program."""
@@ -79,23 +75,19 @@ class OptionSchema:
     @classmethod
     def from_record(cls, record: JSONObject) -> Self:
         """The schema in what `parser_record` printed."""
+        lists = ("choices", "also")
         options = {
-            name: Option(**{**each, **{key: tuple(each.get(key) or ()) for key in _LISTS}})
+            name: Option(**{**each, **{key: tuple(each.get(key) or ()) for key in lists}})
             for name, each in record["options"].items()
         }
-        style = record.get("style", ARGPARSE)
-        return cls(record["library"], record["version"], options, style)
+        return cls(record["library"], record["version"], options, record.get("style", ARGPARSE))
 
     def problems(
         self, given: Any, program: str, managed: Mapping[str, str], field: str = "options"
     ) -> Iterator[Problem]:
-        """What the program would not take.
+        """What the program, `trl sft` in a sentence, would not take of a field's options; one of None is left out.
 
-        Args:
-            given: option to value, as the user gave it; one of None is left out.
-            program: as a sentence names it: `trl sft`.
-            managed: options that the trainer sets itself, and what to give instead.
-            field: of the trainer that has them.
+        What the trainer sets itself is `managed`, with what to give instead.
         """
         if misshapen := tuple(mapping_problems(field, given)):
             yield from misshapen
@@ -119,9 +111,8 @@ class OptionSchema:
         for name, value in given.items():
             option = self.options.get(name)
             if value is None and option is not None and option.default is not None:
-                what = (
-                    f"is None, which is not handed over: the library would take {option.default!r}"
-                )
+                taken = f"the library would take {option.default!r}"
+                what = f"is None, which is not handed over: {taken}"
                 fix = "leave it out, or give the value"
                 yield Problem(f"options.{name}", what, fix=fix, independent=True)
 

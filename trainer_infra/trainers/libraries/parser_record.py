@@ -26,28 +26,12 @@ if TYPE_CHECKING:
 KINDS = {"int": "integer", "float": "number", "string_to_bool": "boolean", "dict": "mapping"}
 """Names of a parser's types -> kinds of values; any other is text."""
 SHIPPED_MODELS = ("llama3_2/1B_", "llama3_2/3B_", "llama3_3/70B_", "qwen2_5/1.5B_")
-TORCHTUNE = (
-    "full_finetune_single_device",
-    "full_finetune_distributed",
-    "lora_finetune_single_device",
-    "lora_finetune_distributed",
-    "knowledge_distillation_single_device",
-    "knowledge_distillation_distributed",
-    "lora_dpo_single_device",
-    "lora_dpo_distributed",
-    "full_dpo_distributed",
-    "ppo_full_finetune_single_device",
-    "qat_distributed",
-    "qat_lora_finetune_distributed",
-)
-"""Its recipes that train; GRPO is not in the published package."""
-TRL = ("sft", "dpo", "kto", "grpo", "rloo", "reward", "distillation")
 
 
 def main(wanted: str) -> None:
     """Print the record of one parser."""
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-    library, options = RECORDS[wanted]
+    library, options = reader_of(wanted)
     record = {
         "library": library,
         "version": version_of(library),
@@ -55,6 +39,13 @@ def main(wanted: str) -> None:
         "options": dict(sorted(options())),
     }
     json.dump(record, sys.stdout)
+
+
+def reader_of(wanted: str) -> tuple[str, Callable[[], Iterable[tuple[str, Any]]]]:
+    """The library of a record, and what reads its parser; a library of several programs has a record for each."""
+    library, _, program = wanted.partition("-")
+    of_program = {"trl": trl_options, "torchtune": torchtune_options}.get(library)
+    return (library, partial(of_program, program)) if of_program else READERS[wanted]
 
 
 def version_of(library: str) -> str:
@@ -134,14 +125,11 @@ def xgboost_option(booster: Any, name: str, text: str) -> dict[str, Any]:
 
 def xgboost_refusal(booster: Any, name: str, value: Any, before: str) -> str:
     """What a booster says to a value of a parameter; empty where it takes it."""
+    refused = importlib.import_module("xgboost").core.XGBoostError
     try:
         booster.set_param(name, value)
         booster.save_config()
-    except (
-        importlib.import_module("xgboost").core.XGBoostError,
-        AttributeError,
-        TypeError,
-    ) as error:
+    except (refused, AttributeError, TypeError) as error:
         return str(error) or "refused"
     finally:
         booster.set_param(name, before)
@@ -251,10 +239,8 @@ def parser_options(parser: argparse.ArgumentParser) -> Iterable[tuple[str, Any]]
         kind = "boolean" if flag else KINDS.get(getattr(action.type, "__name__", ""), "text")
         choices = [each for each in action.choices or () if isinstance(each, (str, int, float))]
         many = action.nargs in {"+", "*"}
-        yield (
-            action.dest,
-            option(kind, action.default, choices, many=many, required=action.required),
-        )
+        made = option(kind, action.default, choices, many=many, required=action.required)
+        yield action.dest, made
 
 
 def option(
@@ -292,11 +278,9 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 OF_ALL_BOOSTERS = {"nthread": "0", "seed": "0", "verbosity": "1"}
 """Parameters that no configuration has, or under another name, and values of them."""
 EXPECTED = {
-    "int": "whole",
-    "long": "whole",
+    **dict.fromkeys(("int", "long"), "whole"),
+    **dict.fromkeys(("float", "double"), "number"),
     "boolean": "boolean",
-    "float": "number",
-    "double": "number",
 }
 """What XGBoost calls the kinds of its parameters -> kinds of values."""
 ESTIMATORS_OWN = ("kwargs", "n_estimators", "missing", "callbacks", "early_stopping_rounds", "name")
@@ -310,19 +294,14 @@ ANNOTATED_KINDS = {
     **{f"Optional[{each.__name__}]": kind for each, kind in VALUE_KINDS.items()},
 }
 
-RECORDS: dict[str, tuple[str, Callable[[], Iterable[tuple[str, Any]]]]] = {
-    **{f"trl-{method}": ("trl", partial(trl_options, method)) for method in TRL},
+READERS: dict[str, tuple[str, Callable[[], Iterable[tuple[str, Any]]]]] = {
     "hugging-face": ("transformers", training_arguments),
     "llama-factory": ("llamafactory", llama_factory_options),
     "unsloth": ("unsloth", unsloth_options),
     "deepspeed": ("deepspeed", deepspeed_options),
     "xgboost": ("xgboost", xgboost_options),
-    **{
-        f"torchtune-{recipe}": ("torchtune", partial(torchtune_options, recipe))
-        for recipe in TORCHTUNE
-    },
 }
-"""Name of a record -> its library, and what reads the parser."""
+"""Name of a record, of a library with one -> the library, and what reads its parser."""
 
 if __name__ == "__main__":
     # The folder of this file, where `trl` is another module.

@@ -1,7 +1,6 @@
-"""TorchTune: fine-tuning by the recipes of torchtune, on its runtimes or by a recipe of your choice.
+"""TorchTune: fine-tuning by the recipes of torchtune, in place of `BuiltinTrainer` of the kubeflow SDK.
 
-Users construct it, in place of `BuiltinTrainer` of the kubeflow SDK; the deploy room calls `pack`. The
-options are items of a recipe's configuration, by dotted names, as `tune cp` writes it.
+The options are items of a recipe's configuration, by dotted names, as `tune cp` writes it.
 """
 
 import json
@@ -44,16 +43,14 @@ Recipe: TypeAlias = Literal[
     "qat_lora_finetune_distributed",
 ]
 RECIPES: Final[tuple[str, ...]] = get_args(Recipe)
+"""Those that train; GRPO is not in the published package."""
 DISTRIBUTED: Final = "distributed"
 """The end of the names of recipes that torchrun starts."""
 PROGRAM: Final = "torchtune._cli.tune"
 """What the command `tune` runs."""
-OF_RUNTIMES: Final = (
-    "full_finetune_single_device",
-    "full_finetune_distributed",
-    "lora_finetune_single_device",
-    "lora_finetune_distributed",
-)
+OF_RUNTIMES: Final = [
+    each for each in RECIPES if each.startswith(("full_finetune", "lora_finetune"))
+]
 """Recipes that the torchtune runtimes choose from, by LoRA, processes and nodes."""
 
 _LORA: Final = {
@@ -101,11 +98,7 @@ class TorchTune(PythonPodArguments):
     """Other items of the configuration, such as `{"optimizer.lr": 1e-4, "dataset.packed": True}`."""
 
     def pack(self) -> PackedTrainer:
-        """The trainer, its program if it brings one, and the secrets.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
+        """The trainer, its program if it brings one, and the secrets, as `PackableTrainer.pack`."""
         recipe, config = option_schema.plain((self.recipe, self.config))
         return replace(self, recipe=recipe, config=config)._packed()  # noqa: SLF001  of this class
 
@@ -133,7 +126,10 @@ class TorchTune(PythonPodArguments):
             raise InvalidInput(problems)
         items = {each.option: each.value for each in settings if each.value is not None} | given
         line = [f"{name}={_yaml(value)}" for name, value in items.items()]
-        return self._with_program(line) if self.recipe else self._on_runtime(line)
+        if self.recipe:
+            return self._with_program(line)
+        trainer = {"command": list(names.TUNE_RUN), **self.spec_trainer(line)}
+        return PackedTrainer(None, trainer, self.secret_data())
 
     def _of_recipe(self) -> Iterator[Problem]:
         if self.recipe is None and self.config is not None:
@@ -143,11 +139,7 @@ class TorchTune(PythonPodArguments):
             what = "is not one of torchtune's training recipes"
             yield Problem("recipe", what, self.recipe, fix, independent=True)
         elif self.recipe is not None:
-            known = (
-                installed_options.option_schema_of(f"torchtune-{self.recipe}")
-                .options["config"]
-                .choices
-            )
+            known = self._schema().options["config"].choices
             if self.config not in known and not is_stand_in(self.config):
                 fix = option_schema.nearest(str(self.config), [str(each) for each in known])
                 yield Problem("config", f"is not one of {self.recipe}", self.config, fix)
@@ -156,9 +148,8 @@ class TorchTune(PythonPodArguments):
         """Counts that the recipe cannot have: processes would each train the same alone, or fail."""
         recipe, config = str(self.recipe or ""), str(self.config or "")
         if recipe and not recipe.endswith(DISTRIBUTED):
-            yield from fine_tuning.single_problems(
-                self, fine_tuning.COUNTS, f"{recipe} trains in one process"
-            )
+            why = f"{recipe} trains in one process"
+            yield from fine_tuning.single_problems(self, fine_tuning.COUNTS, why)
         elif "lora" in recipe + config:
             why = f"{recipe} trains LoRA, which torchtune does on one node"
             yield from fine_tuning.single_problems(self, fine_tuning.COUNTS[:1], why)
@@ -182,10 +173,6 @@ class TorchTune(PythonPodArguments):
                 quantized = bits if is_stand_in(bits) else True
                 yield ProgramSetting("lora.quantize", "model.quantize_base", quantized)
 
-    def _on_runtime(self, line: list[str]) -> PackedTrainer:
-        trainer = {"command": list(names.TUNE_RUN), **self.spec_trainer(line)}
-        return PackedTrainer(None, trainer, self.secret_data())
-
     def _with_program(self, line: list[str]) -> PackedTrainer:
         processes = as_python(self.num_proc_per_node) or "auto"
         distributed = str(self.recipe).endswith(DISTRIBUTED)
@@ -197,17 +184,10 @@ class TorchTune(PythonPodArguments):
 
 
 def schema_of_runtimes(*, lora: bool | None) -> OptionSchema:
-    """What the recipes take that the torchtune runtimes choose from.
-
-    Args:
-        lora: for adapters or for the whole model; None where that is not known yet.
-    """
+    """What the recipes take that the torchtune runtimes choose from; None where LoRA is not known yet."""
     kind = {True: "lora", False: "full", None: ""}[lora]
-    records = [
-        installed_options.option_schema_of(f"torchtune-{each}")
-        for each in OF_RUNTIMES
-        if kind in each
-    ]
+    chosen = (each for each in OF_RUNTIMES if kind in each)
+    records = [installed_options.option_schema_of(f"torchtune-{each}") for each in chosen]
     options = {name: each for record in records for name, each in record.options.items()}
     return OptionSchema(records[0].library, records[0].version, options)
 
@@ -233,13 +213,10 @@ def _option_problems(
         for name in given
         if name.endswith("._component_") or f"{name}._component_" in schema.options
     )
-    judged = {
-        name: each
-        for name, each in given.items()
-        if name in managed or not name.startswith(own or ".")
-    }
+    free = {each for each in given if each not in managed and each.startswith(own or ".")}
+    judged = {name: each for name, each in given.items() if name not in free}
     yield from schema.problems(judged, program, managed)
-    for name in (each for each in given if each not in judged):
+    for name in (each for each in given if each in free):
         yield from independent(not_json(given[name], f"options.{name}"))
 
 

@@ -1,7 +1,4 @@
-"""Trl: fine-tuning with TRL's own programs, `python -m trl.scripts.METHOD` on every node.
-
-Users construct it; the deploy room calls `pack`. The options are those of `trl METHOD --help`.
-"""
+"""Trl: TRL's programs, `python -m trl.scripts.METHOD` on every node; the options are those of `trl METHOD --help`."""
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -42,17 +39,11 @@ class Trl(MergingArguments):
     """A folder, where an initializer put it, or a name on the Hub; None where options have others, such as `datasets`."""
 
     def pack(self) -> PackedProgram:
-        """The program, the trainer and the secrets.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
+        """The program, the trainer and the secrets, as `PackableTrainer.pack`."""
         method = option_schema.plain(self.method)
         if method not in METHODS:
-            fix = option_schema.nearest(str(method), METHODS)
-            raise InvalidInput(
-                [Problem("method", "is not one of TRL's", method, fix, independent=True)]
-            )
+            what, fix = "is not one of TRL's", option_schema.nearest(str(method), METHODS)
+            raise InvalidInput([Problem("method", what, method, fix, independent=True)])
         found = (
             *fine_tuning.text_problems(self, ("model", "output")),
             *fine_tuning.lora_problems(self.lora),

@@ -1,7 +1,4 @@
-"""Unsloth: fine-tuning on one GPU with Unsloth's own program, `unsloth train`.
-
-Users construct it; the deploy room calls `pack`. The options are those of `unsloth train --help`.
-"""
+"""Unsloth: fine-tuning on one GPU with Unsloth's own program, `unsloth train`, whose `--help` has the options."""
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -37,11 +34,7 @@ class Unsloth(FineTuningArguments):
     """A folder, where an initializer put it, or a name on the Hub; None where options have others, such as `local_dataset`."""
 
     def pack(self) -> PackedProgram:
-        """The program, the trainer and the secrets.
-
-        Raises:
-            InvalidInput: holds every problem, in the order of the fields.
-        """
+        """The program, the trainer and the secrets, as `PackableTrainer.pack`."""
         found = (
             *fine_tuning.single_problems(self, fine_tuning.COUNTS, "Unsloth trains in one process"),
             *fine_tuning.text_problems(self, ("model", "output")),
@@ -68,9 +61,8 @@ class Unsloth(FineTuningArguments):
         yield ProgramSetting("output", "output_dir", self.output)
         yield ProgramSetting("lora", "training_type", "full" if lora is None else "lora")
         yield from fine_tuning.lora_settings(lora, _LORA)
-        yield ProgramSetting(
-            "lora.target_modules", "target_modules", fine_tuning.joined_modules(lora)
-        )
+        modules = fine_tuning.joined_modules(lora)
+        yield ProgramSetting("lora.target_modules", "target_modules", modules)
         quantize = (lora or {}).get("quantize")
         four = quantize if is_stand_in(quantize) else bool(quantize) or None
         yield ProgramSetting("lora.quantize", "load_in_4bit", four)

@@ -79,10 +79,7 @@ def secret_problems(path: str, secret: Secret) -> Iterator[Problem]:
 def text_problems(path: str, value: Any, before: str = "") -> Iterator[Problem]:
     """What is wrong with an argument, or with the value of a variable, which no program could get.
 
-    Args:
-        path: of the field.
-        value: what was given.
-        before: what the program gets before it: of a variable its name and `=`.
+    `before` is what the program gets before it: of a variable its name and `=`.
     """
     if value is None:
         yield Problem(path, "must be text, not NoneType", fix="leave it out")
@@ -104,9 +101,7 @@ def text_list_problems(path: str, given: Any) -> Iterator[Problem]:
         return
     for index, value in enumerate(given or ()):
         if isinstance(value, Secret):
-            fix = "pass it in env, and read it from there"
-            yield Problem(
-                f"{path}[{index}]", "a program's arguments can be read by anyone", fix=fix
-            )
+            what = "a program's arguments can be read by anyone"
+            yield Problem(f"{path}[{index}]", what, fix="pass it in env, and read it from there")
         else:
             yield from text_problems(f"{path}[{index}]", value)

@@ -19,7 +19,8 @@ from trainer_infra.trainers.pods.packages import RequirementLine
 
 ALIASES: Final = {"-i": "--index-url", "-f": "--find-links"}
 URLS: Final = ("--index-url", "--extra-index-url")
-PLAIN: Final = ("--no-index", "--require-hashes")
+HASHED: Final = "--require-hashes"
+PLAIN: Final = ("--no-index", HASHED)
 KNOWN: Final = f"{', '.join(URLS)}, --find-links and {' and '.join(PLAIN)}"
 HASH: Final = re.compile(r"(sha256|sha384|sha512):[0-9a-f]{64,}")
 PATH: Final = "packages"
@@ -74,11 +75,10 @@ def _read(path: Path, _changed: int, _size: int) -> LockFile:
     if problems:
         raise InvalidInput(problems)
     options = [_option(each.text) for each in lines if each.is_option]
-    origin = tuple(f"{name}={value}" if value else name for name, value in options)
-    wanted = {_with_hashes(each.text) for each in lines if not each.is_option}
-    return LockFile(
-        tuple(each for each in origin if each != "--require-hashes"), tuple(sorted(wanted))
-    )
+    origin = (f"{name}={value}" if value else name for name, value in options)
+    parts = [_parts(each.text) for each in lines if not each.is_option]
+    wanted = {packages.HASH.join([text, *sorted(hashes)]) for text, hashes in parts}
+    return LockFile(tuple(each for each in origin if each != HASHED), tuple(sorted(wanted)))
 
 
 def _whole_lines(text: str) -> Iterator[_Line]:
@@ -105,24 +105,19 @@ def _problems(lines: Sequence[_Line], file: str) -> Iterator[Problem]:
     for each in lines:
         if each.is_option:
             yield from _option_problems(each, f"{file}:{each.number}")
-    plain = [
-        RequirementLine(_parts(each.text)[0], PATH, f"{file}:{each.number}") for each in wanted
-    ]
+    plain = (RequirementLine(_parts(e.text)[0], PATH, f"{file}:{e.number}") for e in wanted)
     yield from packages.requirement_problems(plain)
     if not wanted:
         yield Problem(PATH, "has no requirement in it", where=file)
-    needs_hashes = any(each.text == "--require-hashes" for each in lines) or any(
+    needs_hashes = any(each.text == HASHED for each in lines) or any(
         _parts(each.text)[1] for each in wanted
     )
     for each in wanted:
         text, hashes = _parts(each.text)
         where = f"{file}:{each.number}"
         if needs_hashes and not hashes and "#sha" not in text:
-            what, fix = (
-                "has no hash, and others have one",
-                "make the file with `trainer-infra lock`",
-            )
-            yield Problem(PATH, what, text, fix, where)
+            fix = "make the file with `trainer-infra lock`"
+            yield Problem(PATH, "has no hash, and others have one", text, fix, where)
         for value in hashes:
             if not HASH.fullmatch(value):
                 fix = "write --hash=sha256:<64 hex digits>"
@@ -145,8 +140,3 @@ def _parts(text: str) -> tuple[str, tuple[str, ...]]:
     """A requirement, and its hashes."""
     requirement, *hashes = re.split(r"\s+--hash[= ]\s*", text)
     return requirement.strip(), tuple(hashes)
-
-
-def _with_hashes(text: str) -> str:
-    requirement, hashes = _parts(text)
-    return packages.HASH.join([requirement, *sorted(hashes)])

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 INDEX: Final = "--index-url="
 EXTRA_INDEX: Final = "--extra-index-url="
-FIND_LINKS: Final = names.FIND_LINKS
 NO_DEPENDENCIES: Final = "--no-deps"
 HASH: Final = " --hash="
 """What is between a requirement of a lock file and each of its hashes."""
@@ -52,7 +51,7 @@ class RequirementLine:
 def origin_lines(index_urls: Sequence[str], wheel_house: str | None) -> tuple[str, ...]:
     """Options of an installer that say where packages come from: the indexes in their order, or a folder."""
     if wheel_house:
-        return ("--no-index", f"{FIND_LINKS}{wheel_house}")
+        return ("--no-index", f"{names.FIND_LINKS}{wheel_house}")
     first, rest = index_urls[:1], index_urls[1:]
     return (*(f"{INDEX}{url}" for url in first), *(f"{EXTRA_INDEX}{url}" for url in rest))
 
@@ -78,8 +77,9 @@ def requirement_problems(given: Iterable[RequirementLine]) -> Iterator[Problem]:
             requirement = Requirement(package)  # type: ignore[arg-type]  # what is not a text is caught
         except (InvalidRequirement, TypeError) as error:
             said = str(error).splitlines()[0] if isinstance(package, str) else "it is not a text"
-            what = f"is not a requirement: {said}"
-            yield Problem(each.path, what, _shown(package), _PIN, each.where)
+            # A text that could not be parsed may have a credential.
+            got = None if isinstance(package, str) and "://" in package else package
+            yield Problem(each.path, f"is not a requirement: {said}", got, _PIN, each.where)
             continue
         text = str(package)
         if found := _unpinned(requirement, each):
@@ -109,11 +109,6 @@ def _unpinned(requirement: "Requirement", given: RequirementLine) -> Problem | N
         return None
     what = f"has a URL whose content can change, {moving}"
     return Problem(path, what, given.text, _PIN_URL, where)
-
-
-def _shown(package: object) -> object:
-    """What an error shows of a text that could not be parsed: not of one that may have a credential."""
-    return None if isinstance(package, str) and "://" in package else package
 
 
 def lines_of(names_of_packages: Iterable[object], lines: Iterable[str]) -> tuple[str, ...]:

@@ -54,9 +54,8 @@ class PodArguments:
         if unknown := [each for each in named if each not in cls.__dataclass_fields__]:
             taken = signature(cls).parameters
             open_to_all = any(each.kind is each.VAR_KEYWORD for each in taken.values())
-            known = [*taken]
-            if unknown[0] not in known and not open_to_all:
-                what = argument_names.advice(unknown[0], known)
+            if unknown[0] not in taken and not open_to_all:
+                what = argument_names.advice(unknown[0], taken)
                 raise TypeError(f"{cls.__name__} has no argument {unknown[0]!r}; {what}")
         # A class with slots is another one than the one that this is written in: no super().
         return object.__new__(cls)
@@ -79,14 +78,13 @@ class PodArguments:
     def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
         """`spec.trainer` in wire form, with the arguments of its program."""
         resources, env = as_python(self.resources_per_node), as_python(self.env)
-        amounts = resource_requirements(resources) if resources else None
         made = {
             "image": self.image,
             "args": [env_and_args.literal_text(each) for each in args] or None,
             "env": env_and_args.env_entries(env or {}) or None,
             "numNodes": as_python(self.num_nodes),
             "numProcPerNode": as_python(self.num_proc_per_node),
-            "resourcesPerNode": amounts,
+            "resourcesPerNode": resource_requirements(resources) if resources else None,
         }
         return {key: value for key, value in made.items() if value is not None}
 
@@ -124,27 +122,23 @@ class PythonPodArguments(PodArguments):
 
     @override
     def shape_problems(self) -> Iterator[Problem]:
-        """Fields of the pods that are of another kind than they can be; the rest is judged without these."""
         yield from PodArguments.shape_problems(self)
         yield from mapping_problems("files", as_python(self.files))
         for path in ("packages", "pip_index_urls"):
             value = as_python(getattr(self, path))
-            if path == "packages" and isinstance(value, str | os.PathLike):
-                continue
-            if value is not None and not isinstance(value, list | tuple):
-                yield Problem(path, "must be a list of texts", got=value, independent=True)
+            if path != "packages" or not isinstance(value, str | os.PathLike):
+                yield from list_problems(path, value)
 
     @override
     def pod_problems(self) -> Iterator[Problem]:
-        """What is wrong with them, in the order of the fields."""
         yield from PodArguments.pod_problems(self)
         yield from independent(file_mounts.file_problems(as_python(self.files) or {}))
         given, indexes = as_python(self.packages), as_python(self.pip_index_urls) or ()
         if isinstance(given, list | tuple):
-            lines = [
+            lines = (
                 packages.RequirementLine(each, f"packages[{index}]")
                 for index, each in enumerate(given)
-            ]
+            )
             yield from independent(packages.requirement_problems(lines))
         yield from packages.index_problems(indexes, is_needed=bool(given))
         yield from packages.wheel_house_problems(
@@ -168,14 +162,7 @@ class PythonPodArguments(PodArguments):
         launcher: tuple[str, ...] = (),
         policies: tuple[str, ...] = (),
     ) -> Code:
-        """The code of a job of these pods.
-
-        Args:
-            files: what travels besides the installation of the packages.
-            secret_args: whether the file of secret arguments must be mounted.
-            launcher: what starts the program, in place of the runtime's.
-            policies: fields of a runtime's mlPolicy of which it needs one.
-        """
+        """The code of a job of these pods, with files besides the installation of the packages."""
         lines = self._package_lines()
         in_image = self._lines_in_image(lines)
         installing = pod_library.installing_files() if lines and in_image is not True else {}
@@ -192,10 +179,8 @@ class PythonPodArguments(PodArguments):
 
     @override
     def secret_data(self) -> dict[str, Any]:
-        """Values of secret env variables and files, by their keys in the job's own Secret."""
-        return PodArguments.secret_data(self) | file_mounts.file_secrets(
-            as_python(self.files) or {}
-        )
+        own = file_mounts.file_secrets(as_python(self.files) or {})
+        return PodArguments.secret_data(self) | own
 
     def _lines_in_image(self, lines: tuple[str, ...]) -> bool | tuple[str, ...]:
         """Those of the packages that pods do not install: none, some, or all."""
@@ -240,6 +225,12 @@ def mapping_problems(path: str, value: Any) -> Iterator[Problem]:
             keys = [each.partition("=")[0] for each in value if "=" in each]
             got, fix = (None, f"write {{{keys[0]!r}: ...}}") if keys else (value, "")
         yield Problem(path, what, got=got, fix=fix, independent=True)
+
+
+def list_problems(path: str, value: Any) -> Iterator[Problem]:
+    """What should be a list of texts and is none; None is none."""
+    if not isinstance(value, list | tuple | None):
+        yield Problem(path, "must be a list of texts", got=value, independent=True)
 
 
 def whole_number(path: str, value: Any) -> Iterator[Problem]:

@@ -19,13 +19,9 @@ _REPORTING: Final = frozenset({"hugging_face"})
 @functools.cache
 def launcher_files() -> dict[str, str]:
     """What every job has: the launcher, `report` and `storage`."""
-    shipped = ("report.py", "storage.py", "in_pod/report.py", "in_pod/storage.py")
-    return {
-        "main.py": _text("in_pod/main.py"),
-        "lib/trainer_infra/__init__.py": "",
-        "lib/trainer_infra/in_pod/__init__.py": "",
-        **_library(*shipped),
-    }
+    shipped = _library("report.py", "storage.py", "in_pod/report.py", "in_pod/storage.py")
+    packages = ("lib/trainer_infra/__init__.py", "lib/trainer_infra/in_pod/__init__.py")
+    return {"main.py": _text("in_pod/main.py"), **dict.fromkeys(packages, ""), **shipped}
 
 
 @functools.cache
@@ -53,8 +49,8 @@ def installing_files() -> dict[str, str]:
 def framework_files(name: str) -> dict[str, str]:
     """What code has that a framework is prepared for."""
     callbacks = callback_files() if name in _REPORTING else {}
-    own = ("in_pod/frameworks/__init__.py", f"in_pod/frameworks/{name}.py")
-    return {**callbacks, **_library(*own)}
+    own = _library("in_pod/frameworks/__init__.py", f"in_pod/frameworks/{name}.py")
+    return {**callbacks, **own}
 
 
 def _library(*paths: str) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""A batch of TrainJobs: `batch` and `batch_result` are what the engine asks of it and of its gate."""
+"""A batch of TrainJobs: `batch` is what the engine asks of it, `result_gate` of its gate and that of a TrainJob."""

@@ -13,14 +13,14 @@ from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import declared_run, gate, targets, train_job
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.batch_properties import BatchProperties, MemberEntry
-from trainer_infra.deploy.operations.place import place_of_batch
+from trainer_infra.deploy.operations.place import place_of_runs
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import complete_members, member_runs, members
-from trainer_infra.deploy.operations.train_jobs.member_runs import MemberRun, MemberRuns
+from trainer_infra.deploy.operations.train_jobs.member_runs import MemberRuns
 from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
-from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.deploy.operations.values import differing, is_unknown
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
@@ -74,7 +74,7 @@ def _kept_members(news: JSONObject, olds: JSONObject, target: Target) -> JSONObj
 
 def _parallelism(news: BatchProperties, named: Mapping[str, JSONObject]) -> Iterator[Problem]:
     """Problems of `max_parallel`: it is not a number, or Kueue decides how many members run."""
-    limit, where = news.max_parallel, f"TrainJobs {news.resource}"
+    limit, where = news.max_parallel, news.shown
     if limit is None or is_unknown(limit):
         return
     if not isinstance(limit, int) or limit < 1:
@@ -100,9 +100,8 @@ def _tell(
     kept, failed, warned = [], [], []
     objects: list[JSONObject] = []
     for name, preview in previews.items():
-        old = TrainJobProperties(before.get(name, {}))
-        if declared_run.is_same_run(preview.inputs, old):
-            now = TrainJobProperties(declared[name])
+        if preview.is_kept:
+            now, old = map(TrainJobProperties, (declared[name], before[name]))
             kept += [(name, declared_run.older_runtime(now, old))]
             if not news.has_gate:
                 failed += [(name, train_job.failure_of(preview.inputs, session))]
@@ -110,12 +109,9 @@ def _tell(
         warned += [(name, each) for each in preview.warnings]
         objects += preview.inputs.rendered.values()
     runs = {name: MemberEntry(each.inputs.json) for name, each in previews.items()}
-    if lines := members.member_lines((each for each in kept if each[1]), runs):
-        messages.info(lines)
-    for told in (warned, (each for each in failed if each[1])):
-        lines = members.member_lines(told, runs)
-        if lines:
-            messages.warn(lines)
+    for say, told in ((messages.info, kept), (messages.warn, warned), (messages.warn, failed)):
+        if lines := members.member_lines(told, runs):
+            say(lines)
     of_target = session.target(news).warnings(tuple(objects)) if objects else ()
     for remark in session.new_remarks(of_target):
         messages.warn(remark)
@@ -123,15 +119,16 @@ def _tell(
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Another target is another batch; all else is an update, which may replace members."""
-    drift = [
+    known = BatchProperties(olds)
+    drift = (
         (name, ", ".join(f"{at}: {now}" for at, now in each.items()))
-        for name, each in BatchProperties(olds).drift.items()
-    ]
-    if drift:
+        for name, each in known.drift.items()
+    )
+    if lines := members.member_lines(drift, known.runs):
         # The engine shows what the program changed; of this it would show nothing.
-        lines = f"to be repaired, another writer changed them:\n{members.member_lines(drift, BatchProperties(olds).runs)}"
-        session.messages(BatchProperties(news).urn).info(lines)
-    replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
+        said = f"to be repaired, another writer changed them:\n{lines}"
+        session.messages(BatchProperties(news).urn).info(said)
+    replaces = differing(REPLACING, olds, news)
     paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
     changes = members.member_changes(olds, news)
     complete_members.tell_anew(olds, news, changes, session)
@@ -152,14 +149,15 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """Bring every member that changed to what the program says, and no other; the outputs."""
-    place = place_of_batch(BatchProperties(olds), session)
+    known = BatchProperties(olds)
+    place = place_of_runs(known, session)
     target = place.required()
     if _is_unlimited(olds, news):
         # No gate starts those whose turn did not come.
-        for each in (entry for entry in members.entries_of(olds).values() if entry.has_run):
-            run = target.get(*each.key.address)
+        for key in known.keys:
+            run = target.get(*key.address)
             if run is not None and gate.is_held(run):
-                target.suspend(each.key, False)
+                target.suspend(key, False)
     return {**_applied(olds, news, session), "host": place.host}
 
 
@@ -170,36 +168,32 @@ def _is_unlimited(olds: JSONObject, news: JSONObject) -> bool:
 
 
 def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
-    """The state once every changed member was tried.
-
-    Raises:
-        NotAvailable: The target does not answer, and nothing was tried.
-    """
+    """The state once every changed member was tried; where the target does not answer, none is."""
     declared = BatchProperties(news)
     target, messages = session.target(declared), session.messages(declared.urn)
-    before, after, entries = _jobs_of(olds), _jobs_of(news), members.entries_of(olds)
+    before, after, entries = _jobs_of(olds), _jobs_of(news), BatchProperties(olds).runs
     namespace = next((each.namespace for each in after.values()), "")
-    host, runs = target.host(namespace), MemberRuns(target, session)
+    host, runs = target.host(namespace), MemberRuns(target)
     changes = members.member_changes(olds, news)
     kept: dict[str, Kept] = {}
     attempts = {}
     for name, change in changes.items():
-        member = MemberRun(before.get(name), entries.get(name, MemberEntry({})), after.get(name))
         if change is MemberChange.NONE:
             kept[name] = Kept(after[name].json, entries[name])
         else:
-            attempts[name] = runs.attempt(member, change)
+            known = entries.get(name, MemberEntry({}))
+            attempts[name] = runs.attempt(change, known, before.get(name), after.get(name))
     kept |= member_runs.run_all(attempts, declared, "done" if olds else "submitted", session)
     state = members.batch_outputs(news, host, {name: kept[name] for name in changes})
-    now, known = BatchProperties(state), BatchProperties(olds).uids
+    now, uids = BatchProperties(state), BatchProperties(olds).uids
     for warning in runs.warnings:
         messages.warn(warning)
     if errors := [(name, each.error) for name, each in now.runs.items() if each.error]:
         count = f"{len(errors)} of {len(now.runs)} TrainJobs failed"
         again = "the next `pulumi up` tries these again, and no other"
         messages.warn(f"{count}; {again}\n{members.member_lines(errors, now.runs)}")
-    if new := [each for each in now.runs.values() if each.has_run and each.uid not in known]:
-        messages.info(sentences.submitted_line([(each.namespace, each.name) for each in new]))
+    if new := [each for each in now.runs.values() if each.has_run and each.uid not in uids]:
+        messages.info(sentences.submitted_line([each.key for each in new]))
     return state
 
 
@@ -208,28 +202,23 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
     So is a member whose run another owner took over; one that cannot be read stays as last seen.
     """
-    known, entries = BatchProperties(state), members.entries_of(state)
-    place, messages = place_of_batch(known, session), session.messages(known.urn)
+    known = BatchProperties(state)
+    place, messages = place_of_runs(known, session), session.messages(known.urn)
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; they are kept as last seen")
         lost = {"lastSeen": f"unknown (on {known.host})"}
         unseen = {
-            name: {**each.json, **lost} if each.has_run else each.json
-            for name, each in known.runs.items()
+            name: {**each, **lost} if "uid" in each else each
+            for name, each in state["members"].items()
         }
         return Present({**state, "members": unseen})
-    before = _jobs_of(state)
+    before, entries = _jobs_of(state), known.runs
     # A cluster answers so many at once from one list of each kind.
     with ThreadPoolExecutor(member_runs.WORKERS[known.target]) as pool:
-        looks = [
-            pool.submit(_read, place.target, before.get(name), each)
-            for name, each in entries.items()
-        ]
-        now = dict(zip(entries, (each.result() for each in looks), strict=True))
+        looks = pool.map(lambda name: _read(place.target, before.get(name), entries[name]), entries)
+        now = dict(zip(entries, looks, strict=True))
     kept = {name: each for name, (each, _) in now.items() if each is not None}
-    if lines := members.member_lines(
-        ((name, line) for name, (_, line) in now.items() if line), entries
-    ):
+    if lines := members.member_lines(((name, line) for name, (_, line) in now.items()), entries):
         messages.warn(lines)
     return Present(members.batch_outputs(state, place.host, kept)) if kept else None
 
@@ -255,11 +244,11 @@ def delete(state: JSONObject, session: StackSession) -> None:
         NotAvailable: Some could not be deleted; the next delete tries them again.
     """
     known = BatchProperties(state)
-    target, messages = place_of_batch(known, session).required(), session.messages(known.urn)
-    runs, before = MemberRuns(target, session), _jobs_of(state)
+    target, messages = place_of_runs(known, session).required(), session.messages(known.urn)
+    runs, before = MemberRuns(target), _jobs_of(state)
     attempts = {
-        name: runs.attempt(MemberRun(before.get(name), each, None), MemberChange.DELETE)
-        for name, each in members.entries_of(state).items()
+        name: runs.attempt(MemberChange.DELETE, each, before.get(name), None)
+        for name, each in known.runs.items()
         if each.uid not in session.created
     }
     if len(attempts) < len(known.runs):

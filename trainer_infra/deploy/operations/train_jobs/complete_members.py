@@ -5,21 +5,19 @@ this deployment nor a later one sees a change of it, as long as its run is there
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from trainer_infra.deploy.operations import declared_run
 from trainer_infra.deploy.operations.batch_properties import BatchProperties
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import members
-from trainer_infra.deploy.operations.train_jobs.batch_result import seen_runs
+from trainer_infra.deploy.operations.train_jobs.result_gate import seen_runs
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import identity
-from trainer_infra.runs.run import COMPLETE, owner_from_json
-
-_SECRETS: Final = frozenset({"secretData"})
+from trainer_infra.runs.run import COMPLETE
 
 
 def kept_inputs(
@@ -29,11 +27,6 @@ def kept_inputs(
 
     Secrets are always those of the program: an engine keeps what it was given before encrypted only where
     new ones are secret too.
-
-    Args:
-        olds: inputs of the batch as they were.
-        news: inputs as the program declares them.
-        session: of its stack.
     """
     before, declared = members.members_of(olds), members.members_of(news)
     alike = {
@@ -56,10 +49,8 @@ def kept_inputs(
     if complete:
         count = f"{len(complete)} of {len(declared)} members are complete and stay as they are"
         messages.info(f"{count}, of other code: {members.names_shown(complete)}")
-    secrets = {
-        name: {k: e for k, e in declared[name].items() if k in _SECRETS} for name in complete
-    }
-    return {name: members.without_keys(alike[name], _SECRETS) | secrets[name] for name in complete}
+    secrets = {name: {"secretData": declared[name].get("secretData")} for name in complete}
+    return {name: {**alike[name], **secrets[name]} for name in complete}
 
 
 def tell_anew(
@@ -70,7 +61,8 @@ def tell_anew(
 ) -> None:
     """Say how many members start anew, and which of their runs are complete, which is a warning.
 
-    To Pulumi a batch that changes is an update, whatever becomes of its members. A member with a value that is not known yet may turn out to be as it was.
+    To Pulumi a batch that changes is an update, whatever becomes of its members. One with a value that is not
+    known yet may turn out to be as it was.
     """
     declared = members.members_of(news)
     replaced = [
@@ -86,10 +78,11 @@ def tell_anew(
     complete = [name for name, run in now.items() if run is not None and run.phase == COMPLETE]
     messages = session.messages(BatchProperties(news).urn)
     said = f"{len(replaced)} of {len(changes)} members start anew, and their runs are deleted"
-    if not complete:
+    if complete:
+        shown = members.names_shown(complete)
+        messages.warn(f"{said}; {len(complete)} of these are complete: {shown}")
+    else:
         messages.info(said)
-        return
-    messages.warn(f"{said}; {len(complete)} of these are complete: {members.names_shown(complete)}")
 
 
 def _complete(
@@ -104,15 +97,10 @@ def _complete(
     if not target.answers():
         raise NotAvailable("their place does not answer")
     spaces = sorted({each.namespace for each in jobs.values()})
-    runs = {(run.namespace, run.name): run for s in spaces for run in target.list_runs(s).runs}
-    found = {name: runs.get((each.namespace, each.name)) for name, each in jobs.items()}
-    return [
-        name
-        for name, run in found.items()
-        if run is not None
-        and run.phase == COMPLETE
-        and run.owner.is_same(owner_from_json(alike[name]["owner"]))
-    ]
+    listed = (run for space in spaces for run in target.list_runs(space).runs)
+    complete = {(run.namespace, run.name): run.owner for run in listed if run.phase == COMPLETE}
+    owners = {name: complete.get((each.namespace, each.name)) for name, each in jobs.items()}
+    return [name for name, each in owners.items() if each and each.is_same(jobs[name].owner)]
 
 
 def _is_of_other_code(old: JSONObject, new: JSONObject) -> bool:
@@ -128,11 +116,8 @@ def _is_of_other_code(old: JSONObject, new: JSONObject) -> bool:
 
 
 def _without_image(spec: JSONObject) -> dict[str, Any]:
-    own = dict(identity.identity_of_spec(spec))
-    trainer = {
-        key: each for key, each in (own.pop("trainer", None) or {}).items() if key != "image"
-    }
-    return {**own, "trainer": trainer}
+    own = identity.identity_of_spec(spec)
+    return {**own, "trainer": members.without_keys(own.get("trainer") or {}, ("image",))}
 
 
 def _arguments(job: TrainJobProperties) -> str:

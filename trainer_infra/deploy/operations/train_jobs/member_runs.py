@@ -9,6 +9,7 @@ cluster does not answer, or not this user, or Ctrl-C was pressed, those not begu
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 from typing import Final
 
@@ -23,6 +24,7 @@ from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
 from trainer_infra.errors import Bug, NotAvailable, TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import NotKubernetes, Unauthorized, Unreachable
 from trainer_infra.runs.target import Target
 
@@ -43,56 +45,59 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberRun:
-    """One member before and after an update."""
-
-    old: TrainJobProperties | None
-    """Its state as a TrainJob; None where there is none."""
-    known: MemberEntry
-    """Its entry in the state, with whose the run is; an empty one where there is none."""
-    new: TrainJobProperties | None
-    """Its inputs as a TrainJob; None where the program has it no more."""
-
-
-@dataclass(frozen=True, slots=True)
 class MemberRuns:
     """Runs of the members of one batch; safe to use from several threads."""
 
     target: Target
     """Where they run."""
-    session: StackSession
-    """Of the batch's stack."""
     warnings: list[str] = field(default_factory=list)
     """Sentences of deletes that worked, but left something."""
 
-    def attempt(self, member: MemberRun, change: MemberChange) -> Attempt:
-        """What to do with a member, and what the state keeps where that fails."""
-        if change is MemberChange.SUBMIT and member.new is not None:
-            new = member.new
-            return Attempt(
-                lambda: self._submit(member, new), lambda error: _failed(member, new, error)
-            )
-        if change is MemberChange.DELETE or member.old is None or member.new is None:
-            return Attempt(lambda: self._delete(member), lambda error: _undeleted(member, error))
-        old, new = member.old, member.new
-        # The engine keeps old secrets encrypted only where new ones are secret too.
-        hidden = frozenset() if new.secret_data else frozenset({"secretData"})
-        as_it_was = Kept(members.without_keys(old.json, hidden), members.entry_of(old.json))
-        as_it_was = _with(as_it_was, member.known.replaced)
-        do = self._replace if change is MemberChange.REPLACE else self._update
-        return Attempt(lambda: do(member, old, new), lambda error: _with_error(as_it_was, error))
+    def attempt(
+        self,
+        change: MemberChange,
+        known: MemberEntry,
+        old: TrainJobProperties | None,
+        new: TrainJobProperties | None,
+    ) -> Attempt:
+        """What to do with a member, and what the state keeps where that fails.
 
-    def _submit(self, member: MemberRun, new: TrainJobProperties) -> Kept:
-        self._sweep(member, new.name)
-        return self._submitted(new)
+        Args:
+            change: what becomes of it.
+            known: its entry in the state, with whose the run is; an empty one where there is none.
+            old: its state as a TrainJob; None where there is none.
+            new: its inputs as a TrainJob; None where the program has it no more.
+        """
+        submitted = ""
+        if change is MemberChange.SUBMIT and new is not None:
+            do, submitted = partial(self._submitted, new), new.name
+            otherwise = partial(_without_run, new.json, new, known.replaced)
+        elif change is MemberChange.DELETE or old is None or new is None:
+            do = partial(self._delete, known, old)
+            # Its run may still be there.
+            left = (*known.replaced, *((known,) if known.has_run else ()))
+            otherwise = partial(_without_run, None, known, left)
+        else:
+            do = partial(
+                self._replace if change is MemberChange.REPLACE else self._update, old, new
+            )
+            # The engine keeps old secrets encrypted only where new ones are secret too.
+            hidden = () if new.secret_data else ("secretData",)
+            as_it_was = Kept(members.without_keys(old.json, hidden), members.entry_of(old.json))
+            otherwise = partial(_with_error, _with(as_it_was, known.replaced))
+
+        def swept() -> Kept:
+            self._sweep(known, old, submitted)
+            return do()
+
+        return Attempt(swept, otherwise)
 
     def _submitted(self, job: TrainJobProperties) -> Kept:
         run = train_job.submit(job, self.target)
         state = train_job.outputs_of(job, run)
         return Kept(state, members.entry_of(state))
 
-    def _replace(self, member: MemberRun, old: TrainJobProperties, new: TrainJobProperties) -> Kept:
-        self._sweep(member)
+    def _replace(self, old: TrainJobProperties, new: TrainJobProperties) -> Kept:
         if (old.namespace, old.name) != (new.namespace, new.name):
             made = self._submitted(new)
             try:
@@ -105,30 +110,25 @@ class MemberRuns:
         try:
             return self._submitted(new)
         except TrainerInfraError as error:
-            return _failed(MemberRun(None, MemberEntry({}), new), new, str(error))
+            return _without_run(new.json, new, (), str(error))
 
-    def _update(self, member: MemberRun, old: TrainJobProperties, new: TrainJobProperties) -> Kept:
-        self._sweep(member)
-        state = train_job.update_run(old, new, self.session)
+    def _update(self, old: TrainJobProperties, new: TrainJobProperties) -> Kept:
+        state = train_job.update_run(old, new, self.target)
         return Kept(state, members.entry_of(state))
 
-    def _delete(self, member: MemberRun) -> Kept:
-        self._sweep(member)
-        if member.known.has_run:
-            self._end(member.known, member.old)
+    def _delete(self, known: MemberEntry, old: TrainJobProperties | None) -> Kept:
+        if known.has_run:
+            self._end(known, old)
         return Kept(None, None)
 
-    def _sweep(self, member: MemberRun, unless: str = "") -> None:
+    def _sweep(self, known: MemberEntry, old: TrainJobProperties | None, submitted: str) -> None:
         """Delete what earlier updates could not, and what one submitted without knowing it.
 
-        Args:
-            member: whose runs.
-            unless: name of a run that is to be submitted now, and so is left.
+        A run whose name is the one that is to be submitted now is left.
         """
-        known = member.known
         for each in known.replaced:
-            self._end(each, member.old)
-        if known.has_run or known.name in {"", unless}:
+            self._end(each, old)
+        if known.has_run or known.name in {"", submitted}:
             return
         run = self.target.get(known.namespace, known.name)
         if run is not None and run.owner.is_same(known.owner):
@@ -136,8 +136,7 @@ class MemberRuns:
 
     def _end(self, run: ResourceProperties, settings: TrainJobProperties | None) -> None:
         timeout = settings.delete_timeout if settings else DELETE_TIMEOUT
-        sentence = self.target.delete(run.key, timeout)
-        if sentence:
+        if sentence := self.target.delete(run.key, timeout):
             self.warnings.append(sentence)
 
 
@@ -146,11 +145,7 @@ def run_all(
 ) -> dict[str, Kept]:
     """What the state keeps of every member, in order, once each was tried.
 
-    Args:
-        attempts: By member.
-        batch: Its inputs or its state.
-        verb: What was done, for a status message while it goes on: `submitted`.
-        session: Of its stack.
+    While it goes on a message says of how many the `verb` is true by now: `submitted`.
     """
     stop = _Stop(session.cancelled)
     # An engine that is gone ends this early: it can read nothing of what was not begun.
@@ -171,7 +166,7 @@ class _Stop:
     """Why members that were not begun are not tried; empty as long as they are."""
 
     cancelled: Event
-    because: str = field(default="")
+    because: str = ""
 
     def judge(self) -> None:
         """Raise where nothing more is begun."""
@@ -194,18 +189,15 @@ def _tried(attempt: Attempt, stop: _Stop) -> Kept:
         return attempt.otherwise(str(Bug(f"a member failed with {error!r}")))
 
 
-def _failed(member: MemberRun, new: TrainJobProperties, sentence: str) -> Kept:
-    """A member that has no run."""
-    seen = {key: new.json[key] for key in ("name", "namespace", "owner")} | {"error": sentence}
-    return _with(Kept(new.json, MemberEntry(seen)), member.known.replaced)
-
-
-def _undeleted(member: MemberRun, sentence: str) -> Kept:
-    """A member that the program has no more, and whose run may still be there."""
-    known = member.known
-    seen = {key: known.json[key] for key in ("name", "namespace", "owner")} | {"error": sentence}
-    left = (*known.replaced, *((known,) if known.has_run else ()))
-    return _with(Kept(None, MemberEntry(seen)), left)
+def _without_run(
+    job: JSONObject | None,
+    whose: ResourceProperties,
+    left: Iterable[ResourceProperties],
+    sentence: str,
+) -> Kept:
+    """A member that has no run or, where `job` is None, is not in the program, and runs that are left of it."""
+    seen = {key: whose.json[key] for key in ("name", "namespace", "owner")} | {"error": sentence}
+    return _with(Kept(job, MemberEntry(seen)), left)
 
 
 def _with(kept: Kept, left: Iterable[ResourceProperties]) -> Kept:

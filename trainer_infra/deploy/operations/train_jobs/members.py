@@ -6,7 +6,7 @@ long texts in `jobs` are in `texts`; the rest is shared.
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from operator import itemgetter
@@ -30,6 +30,8 @@ APART: Final = frozenset({*SHARED, "resource", "owner", "secretData"} - {"plugin
 """Properties of a TrainJob that a batch does not keep in `jobs`."""
 SHOWN: Final = frozenset({"runtime", "rendered"})
 """Inputs that the state has once, as inputs: no program reads them among the outputs."""
+MOST: Final = 10
+"""Members, or sentences of members, that a message lists."""
 _NO_RUNS: Final[Mapping[str, MemberEntry]] = MappingProxyType({})
 
 
@@ -72,28 +74,17 @@ def _one(batch: JSONObject, member: str) -> dict[str, Any]:
     return one
 
 
-def entries_of(state: JSONObject) -> dict[str, MemberEntry]:
-    """The entries of a state's `members`, each with whose its run is.
-
-    A run keeps its owner when the batch has another one, until an update of that member.
-    """
-    entries = state.get("members") or {}
-    return {
-        name: MemberEntry({"owner": member_owner(state, name), **each})
-        for name, each in entries.items()
-    }
-
-
 def batch_inputs(batch: JSONObject, jobs: Mapping[str, JSONObject]) -> dict[str, Any]:
     """The batch's inputs with these members' TrainJob properties."""
-    rest = {key: each for key, each in batch.items() if key not in _BY_MEMBER}
     secrets = {name: job["secretData"] for name, job in jobs.items() if job.get("secretData")}
     kept, apart = shared_texts.share_texts(
         {name: _its_own(batch, job) for name, job in jobs.items()}
     )
-    known = {"texts": apart, "secretData": secrets}
-    closed = {name: _closed(job) for name, job in kept.items()}
-    return {**rest, "jobs": closed, **{key: each for key, each in known.items() if each}}
+    made = {"jobs": {name: _closed(job) for name, job in kept.items()}}
+    also = {"texts": apart, "secretData": secrets}
+    return (
+        without_keys(batch, _BY_MEMBER) | made | {key: each for key, each in also.items() if each}
+    )
 
 
 def batch_outputs(batch: JSONObject, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
@@ -121,7 +112,7 @@ def _of_batch(batch: JSONObject, member: str, seen: JSONObject) -> JSONObject:
     """An entry of `members`, without what the batch says."""
     whose = owner_from_json(seen.get("owner") or {})
     same = whose.is_same(owner_from_json(member_owner(batch, member)))
-    return without_keys(seen, frozenset({"owner"})) if same else seen
+    return without_keys(seen, ("owner",)) if same else seen
 
 
 def shown_differences(olds: JSONObject, news: JSONObject) -> dict[str, str]:
@@ -186,7 +177,8 @@ def _with_objects(job: JSONObject, change: Callable[[Any], Any]) -> dict[str, An
 def _its_own(batch: JSONObject, job: JSONObject) -> dict[str, Any]:
     """What a batch keeps of a member; one that was born without plugins has none added."""
     own = without_keys(job, APART | (OBSERVED - {changes.DIGESTS}) | {"drift"})
-    own = own if own.get("outputs") else without_keys(own, frozenset({"outputs"}))
+    if not own.get("outputs"):
+        own.pop("outputs", None)
     return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
 
 
@@ -196,7 +188,7 @@ def without_keys(properties: JSONObject, keys: Container[str]) -> dict[str, Any]
 
 
 def entry_of(state: JSONObject) -> MemberEntry:
-    """The entry in `members` of a member whose state as a TrainJob is known."""
+    """The entry in `members` of a member, of its state as a TrainJob."""
     keys = ("name", "namespace", "uid", "lastSeen", "owner")
     return MemberEntry({key: state[key] for key in keys})
 
@@ -234,46 +226,40 @@ def same_names(jobs: Mapping[str, JSONObject]) -> Iterator[Problem]:
 
 
 def member_lines(
-    sentences: Iterable[tuple[str, str]],
-    runs: Mapping[str, MemberEntry] = _NO_RUNS,
-    limit: int = 10,
+    sentences: Iterable[tuple[str, str]], runs: Mapping[str, MemberEntry] = _NO_RUNS
 ) -> str:
-    """Members with a sentence each, one that several share once; the first ones, and how many more.
+    """Those members that have a sentence, one that several share once; the first ones, and how many more.
 
-    Args:
-        sentences: of members, by name; of one with several lines the first says what it is about.
-        runs: of the members, whose names make no other sentence of it.
-        limit: sentences that are shown.
+    Of a sentence with several lines the first says what it is about; names of `runs` make no other one of it.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     # The engine hands members over in any order.
-    for member, sentence in sorted(sentences, key=itemgetter(0)):
+    for member, sentence in sorted(filter(itemgetter(1), sentences), key=itemgetter(0)):
         name = runs[member].name if member in runs else ""
         about = sentence.partition("\n")[0].replace(name, "")
         groups.setdefault(about, []).append((member, sentence))
     alike = list(groups.values())
-    lines = [f"{names_shown([name for name, _ in each])}: {each[0][1]}" for each in alike[:limit]]
-    left = sum(map(len, alike[limit:]))
-    return "\n".join([*lines, *([f"and {left} more"] if left else [])])
+    lines = [f"{names_shown(name for name, _ in each)}: {each[0][1]}" for each in alike[:MOST]]
+    if left := sum(map(len, alike[MOST:])):
+        lines.append(f"and {left} more")
+    return "\n".join(lines)
 
 
 def member_problems(found: Iterable[tuple[str, Problem]], resource: str) -> Iterator[Problem]:
     """Problems of members, one that several share once, with the names of all of them.
 
-    Args:
-        found: by member.
-        resource: of the batch, with whose name those of the members' jobs begin.
+    The names of the members' jobs, which make no other problem of it, begin with the batch's `resource`.
     """
     groups: dict[str, list[tuple[str, Problem]]] = {}
     for member, problem in sorted(found, key=itemgetter(0)):
         about = str(problem).replace(f"{resource}-{member}", "")
         groups.setdefault(about, []).append((member, problem))
     for alike in groups.values():
-        where = f"jobs.{names_shown([member for member, _ in alike])}"
+        where = f"jobs.{names_shown(member for member, _ in alike)}"
         first = alike[0][1]
         yield replace(first, where=f"{where}: {first.where}" if first.where else where)
 
 
-def names_shown(members: Sequence[str], limit: int = 10) -> str:
+def names_shown(members: Iterable[str]) -> str:
     """Members by name, of many the first ones and how many more there are; the engine has them in any order."""
-    return listed(sorted(members), most=limit)
+    return listed(sorted(members), most=MOST)

@@ -6,10 +6,10 @@ as often.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from trainer_infra.json_values import JSON, JSONPath, json_leaves, with_leaves
+from trainer_infra.json_values import JSON, json_leaves, with_leaves
 from trainer_infra.trainers.code import content_hash
 
 LONG: Final = 200
@@ -26,7 +26,10 @@ def share_texts(value: JSON) -> tuple[Any, dict[str, str]]:
     """
     fields: dict[str, str] = {}
     # Objects come back from the engine in another order.
-    for path, text in sorted(_long_texts(value)):
+    texts = ((path, leaf) for path, leaf in json_leaves(value) if isinstance(leaf, str))
+    for path, text in sorted(
+        each for each in texts if len(each[1]) >= LONG or _is_reference(each[1])
+    ):
         fields.setdefault(text, next((key for key in reversed(path) if isinstance(key, str)), ""))
     taken = Counter(fields.values())
     keys = {
@@ -41,7 +44,7 @@ def share_texts(value: JSON) -> tuple[Any, dict[str, str]]:
 
 
 def restore_texts(value: JSON, texts: Mapping[str, str]) -> Any:
-    """The value that `shared` was given."""
+    """The value that `share_texts` was given."""
     return with_leaves(
         value, lambda leaf: texts.get(_name(leaf), leaf) if _is_reference(leaf) else leaf
     )
@@ -50,12 +53,6 @@ def restore_texts(value: JSON, texts: Mapping[str, str]) -> Any:
 def text_names(value: JSON) -> set[str]:
     """The names of all texts that a value refers to."""
     return {_name(leaf) for _, leaf in json_leaves(value) if _is_reference(leaf)}
-
-
-def _long_texts(value: JSON) -> Iterator[tuple[JSONPath, str]]:
-    for path, leaf in json_leaves(value):
-        if isinstance(leaf, str) and (len(leaf) >= LONG or _is_reference(leaf)):
-            yield path, leaf
 
 
 def _name(reference: str) -> str:

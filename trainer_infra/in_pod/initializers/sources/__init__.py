@@ -6,11 +6,8 @@ import importlib
 
 from trainer_infra.in_pod import own_place
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from trainer_infra.in_pod.initializers.listing import FileSource
-    from trainer_infra.in_pod.initializers.settings import InitializerSettings
+from trainer_infra.in_pod.initializers.listing import FileSource
+from trainer_infra.in_pod.initializers.settings import InitializerSettings
 
 
 def open_source(settings: InitializerSettings) -> FileSource:

@@ -10,10 +10,7 @@ from obstore.store import AzureStore
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
-from trainer_infra.in_pod.initializers.sources.object_store import (
-    ObjectStoreSource,
-    StoreWords,
-)
+from trainer_infra.in_pod.initializers.sources.object_store import ObjectStoreSource, StoreWords
 
 ACCOUNT = "AZURE_STORAGE_ACCOUNT_NAME"
 CREDENTIALS = (

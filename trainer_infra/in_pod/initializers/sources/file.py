@@ -13,26 +13,14 @@ from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.folder import BLOCK
-from trainer_infra.in_pod.initializers.listing import (
-    STATE,
-    FileListing,
-    FileSource,
-    RemoteFile,
-    nothing_wanted,
-)
-from trainer_infra.in_pod.initializers.patterns import with_weights
+from trainer_infra.in_pod.initializers.listing import STATE, FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.patterns import wanted_files
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.storage import mounted
 
 
 class LocalSource(FileSource):
-    """A folder's files.
-
-    Args:
-        settings: of the download.
-        path: the folder or the file.
-        remedy: what to do where it is missing, a clause.
-    """
+    """The files of a folder, or one file; `remedy` says what to do where it is missing, a clause."""
 
     def __init__(self, settings: InitializerSettings, path: Path, remedy: str) -> None:
         self.settings = settings
@@ -48,12 +36,10 @@ class LocalSource(FileSource):
         self._keep_apart()
         if not self.path.is_dir():
             return FileListing((self._file(self.path.name, self.path),))
-        files = {str(each.relative_to(self.path)): each for each in self._walk(self.path, ())}
-        patterns, remark = with_weights(self.settings.patterns, [(path,) for path in files])
-        wanted = [path for path in files if patterns.admits(path)]
-        if files and not wanted:
-            raise nothing_wanted(shown, len(files), patterns.shown)
-        return FileListing(tuple(self._file(path, files[path]) for path in wanted), remark=remark)
+        paths = [str(each.relative_to(self.path)) for each in self._walk(self.path, ())]
+        wanted, remark = wanted_files(shown, self.settings.patterns, paths, lambda path: (path,))
+        files = tuple(self._file(path, self.path / path) for path in wanted)
+        return FileListing(files, remark=remark)
 
     @override
     def read(self, file: RemoteFile, start: int, end: int | None) -> Iterator[bytes]:

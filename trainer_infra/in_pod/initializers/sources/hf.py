@@ -15,13 +15,8 @@ from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defin
 from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure, connection_failure
-from trainer_infra.in_pod.initializers.listing import (
-    FileListing,
-    FileSource,
-    RemoteFile,
-    nothing_wanted,
-)
-from trainer_infra.in_pod.initializers.patterns import with_weights
+from trainer_infra.in_pod.initializers.listing import FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.patterns import wanted_files
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources import http_ranges
 from trainer_infra.in_pod.initializers.storage_uri import hub_repository
@@ -29,21 +24,8 @@ from trainer_infra.in_pod.initializers.storage_uri import hub_repository
 TOKEN = "set ACCESS_TOKEN to a token of an account that may read it"  # noqa: S105  a sentence
 
 
-def open_source(settings: InitializerSettings) -> HubSource:
-    """The source of a URI.
-
-    Raises:
-        DownloadFailure: As `HubSource` says.
-    """
-    return HubSource(settings)
-
-
 class HubSource(FileSource):
-    """Files of a repository at one commit.
-
-    Raises:
-        DownloadFailure: The URI names no repository.
-    """
+    """Files of a repository at one commit."""
 
     def __init__(self, settings: InitializerSettings) -> None:
         self.settings = settings
@@ -58,25 +40,22 @@ class HubSource(FileSource):
     @override
     def list_files(self) -> FileListing:
         """Files of the commit that the revision stands for now."""
-        kind = self.settings.kind
+        kind, name = self.settings.kind, self.repository
         with http_ranges.readable(self.shown, "a Hub's"):
             try:
-                found = self.hub.repo_info(self.repository, repo_type=kind, revision=self.revision)
+                found = self.hub.repo_info(name, repo_type=kind, revision=self.revision)
                 commit = found.sha or ""
-                tree = list(
-                    self.hub.list_repo_tree(
-                        self.repository, recursive=True, revision=commit, repo_type=kind
-                    )
-                )
+                tree = [
+                    *self.hub.list_repo_tree(name, recursive=True, revision=commit, repo_type=kind)
+                ]
             except (errors.HFValidationError, httpx2.HTTPError) as error:
                 raise self._failure(error, self.shown) from None
         files = [
             self._file(each, commit) for each in tree if isinstance(each, huggingface_hub.RepoFile)
         ]
-        patterns, remark = with_weights(self.settings.patterns, [(each.path,) for each in files])
-        wanted = [each for each in files if patterns.admits(each.path)]
-        if files and not wanted:
-            raise nothing_wanted(self.shown, len(files), patterns.shown)
+        wanted, remark = wanted_files(
+            self.shown, self.settings.patterns, files, lambda each: (each.path,)
+        )
         return FileListing(tuple(wanted), commit, remark)
 
     @override
@@ -148,3 +127,6 @@ class HubSource(FileSource):
                 "start again",
             ),
         }
+
+
+open_source = HubSource

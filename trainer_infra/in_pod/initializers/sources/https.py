@@ -18,21 +18,8 @@ from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources import http_ranges
 
 
-def open_source(settings: InitializerSettings) -> WebSource:
-    """The source of a URI.
-
-    Raises:
-        DownloadFailure: As `WebSource` says.
-    """
-    return WebSource(settings)
-
-
 class WebSource(FileSource):
-    """A file.
-
-    Raises:
-        DownloadFailure: A variable makes no sense.
-    """
+    """A file."""
 
     def __init__(self, settings: InitializerSettings) -> None:
         uri = settings.uri
@@ -111,3 +98,6 @@ def _authorization(settings: InitializerSettings) -> dict[str, str]:
         return http_ranges.bearer(token)
     user, password = settings.variable("HTTP_USERNAME"), settings.variable("HTTP_PASSWORD")
     return {"Authorization": f"Basic {http_ranges.basic_user(user, password)}"} if user else {}
+
+
+open_source = WebSource

@@ -15,13 +15,8 @@ from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure, connection_failure
 from trainer_infra.in_pod.initializers.folder import BLOCK
-from trainer_infra.in_pod.initializers.listing import (
-    FileListing,
-    FileSource,
-    RemoteFile,
-    nothing_wanted,
-)
-from trainer_infra.in_pod.initializers.patterns import with_weights
+from trainer_infra.in_pod.initializers.listing import FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.patterns import wanted_files
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 
 BAD_KEYS = {
@@ -65,14 +60,10 @@ WHOLE_TIMEOUT = "1h"
 
 
 class ObjectStoreSource(FileSource):
-    """Objects of a bucket or container.
+    """Objects of a bucket or container; the URI's path is a folder in it, or one object.
 
-    Args:
-        settings: of the download; the URI's path is a folder in the store, or one object.
-        make: of `obstore`, makes the store of the URI's bucket or container.
-        words: for messages.
-        options: arguments of `make`, besides those of connections.
-        has_md5: whether an ETag that looks like an MD5 may be one.
+    `make` is a class of `obstore`, and `options` are its arguments besides those of connections. With
+    `has_md5` an ETag that looks like an MD5 may be one.
 
     Raises:
         DownloadFailure: The variables with credentials make no sense.
@@ -116,12 +107,9 @@ class ObjectStoreSource(FileSource):
             # Consoles of clouds make an empty object for a folder.
             if each["size"] or each["path"] not in folders
         ]
-        patterns, remark = with_weights(
-            self.settings.patterns, [(each.path, each.location) for each in files]
+        wanted, remark = wanted_files(
+            self.words.shown, self.settings.patterns, files, lambda each: (each.path, each.location)
         )
-        wanted = [each for each in files if patterns.admits(each.path, each.location)]
-        if files and not wanted:
-            raise nothing_wanted(self.words.shown, len(files), patterns.shown)
         return FileListing(tuple(sorted(wanted, key=lambda each: each.path)), remark=remark)
 
     @override
@@ -190,22 +178,15 @@ NO_RETRIES = {"max_retries": 0}
 
 
 def store_failure(error: BaseException, words: StoreWords, file: str = "") -> DownloadFailure:
-    """The failure that an error stands for.
+    """The failure that an error of obstore stands for, which raises FileNotFoundError too.
 
     Its text is the request and the answer, and below them the chain of causes; both may have a
     signature in a URL, so nothing of it is shown but codes and the server's own message.
-
-    Args:
-        error: of obstore, or FileNotFoundError, which it raises too.
-        words: of the scheme.
-        file: the object in question, if there is one.
     """
     text = str(error)
     status = int((re.findall(r"status(?: code)?: (\d{3})", text) or ["0"])[0])
     code = (re.findall(r"<Code>(\w+)</Code>", text) or [""])[0]
-    message = (re.findall(r"<Message>(.*?)</Message>", text, re.DOTALL) or [""])[0].partition("\n")[
-        0
-    ]
+    message = (re.findall(r"<Message>([^\n<]*)", text) or [""])[0]
     place = f"{words.shown}: {file}" if file else words.shown
     known = _known_failure(text, status, code, words, place)
     if known:

@@ -11,7 +11,6 @@ import platform
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,8 @@ import httpx2
 from typing_extensions import override
 
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
-from trainer_infra.in_pod.initializers.listing import (
-    STATE,
-    FileListing,
-    FileSource,
-    RemoteFile,
-    nothing_wanted,
-)
-from trainer_infra.in_pod.initializers.patterns import with_weights
+from trainer_infra.in_pod.initializers.listing import STATE, FileListing, FileSource, RemoteFile
+from trainer_infra.in_pod.initializers.patterns import wanted_files
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
 from trainer_infra.in_pod.initializers.sources import http_ranges
 
@@ -40,11 +33,6 @@ class RegistryCredentials:
 
     REGISTRY_USERNAME and REGISTRY_PASSWORD count first, then the `config.json` in the folder of
     DOCKER_CONFIG, which a pull secret is when it is mounted.
-
-    Args:
-        settings: of the download, whose variables name the user.
-        client: to ask for a token with.
-        repository: that is to be read.
     """
 
     def __init__(
@@ -128,11 +116,7 @@ MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 class RegistrySource(FileSource):
-    """Layers of one manifest.
-
-    Raises:
-        DownloadFailure: A variable makes no sense.
-    """
+    """Layers of one manifest."""
 
     def __init__(self, settings: InitializerSettings) -> None:
         uri = settings.uri
@@ -158,13 +142,14 @@ class RegistrySource(FileSource):
                 _, manifest = self._manifest(self._platform(manifest["manifests"]))
             layers = manifest.get("layers") or []
             files = [self._file(number, each) for number, each in enumerate(layers)]
-        # What archives have is known once they are unpacked.
-        has_archives = any(each.unpacked is not None for each in files)
-        titles = [] if has_archives else [(each.path,) for each in files]
-        patterns, remark = with_weights(self.settings.patterns, titles)
-        wanted = [each for each in files if each.unpacked is not None or patterns.admits(each.path)]
-        if files and not wanted:
-            raise nothing_wanted(self.shown, len(files), patterns.shown)
+        patterns = self.settings.patterns
+        if any(each.unpacked is not None for each in files):
+            # What archives have is known once they are unpacked.
+            kept = [
+                each for each in files if each.unpacked is not None or patterns.admits(each.path)
+            ]
+            return FileListing(tuple(kept), digest)
+        wanted, remark = wanted_files(self.shown, patterns, files, lambda each: (each.path,))
         return FileListing(tuple(wanted), digest, remark)
 
     @override
@@ -190,9 +175,8 @@ class RegistrySource(FileSource):
             for each in manifests
             if (each.get("platform") or {}).get("architecture") == machine
         ]
-        found: list[str] = of_machine or [
-            each["digest"] for each in manifests[:1] if len(manifests) == 1
-        ]
+        only = [each["digest"] for each in manifests] if len(manifests) == 1 else []
+        found: list[str] = of_machine or only
         if not found:
             raise DownloadFailure(
                 self.shown, f"has nothing for {machine}", "push it for that processor"
@@ -225,19 +209,14 @@ class RegistrySource(FileSource):
     ) -> Iterator[bytes]:
         """The body of an answer; one that asks who we are is answered once."""
         sent = self.credentials.headers()
-        with self._asked(url, {**headers, **sent}) as answer:
+        with http_ranges.asked(self.client, self.shown, url, {**headers, **sent}) as answer:
             if answer.status_code != httpx2.codes.UNAUTHORIZED:
                 yield from self._checked(answer, span)
                 return
             answer.read()
         sent = self.credentials.renewed(answer.headers.get("WWW-Authenticate", ""), sent)
-        with self._asked(url, {**headers, **sent}) as answer:
+        with http_ranges.asked(self.client, self.shown, url, {**headers, **sent}) as answer:
             yield from self._checked(answer, span)
-
-    def _asked(
-        self, url: str, headers: Mapping[str, str]
-    ) -> AbstractContextManager[httpx2.Response]:
-        return http_ranges.asked(self.client, self.shown, url, headers)
 
     def _checked(self, answer: httpx2.Response, span: tuple[int, int | None]) -> Iterator[bytes]:
         if answer.status_code in {http_ranges.PARTIAL, http_ranges.WHOLE}:
@@ -251,15 +230,6 @@ class RegistrySource(FileSource):
         raise http_ranges.refused(answer, self.shown)
 
 
-def open_source(settings: InitializerSettings) -> RegistrySource:
-    """The source of a URI.
-
-    Raises:
-        DownloadFailure: As `RegistrySource` says.
-    """
-    return RegistrySource(settings)
-
-
 def _users(file: Path) -> dict[str, str]:
     """User and password by registry, as Docker's configuration has them; none where there is none."""
     try:
@@ -267,3 +237,6 @@ def _users(file: Path) -> dict[str, str]:
         return {name: str(each["auth"]) for name, each in found.items() if "auth" in each}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
+
+
+open_source = RegistrySource

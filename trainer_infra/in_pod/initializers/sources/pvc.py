@@ -32,10 +32,5 @@ def open_source(settings: InitializerSettings) -> LocalSource:
     path = Path(os.path.realpath(claim / unquote(uri.path)))
     if Path(os.path.realpath(claim)) not in (path, *path.parents):
         raise DownloadFailure(uri.shown, "leads out of the claim", "write the path below it")
-    return LocalSource(settings, path, f"the claim has {_contents(claim)}")
-
-
-def _contents(folder: Path) -> str:
-    """What there is instead, as a message names it."""
-    names = sorted(each.name for each in folder.iterdir())[:5]
-    return ", ".join(names) or "no files"
+    there = sorted(each.name for each in claim.iterdir())[:5]
+    return LocalSource(settings, path, f"the claim has {', '.join(there) or 'no files'}")

@@ -18,10 +18,7 @@ from typing_extensions import override
 from trainer_infra.in_pod.initializers.failure import DownloadFailure
 from trainer_infra.in_pod.initializers.listing import RemoteFile
 from trainer_infra.in_pod.initializers.settings import InitializerSettings
-from trainer_infra.in_pod.initializers.sources.object_store import (
-    ObjectStoreSource,
-    StoreWords,
-)
+from trainer_infra.in_pod.initializers.sources.object_store import ObjectStoreSource, StoreWords
 
 CREDENTIALS = (
     "set ACCESS_KEY_ID and SECRET_ACCESS_KEY, or give the pod's service account a role; "
@@ -34,15 +31,6 @@ OTHER_DIGESTS = (
 """Headers of objects whose ETag is not an MD5."""
 
 
-def open_source(settings: InitializerSettings) -> S3Source:
-    """The source of a URI.
-
-    Raises:
-        DownloadFailure: As `S3Source` says.
-    """
-    return S3Source(settings)
-
-
 class S3Source(ObjectStoreSource):
     """Objects of a bucket.
 
@@ -51,7 +39,13 @@ class S3Source(ObjectStoreSource):
     """
 
     def __init__(self, settings: InitializerSettings) -> None:
-        key, secret, role = _keys(settings)
+        key, secret = settings.variable("ACCESS_KEY_ID"), settings.variable("SECRET_ACCESS_KEY")
+        if bool(key) != bool(secret):
+            missing = "SECRET_ACCESS_KEY" if key else "ACCESS_KEY_ID"
+            raise DownloadFailure(
+                settings.uri.shown, f"{missing} is not set", "set both or none of the two"
+            )
+        role = settings.variable("ROLE_ARN")
         region = settings.variable("REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
         options: dict[str, Any] = {"endpoint": settings.endpoint, "region": region}
         provider = None
@@ -76,21 +70,6 @@ class S3Source(ObjectStoreSource):
         except httpx2.HTTPError:
             return True
         return not any(each in found.headers for each in OTHER_DIGESTS)
-
-
-def _keys(settings: InitializerSettings) -> tuple[str, str, str]:
-    """Key, secret and role; empty where AWS's own variables say it.
-
-    Raises:
-        DownloadFailure: One of the first two is missing.
-    """
-    key, secret = settings.variable("ACCESS_KEY_ID"), settings.variable("SECRET_ACCESS_KEY")
-    if bool(key) != bool(secret):
-        missing = "SECRET_ACCESS_KEY" if key else "ACCESS_KEY_ID"
-        raise DownloadFailure(
-            settings.uri.shown, f"{missing} is not set", "set both or none of the two"
-        )
-    return key, secret, settings.variable("ROLE_ARN")
 
 
 def _role_of_keys(key: str, secret: str, role: str, region: str) -> Callable[[], Any]:
@@ -118,3 +97,6 @@ def _role_of_keys(key: str, secret: str, role: str, region: str) -> Callable[[],
         }
 
     return assume
+
+
+open_source = S3Source
