@@ -35,10 +35,6 @@ class Secret:
 
 def _kind(value: object) -> str:
     """What a value is, without a word of the value itself."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, Secret):
-        return "another Secret"
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "an object")
 
 
@@ -49,6 +45,8 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
     (Mapping, "a mapping"),
     (list, "a list"),
     (bytes, "bytes"),
+    (type(None), "nothing"),
+    (Secret, "another Secret"),
 )
 
 

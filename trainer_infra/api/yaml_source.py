@@ -128,7 +128,7 @@ def read_yaml(text: str, file: str) -> tuple[Source, ...]:
         if "*" in text and sum(_weight(node, {}) for node in nodes) > MOST_VALUES:
             what = f"stands for more than {MOST_VALUES:,} values by its aliases"
             raise InvalidInput([Problem("", what, where=file)])
-        return tuple(_source(node, file) for node in nodes)
+        return tuple(_Build().source(node, file) for node in nodes)
     except yaml.MarkedYAMLError as error:
         raise InvalidInput([_syntax(error, file)]) from None
     except RecursionError:
@@ -206,12 +206,6 @@ def _is_empty(node: Node) -> bool:
     return isinstance(node, ScalarNode) and node.tag == _PLAIN and node.value == ""
 
 
-def _source(node: Node, file: str) -> Source:
-    build = _Build()
-    value = build.value(node, ())
-    return Source(value, tuple(build.findings), file, node, build.fields)
-
-
 class _Build:
     """Makes one document's value; shared nodes (aliases) are made once."""
 
@@ -220,6 +214,10 @@ class _Build:
         self.fields: dict[int, Fields] = {}
         self.made: dict[int, Any] = {}
         self.open: set[int] = set()
+
+    def source(self, node: Node, file: str) -> Source:
+        value = self.value(node, ())
+        return Source(value, tuple(self.findings), file, node, self.fields)
 
     def value(self, node: Node, path: Path) -> Any:
         if id(node) in self.open:

@@ -37,6 +37,10 @@ _ALWAYS: Final = "Always"
 LEFT_ALONE: Final = "NotRequired"
 RESTARTED: Final = "RestartContainer"
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_COUNTS: Final = (
+    *("initialDelaySeconds", "timeoutSeconds", "periodSeconds"),
+    *("failureThreshold", "successThreshold"),
+)
 MOMENTS: Final = ("postStart", "preStop")
 _POLICY: Final = every(
     required("resourceName", "restartPolicy"),
@@ -182,13 +186,7 @@ _PROBE: Final = every(
     one_of(*_HANDLERS),
     fields(
         **_HANDLERS,
-        **dict.fromkeys(
-            (
-                *("initialDelaySeconds", "timeoutSeconds", "periodSeconds"),
-                *("failureThreshold", "successThreshold"),
-            ),
-            number(0),
-        ),
+        **dict.fromkeys(_COUNTS, number(0)),
         terminationGracePeriodSeconds=number(1),
     ),
 )

@@ -119,12 +119,7 @@ def text(syntax: Syntax, *, is_optional: bool = True) -> Schema:
 
 def choice(*known: str, is_optional: bool = True) -> Schema:
     """One of some words."""
-
-    def broken(said: Any) -> Broken:
-        if isinstance(said, str) and (said or not is_optional) and said not in known:
-            yield BrokenRule((), said, f"must be {listed(known, 'or')}")
-
-    return asked(broken)
+    return text(Syntax(listed(known, "or"), known.__contains__), is_optional=is_optional)
 
 
 def number(least: int, most: int | None = None) -> Schema:

@@ -58,13 +58,13 @@ RESTART_POLICIES: Final = ("OnFailure", _NEVER, "Always")
 """Of a pod alone; the last is that of workloads that always run, the others are those of Jobs."""
 
 
-def _is_indexed(job: JSON, *, of_jobset: bool) -> bool:
+def _is_indexed(job: JSON, *, of_jobset: bool = False) -> bool:
     """Whether its pods have indexes, which those of JobSet have unless it says otherwise."""
     mode = job.get("completionMode")
     return mode == _INDEXED or (of_jobset and not mode)
 
 
-def _indexes(job: JSON, *, of_jobset: bool, is_filled: bool) -> Broken:
+def _indexes(job: JSON, *, of_jobset: bool = False, is_filled: bool = False) -> Broken:
     if job.get(_FAILED_INDEXES) is not None and job.get(_EACH_INDEX) is None:
         yield BrokenRule((_EACH_INDEX,), None, "is required beside maxFailedIndexes")
     if not _is_indexed(job, of_jobset=of_jobset):
@@ -126,7 +126,7 @@ def _labels_are_free(job: JSON, name: str | None = None) -> Broken:
             yield BrokenRule(path, value, "is written by Kubernetes alone", "leave it out")
 
 
-def _restarts(job: JSON, *, of_jobset: bool) -> Broken:
+def _restarts(job: JSON, *, of_jobset: bool = False) -> Broken:
     """Pods of a Job are not restarted forever; JobSet writes OnFailure where nothing is written."""
     path = ("template", "spec", "restartPolicy")
     allowed = RESTART_POLICIES[:2]
@@ -195,7 +195,7 @@ def _replaces(job: JSON) -> Broken:
         yield BrokenRule(("podReplacementPolicy",), said, f"must be {listed(known, 'or')}")
 
 
-def _succeeds(job: JSON, *, of_jobset: bool, is_filled: bool) -> Broken:
+def _succeeds(job: JSON, *, of_jobset: bool = False, is_filled: bool = False) -> Broken:
     policy = job.get("successPolicy")
     if policy is None:
         return
@@ -285,7 +285,7 @@ def _named(job: JSON) -> Broken:
     last = (spec.get("completions") or 1) - 1
     if not name:
         return
-    if _is_indexed(spec, of_jobset=False) and not DNS_LABEL.fits(f"{name}-{last}"):
+    if _is_indexed(spec) and not DNS_LABEL.fits(f"{name}-{last}"):
         what = f"with the last index, {last}, must be {DNS_LABEL.words}"
         yield BrokenRule(("metadata", "name"), name, what)
     elif len(name) > _LONGEST:
@@ -298,13 +298,13 @@ _POLICIES: Final = every(fields(podFailurePolicy=POD_FAILURE_POLICY), asked(poli
 
 def job_forms(*, is_named: bool) -> Mapping[str, Schema]:
     """By rule, the forms of a Job but for its template; a controller may make its name."""
-    counts = every(_COUNTED, asked(_selects, partial(_indexes, of_jobset=False, is_filled=False)))
-    own = asked(_named) if is_named else fields(spec=asked(_labels_are_free))
-    policies = every(_POLICIES, asked(partial(_succeeds, of_jobset=False, is_filled=False)))
+    counts = fields(spec=every(_COUNTED, asked(_selects, _indexes)))
     return {
-        "job-restart-policy": fields(spec=asked(partial(_restarts, of_jobset=False))),
-        "job-counts": every(fields(spec=counts), own),
-        "job-policies": fields(spec=policies),
+        "job-restart-policy": fields(spec=asked(_restarts)),
+        "job-counts": every(
+            counts, asked(_named) if is_named else fields(spec=asked(_labels_are_free))
+        ),
+        "job-policies": fields(spec=every(_POLICIES, asked(_succeeds))),
     }
 
 
