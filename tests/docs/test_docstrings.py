@@ -16,7 +16,7 @@ NAME: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+|_[a-z]\w*|[A-Z]+(_[A-Z]+)+|([A
 ELSEWHERE: Final = re.compile(
     r"(Validate|Is|Get)[A-Z]\w+"  # functions of Kubernetes' and Pulumi's sources
     r"|PodRequests|TrainerClient|NodeGroup|NodePool|AgentPool|LaunchTemplate|RepresenterError"
-    r"|HoldAndDrain|LowerOrNewerEqualPriority|BorrowingOverPreemption|PreemptionOverBorrowing"
+    r"|HoldAndDrain|UsageBasedAdmissionFairSharing|NoAdmissionFairSharing|LowerOrNewerEqualPriority|BorrowingOverPreemption|PreemptionOverBorrowing"
     r"|IdenticalPodTemplates|IdenticalWorkloadSchedulingRequirements"  # values of Kueue's schemas
     r"|local_dataset|translate_output_property|fully_shard|parallelize_module|pulumi_\w+|hf_x+|token_url|DATA_KEY"
 )

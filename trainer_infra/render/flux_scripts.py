@@ -43,10 +43,9 @@ class Tasks:
     """Processes per node."""
     gpus_per_node: int
     """GPUs per node; 0 for none."""
-    quoted: bool = True
-    """Whether the command is quoted for a shell; in the reference words with blanks between (Q18)."""
-    shares_gpus: bool = True
-    """Whether a task asks for its share of the node's GPUs; in the reference for all (Q18)."""
+    like_reference: bool = False
+    """Whether the command is words with blanks between, and a task asks for all GPUs of the node;
+    otherwise the command is quoted for a shell, and a task asks for its share (Q18)."""
 
 
 def init(cluster: FluxCluster) -> str:
@@ -64,7 +63,7 @@ def entrypoint(cluster: FluxCluster, tasks: Tasks) -> str:
         main_host=f"{cluster.job}-0",
         resources=resources,
         flags=" ".join((f"-N {cluster.nodes} -n {cluster.nodes * tasks.per_node}", *_gpus(tasks))),
-        quoted="yes" if tasks.quoted else "no",
+        quoted="no" if tasks.like_reference else "yes",
     )
 
 
@@ -100,7 +99,7 @@ def _gpus(tasks: Tasks) -> tuple[str, ...]:
     """Flux's `-g` is per task. GPUs that cannot be shared out evenly are given to all tasks."""
     if not tasks.gpus_per_node or not tasks.per_node:
         return ()
-    if not tasks.shares_gpus:
+    if tasks.like_reference:
         return (f"-g {tasks.gpus_per_node}",)
     share, rest = divmod(tasks.gpus_per_node, tasks.per_node)
     return ("--exclusive",) if rest else (f"-g {share}",)

@@ -56,18 +56,14 @@ class Configuration(KubeModel):
 
 @dataclass(frozen=True, slots=True)
 class ResolvedConfiguration:
-    """What holds in the end."""
+    """What holds in the end, by the file and an environment; fields as those of `Configuration`."""
 
     pack: Pack
-    """The pack with the settings of file and environment."""
+    """The pack with the settings of both."""
     pools: tuple[Pool, ...] = ()
-    """The machines that there are."""
     exemptions: tuple[Exemption, ...] = ()
-    """Who answers for what."""
     is_whole: bool = False
-    """Whether what is not in the files that are checked is nowhere."""
     exclude: tuple[str, ...] = ()
-    """Files and folders that a check leaves out."""
     environments: Mapping[str, "ResolvedConfiguration"] = field(default_factory=dict)
     """What holds in environments that have folders, by name; none where one alone is asked for."""
     folders: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from trainer_infra.json_values import JSONDict
 
 _PARSING = Lock()
-BOM: Final = "\ufeff"
-"""May begin a Python file: Python skips it in a file, and refuses it in a text that it parses."""
 OURS = ("main.py", "packages.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
 PLACES = ("packagesAt", "origin", "stored")
@@ -142,12 +140,18 @@ def meaning_of(path: str, text: str) -> str:
         return text
 
 
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a Python file; raises what `ast.parse` does."""
+    # Threads that parse at the same time disturb one another (CPython 3.11: a SystemError). A byte order mark
+    # may begin a file of Python, and Python refuses it in a text.
+    with _PARSING:
+        return ast.parse(text.removeprefix("\ufeff"))
+
+
 def syntax_of(text: str) -> ast.Module | None:
     """The syntax tree of a Python file; None of one that Python does not read."""
     try:
-        # Threads that parse at the same time disturb one another (CPython 3.11: a SystemError).
-        with _PARSING:
-            return ast.parse(text.removeprefix(BOM))
+        return parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

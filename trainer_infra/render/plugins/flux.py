@@ -98,8 +98,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     tasks = flux_scripts.Tasks(
         per_node=_per_node(draft),
         gpus_per_node=resources.accelerators(draft, [DeviceUse.GPU]),
-        quoted=draft.ours(Deviation.Q18),
-        shares_gpus=draft.ours(Deviation.Q18),
+        like_reference=not draft.ours(Deviation.Q18),
     )
     data = {ENTRYPOINT: flux_scripts.entrypoint(cluster, tasks), INIT: flux_scripts.init(cluster)}
     yield child_metadata.child_object(

@@ -88,7 +88,7 @@ def gpu_hours(subject: Subject) -> Decimal | None:
 
 def price(subject: Subject, world: World, prices: Prices) -> tuple[Decimal | None, str]:
     """What it costs at most, in the currency of the prices; None, and why, where that is not known."""
-    parts = [_price_of(subject, each, world, prices) for each in pods.pods_of(subject)]
+    parts = [_price_of_pods(subject, each, world, prices) for each in pods.pods_of(subject)]
     reasons = dict.fromkeys(reason for _, why in parts for reason in why)
     if reasons or not parts:
         return None, " and ".join(reasons) or _NO_PODS
@@ -109,7 +109,7 @@ def budget_limit(written: float | None) -> Decimal | None:
     return None if written is None or not math.isfinite(written) else Decimal(repr(written))
 
 
-def _price_of(
+def _price_of_pods(
     subject: Subject, pod: Pod, world: World, prices: Prices
 ) -> tuple[Decimal, Sequence[str]]:
     """What all pods of one kind cost, and why that is not known."""

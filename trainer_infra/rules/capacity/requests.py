@@ -38,8 +38,8 @@ CPU_MEMORY_SET: Final = Rule(
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("capacity", "resources"),
     why=(
-        "The scheduler places a node where it does not fit: the node is throttled or killed for "
-        "lack of memory, and its neighbors suffer too. Queues and quotas do not count it."
+        "Without them the scheduler may place the pod on a machine that is too small: it is throttled, "
+        "or killed for lack of memory, and its neighbors suffer. Queues and quotas do not count it."
     ),
     fix="Set `cpu` and `memory` in `spec.trainer.resourcesPerNode.limits`.",
     places=nodes.training_containers,

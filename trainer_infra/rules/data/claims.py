@@ -30,11 +30,9 @@ def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, Value
     """Names and access modes of the claims that its containers mount: the JobSet's, and others that are known."""
     mounted = {*lookup.mounted_volumes(pod.spec)}
     for spec in pods.jobsets(context.subject):
-        for policy in lookup.items(spec["volumeClaimPolicies"]):
-            for template in lookup.items(policy["templates"]):
-                name = template.at("metadata", "name").text()
-                if name in mounted:
-                    yield name, template.at("spec", "accessModes")
+        for name, claim in lookup.claim_templates(spec):
+            if name in mounted:
+                yield name, claim["accessModes"]
     for volume in lookup.items(pod.spec["volumes"]):
         name = volume.at("persistentVolumeClaim", "claimName").text()
         known = context.world.get("PersistentVolumeClaim", name, context.subject.namespace)

@@ -38,6 +38,13 @@ def item_named(listed: Value, name: str) -> Value | None:
     return next((each for each in items(listed) if each["name"].text() == name), None)
 
 
+def claim_templates(jobset: Value) -> Iterator[tuple[str, Value]]:
+    """Names and specs of the claims that a JobSet makes by its volumeClaimPolicies."""
+    for policy in items(jobset["volumeClaimPolicies"]):
+        for template in items(policy["templates"]):
+            yield template.at("metadata", "name").text(), template["spec"]
+
+
 def mounted_volumes(pod_spec: Value) -> Iterator[str]:
     """Names of the volumes that the containers of a pod mount."""
     for key in ("initContainers", "containers"):

@@ -121,7 +121,7 @@ HOST_PORTS: Final = Rule(
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.13", "owasp-k8s/K01"),
     why=(
         "Two pods with the same port never run on one node, and no NetworkPolicy protects the "
-        "port. A namespace of the level baseline admits no such pod."
+        "port. A namespace at the baseline level rejects such pods."
     ),
     fix="Remove `hostPort`.",
     places=_places_of_ports,
@@ -138,7 +138,7 @@ def _check_process(place: Value, _context: Context[Parameters]) -> Iterator[Find
 
 HOST_PROCESS: Final = Rule(
     id="host-process",
-    title="Containers must not be processes of a Windows node",
+    title="Pods must not run Windows HostProcess containers",
     severity=Severity.CRITICAL,
     kinds=WORKLOADS,
     tags=("pod-security",),
@@ -179,8 +179,8 @@ PROBE_HOSTS: Final = Rule(
     tags=("pod-security", "network"),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
-        "The kubelet sends probes from the node's own network, from where it reaches what no pod "
-        "may. From Kubernetes 1.34 on a namespace of the level baseline admits no such pod."
+        "The kubelet sends probes from the node's own network, which reaches addresses that pods "
+        "cannot. Since Kubernetes 1.34 a namespace at the baseline level rejects such pods."
     ),
     fix="Remove `host` from probes and lifecycle handlers.",
     places=_places_of_probes,
@@ -225,7 +225,7 @@ SYSCTLS: Final = Rule(
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
         "Other parameters change the node for every pod on it. A kubelet starts a pod with one "
-        "only if its administrator allowed it, and a namespace of the level baseline admits none."
+        "only if its administrator allowed it, and a namespace at the baseline level rejects it."
     ),
     fix="Remove the parameter, or have the node's administrator set it.",
     places=_places_of_sysctls,
@@ -238,13 +238,12 @@ _VOLUME_TYPES: Final = frozenset((
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
     "projected", "secret",
 ))  # fmt: skip
-_HOST_PATH_FIELD: Final = "hostPath"
-"""That of host-path."""
 
 
 def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     for kind, source in place.fields():
-        if kind not in {"name", _HOST_PATH_FIELD, *_VOLUME_TYPES} and source.is_there():
+        # A hostPath is for the rule host-path.
+        if kind not in {"name", "hostPath", *_VOLUME_TYPES} and source.is_there():
             fix = "mount it through a PersistentVolumeClaim"
             yield where_to_fix(source.finding(f"is a volume of kind {kind}", None, fix))
 

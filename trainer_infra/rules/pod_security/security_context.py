@@ -99,7 +99,7 @@ PROC_MOUNT: Final = Rule(
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
         "Through an unmasked /proc a container can read and change settings of its node's kernel. "
-        "A namespace of the level baseline admits no such pod."
+        "A namespace at the baseline level rejects such pods."
     ),
     fix="Remove `procMount`.",
     places=pods.containers,
@@ -143,7 +143,7 @@ APP_ARMOR: Final = Rule(
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
         "The profile keeps a container from mounting, tracing and writing where only its node may. "
-        "A namespace of the level baseline admits no pod without it."
+        "A namespace at the baseline level rejects pods that disable it."
     ),
     fix="Remove the field, or set `appArmorProfile.type` to `RuntimeDefault`.",
     places=_places_of_app_armor,
@@ -179,7 +179,7 @@ SELINUX_OPTIONS: Final = Rule(
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
         "With a type such as `spc_t`, or a user or role of its own, SELinux no longer separates "
-        "the container from its node. A namespace of the level baseline admits no such pod."
+        "the container from its node. A namespace at the baseline level rejects such pods."
     ),
     fix="Remove `type`, `user` and `role`; `level` may be set.",
     places=_places_of_selinux,
@@ -204,7 +204,7 @@ SECCOMP_UNCONFINED: Final = Rule(
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
     why=(
         "An unconfined container can use system calls that no training needs and that most "
-        "container escapes use. A namespace of the level baseline admits no such pod."
+        "container escapes use. A namespace at the baseline level rejects such pods."
     ),
     fix="Set `seccompProfile.type` to `RuntimeDefault`, or name a profile of the node with `Localhost`.",
     places=security_contexts,

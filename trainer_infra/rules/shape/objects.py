@@ -24,7 +24,7 @@ UNIQUE_NAME: Final = Rule(
     tags=("shape",),
     why=(
         "The object applied last overwrites the other. Which quota, image or queue takes effect is "
-        "then chance, and what was checked may not be what is deployed."
+        "then a matter of chance, and what was checked may not be what is deployed."
     ),
     fix="Keep one of them; put objects for another cluster into a folder of their own.",
     check=_check_name,

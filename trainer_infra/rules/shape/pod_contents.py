@@ -102,20 +102,9 @@ def _of_volume(place: _Place) -> Iterator[Finding]:
             fix = "use a claim: volumeClaimPolicies of the JobSet, or persistentVolumeClaim"
             what = "is a volume of one pod alone: no other pod sees what is on it"
             yield volume["emptyDir"].finding(what, None, fix)
-    elif not _has_claim(place.spec):
+    elif all(name != _VOLUME for name, _ in lookup.claim_templates(place.spec)):
         fix = f"add a template {_VOLUME!r} to volumeClaimPolicies, or a volume to the pod"
         yield volumes.finding(f"has no volume {_VOLUME!r}, which a container mounts", None, fix)
-
-
-def _has_claim(spec: Value) -> bool:
-    """Whether the JobSet makes the volume."""
-    policies = spec["volumeClaimPolicies"]
-    return policies.is_there() and any(
-        template.at("metadata", "name").text() == _VOLUME
-        for policy in policies.items()
-        if policy["templates"].is_there()
-        for template in policy["templates"].items()
-    )
 
 
 def _of_folder(place: _Place, container: Value, mount: Value) -> Iterator[Finding]:

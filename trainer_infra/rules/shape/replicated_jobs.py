@@ -127,7 +127,7 @@ COORDINATOR: Final = Rule(
     kinds=names.WITH_PODS,
     tags=("shape",),
     why=jobs.REFUSED_BY_JOBSET,
-    fix="Name a replicated job, and job and pod indexes that exist; they count from 0.",
+    fix="Name an existing replicated job, and job and pod indexes within it; they start at 0.",
     places=pods.jobsets,
     check=_check_coordinator,
 )

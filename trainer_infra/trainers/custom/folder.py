@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.code import BOM, shown_path
+from trainer_infra.trainers.code import parsed, shown_path
 from trainer_infra.trainers.custom import stored_code
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def syntax_trees(root: Path, files: Mapping[str, str]) -> dict[str, ast.Module]:
         if not path.endswith(".py"):
             continue
         try:
-            trees[path] = ast.parse(text.removeprefix(BOM))
+            trees[path] = parsed(text)
         except (RecursionError, MemoryError):
             what = "cannot be compiled: an expression is too long or too deep for Python"
             where = shown_path(root / path)

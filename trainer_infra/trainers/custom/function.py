@@ -17,7 +17,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.code import shown_path
+from trainer_infra.trainers.code import parsed, shown_path
 from trainer_infra.trainers.custom import source
 from trainer_infra.trainers.custom.source import CodeSource, Function
 
@@ -83,7 +83,7 @@ def _definition(function: FunctionType) -> tuple[list[str], Function]:
     """Lines of the function's file, and its definition in there."""
     try:
         lines, _ = inspect.findsource(function)
-        tree = ast.parse("".join(lines))
+        tree = parsed("".join(lines))
     except (OSError, SyntaxError):
         lines, tree = [], ast.Module([], [])
     for node in ast.walk(tree):
