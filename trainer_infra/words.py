@@ -1,7 +1,8 @@
-"""Names in sentences: a list of them, and what to do about one that is not known."""
+"""Names in sentences: a list of them, other ones for the same things, and what to do about one that is not known."""
 
 import difflib
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
 
 
 def listed(names: Iterable[str], last: str = "", most: int = 0) -> str:
@@ -18,6 +19,11 @@ def listed(names: Iterable[str], last: str = "", most: int = 0) -> str:
     if not last or not shown[1:]:
         return ", ".join(shown)
     return f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+
+
+def renamed(sentence: str, names: Mapping[str, str]) -> str:
+    """A sentence with the names that its reader writes, `backoff_limit` for `backoffLimit`."""
+    return re.sub(r"\w+", lambda word: names.get(word[0], word[0]), sentence)
 
 
 def did_you_mean(name: object, known: Collection[str], otherwise: str | None = None) -> str:

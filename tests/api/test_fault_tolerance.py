@@ -7,14 +7,15 @@ import pytest
 
 from trainer_infra import FaultTolerance, catalog, with_fault_tolerance
 from trainer_infra.api import fault_tolerance
-from trainer_infra.api.failure_policy import FailurePolicy, FailurePolicyRule
-from trainer_infra.api.fault_tolerance import Policies, SuccessPolicy
-from trainer_infra.api.pod_failure_policy import (
+from trainer_infra.api.failure_policy import (
+    FailurePolicy,
+    FailurePolicyRule,
     OnExitCodes,
     OnPodCondition,
     PodFailurePolicy,
     PodFailurePolicyRule,
 )
+from trainer_infra.api.fault_tolerance import Policies, SuccessPolicy
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.errors import InvalidInput
 
@@ -154,8 +155,8 @@ def test_names_that_the_runtime_does_not_have_are_refused() -> None:
     where = "ClusterTrainingRuntime torch-distributed: spec.template.spec"
     pods = f"{where}.replicatedJobs[0].template.spec.podFailurePolicy.rules[0]"
     assert refusal(lambda: fault_tolerance.with_policies(TORCH, policies)) == [
-        f"{pods}.onExitCodes.containerName: is not a container of the pod, got 'trainer'; use node",
         f"{pods}.action: needs backoffLimitPerIndex, got 'FailIndex'",
+        f"{pods}.onExitCodes.containerName: is not a container of the pod, got 'trainer'; use node",
         (
             f"{where}.successPolicy.targetReplicatedJobs: names no replicated job, "
             "got 'launcher'; use node"
@@ -190,7 +191,6 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
             lambda: OnExitCodes(values=(3, 0, 3, 256)),
             [
                 "values[3]: must be from 0 to 255, got 256",
-                "values[2]: is a duplicate; values must be unique, got 3",
                 "values[1]: must not be 0, which is not a failure, got 0",
                 "values: must be in order, each once",
             ],
@@ -216,7 +216,7 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
             lambda: PodFailurePolicyRule(action="Retry"),
             [
                 "action: must be Count, FailIndex, FailJob or Ignore, got 'Retry'",
-                "must have onExitCodes or onPodConditions",
+                "must have on_exit_codes or on_pod_conditions",
             ],
             id="a rule without a requirement",
         ),
@@ -227,8 +227,8 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                 on_pod_conditions=(OnPodCondition(type="Ready"),) * 21,
             ),
             [
-                "onPodConditions: must have at most 20 items, has 21",
-                "has onExitCodes and onPodConditions, of which only one may be set",
+                "on_pod_conditions: must have at most 20 items, has 21",
+                "has on_exit_codes and on_pod_conditions, of which only one may be set",
             ],
             id="a rule with both requirements, one of them too long",
         ),
@@ -264,11 +264,11 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                     "RestartJobSetAndIgnoreMaxRestarts"
                 ),
                 (
-                    "onJobFailureReasons[0]: must be BackoffLimitExceeded, DeadlineExceeded, "
+                    "on_job_failure_reasons[0]: must be BackoffLimitExceeded, DeadlineExceeded, "
                     "FailedIndexes, MaxFailedIndexesExceeded or PodFailurePolicy, got 'Oops'"
                 ),
                 (
-                    "onJobFailureMessagePatterns[0]: is not a regular expression: missing ), "
+                    "on_job_failure_message_patterns[0]: is not a regular expression: missing ), "
                     "unterminated subpattern at position 0, got '('"
                 ),
             ],
@@ -281,9 +281,9 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                 rules=(FailurePolicyRule(name="a", action="FailJobSet"),) * 2,
             ),
             [
-                "maxRestarts: must be at least 0, got -1",
+                "max_restarts: must be at least 0, got -1",
                 (
-                    f"restartStrategy: {GATED}, got 'InPlaceRestart'; "
+                    f"restart_strategy: {GATED}, got 'InPlaceRestart'; "
                     "use Recreate or BlockingRecreate"
                 ),
                 "rules[1].name: is a duplicate; values must be unique, got 'a'",
@@ -301,8 +301,8 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
             [
                 "max_restarts: must be at least 0, got -1",
                 "retry_exit_codes[0]: must be from 1 to 255, got 0",
-                "retry_exit_codes[2]: is a duplicate; values must be unique, got 137",
-                "uncounted_exit_codes[1]: is a duplicate; values must be unique, got 143",
+                "retry_exit_codes[2]: has the same value as item 1, got 137",
+                "uncounted_exit_codes[1]: has the same value as item 0, got 143",
                 "fail_fast_exit_codes[0]: must be from 1 to 255, got 300",
                 "restart_strategy: must be Recreate or BlockingRecreate, got 'Now'",
                 "fail_fast_exit_codes: is in retry_exit_codes too, got 137",

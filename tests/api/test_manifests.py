@@ -94,6 +94,32 @@ def test_all_problems_of_all_documents_have_line_and_column() -> None:
     ]
 
 
+def test_a_runtime_whose_pods_a_cluster_refuses_is_refused_and_a_stored_one_is_read() -> None:
+    template = {"spec": {"containers": [{"name": "Node", "resources": {"limits": {"cpu": 1.5}}}]}}
+    job = {"name": "node", "template": {"spec": {"template": template}}}
+    runtime = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": "mine"},
+        "spec": {"template": {"spec": {"replicatedJobs": [job]}}},
+    }
+    container = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]"
+    with pytest.raises(InvalidInput) as error:
+        manifests.parse_object(runtime)
+    assert [str(each) for each in error.value.problems] == [
+        (
+            f"{container}.resources.limits.cpu: must not be a fraction without quotes, got 1.5; write "
+            '"1.5"'
+        ),
+        (
+            f"{container}.name: must be a DNS label: at most 63 lower-case letters, digits and -, got "
+            "'Node'"
+        ),
+    ]
+    template["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1.5"}}
+    assert manifests.stored_object(runtime).to_wire() == runtime
+
+
 def test_json_is_read_with_tabs_and_escaped_characters(job: JSON) -> None:
     job["metadata"]["annotations"] = {"a": "😀 \\ud83d\\ude00 / é"}
     text = json.dumps(job, indent="\t").replace("/", "\\/")

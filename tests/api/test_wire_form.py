@@ -100,10 +100,11 @@ def test_a_valid_object_is_kept_verbatim_and_a_refused_one_unchanged(value: JSON
             manifests.parse_object(value)
         assert value == before
         return
-    read = manifests.parse_object(value)
+    read = manifests.stored_object(value)
     assert (read.to_wire(), value) == (before, before)
-    (document,) = manifests.load_documents(yamltext.dump_yaml([value]), "f.yaml")
-    assert document.object == read
+    if not manifests.object_findings(value):
+        (document,) = manifests.load_documents(yamltext.dump_yaml([value]), "f.yaml")
+        assert document.object == manifests.parse_object(value) == read
 
 
 def test_quantities_stay_as_they_are_written(job: JSON) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from from_source.cluster import crds
 from from_source.cluster.client import Client
-from trainer_infra.api import crd
+from trainer_infra.api import crd, manifests
 from trainer_infra.api.shape import schema
 
 JSON = dict[str, Any]
@@ -52,7 +52,7 @@ def described(node: JSON, path: str = "") -> Iterator[str]:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("kind", crd.KINDS)
+@pytest.mark.parametrize("kind", manifests.KINDS)
 def test_a_crd_is_the_published_one_except_for_words(kind: str) -> None:
     (ours,) = crd.crd_definitions((kind,))
     published = crds.published(PUBLISHED[kind])

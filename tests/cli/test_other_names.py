@@ -46,7 +46,7 @@ def test_what_is_offered_exists() -> None:
         (["migrate", "job.py"], 1, "job.py: is a program, and no manifest; `pulumi preview`"),
         (["check", "job.py"], 3, "job.py: is a program, and no manifest; `pulumi preview`"),
         (["run", "Pulumi.yaml"], 2, "Pulumi.yaml belongs to a Pulumi project: run `pulumi up`"),
-        (["run", "Pulumi.dev.yaml"], 2, "is of a Pulumi project: run `pulumi up`"),
+        (["run", "Pulumi.dev.yaml"], 2, "belongs to a Pulumi project: run `pulumi up`"),
         (["run", "__main__.py"], 2, "is the program of a Pulumi project: run `pulumi up`"),
     ],
 )

@@ -72,6 +72,13 @@ TrainingRuntime("mine", {"mlPolicy": {"numNodes": "two", "torch": {}, "mpi": {}}
     assert "Traceback" not in shown
 
 
+def test_pods_that_no_cluster_takes_are_refused_at_preview(stack: Stack) -> None:
+    wrong = 'container["ports"] = [{{"containerPort": 70000}}]\nmine ='
+    stack.program(RUNTIME.replace("mine =", wrong).format(kind="TrainingRuntime", mark="first"))
+    shown = stack.preview(ok=False)
+    assert "containers[0].ports[0].containerPort: must be from 1 to 65535, got 70000" in shown
+
+
 def test_a_copy_of_the_catalogs_has_its_labels_and_destroy_removes_it(stack: Stack) -> None:
     stack.program("""
 from trainer_infra import ClusterTrainingRuntime, catalog

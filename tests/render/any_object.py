@@ -45,6 +45,11 @@ def runtimes(draw: DrawFn) -> dict[str, Any]:
     return _runtime(_value(draw, _spec("ClusterTrainingRuntime"), 0))
 
 
+def value_of(draw: DrawFn, schema: Schema) -> Any:
+    """What another schema allows; it has no references."""
+    return _value(draw, schema, 0)
+
+
 def _spec(kind: str) -> Schema:
     spec: Schema = _resolved(_DATA["kinds"][kind])["properties"]["spec"]
     return spec

@@ -1,10 +1,8 @@
 """What all typed kinds share: the base model, object metadata and the wire form.
 
-Every class of trainjob.py and runtime.py derives from `KubeModel`, the three kinds from `Kind`.
-manifests.py, trainers, render, lifecycle and deploy read and build them. What is written in YAML
-is checked against the published schema (schema.py) before a model is made of it; a model built
-in Python is checked by its types. Limits and rules of
-the published schema are checked when the object's wire form is read.
+Every class of trainjob.py and runtime.py derives from `KubeModel`, the three kinds from `Kind`. What is written in
+YAML is checked against the published schema (schema.py) before a model is made of it; a model built in Python is
+checked by its types, and by the schema when its wire form is read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -143,13 +141,9 @@ class Kind(KubeModel):
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any], where: str = "") -> Self:
-        """Read an object that a user or an API server wrote.
+        """Read an object that a user or an API server wrote at a place; apiVersion and kind may be left out.
 
         Everything is kept as it is, except that fields that are null count as not set.
-
-        Args:
-            value: the JSON object; apiVersion and kind may be left out. It is not changed.
-            where: what problems name as their place, for example a file.
 
         Raises:
             InvalidInput: with every problem found, in the order in which the fields are written.
@@ -175,22 +169,13 @@ def without_nulls(value: Any) -> Any:
 
 
 def model_problems(error: ValidationError, fields: dict[str, Any]) -> Iterator[Problem]:
-    """Pydantic's errors as problems.
-
-    Args:
-        error: what building a model raised.
-        fields: the fields of the model's class, by name.
-    """
+    """Pydantic's errors as problems of a model with these fields."""
     for each in error.errors(include_url=False):
         path: Path = each["loc"]
-        what = _WORDS.get(each["type"]) or _WORDS.get(each["type"].split("_")[0]) or _said(each)
+        # A validator of ours says it itself.
+        own = each["msg"].removeprefix("Value error, ")
+        what = _WORDS.get(each["type"]) or _WORDS.get(each["type"].split("_")[0]) or own
         unknown = each["type"] == "extra_forbidden"
         fix = nearest_name(str(path[-1]), fields) if unknown and len(path) == 1 else ""
         got = None if unknown or each["type"] == "missing" else each["input"]
         yield Problem(path_text(path), what, got, fix, where=error.title)
-
-
-def _said(error: Any) -> str:
-    """What a validator of ours said."""
-    text: str = error["msg"]
-    return text.removeprefix("Value error, ")

@@ -15,24 +15,22 @@ from pydantic import ConfigDict, StrictBool, StrictInt
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.api import failure_policy, pod_failure_policy
-from trainer_infra.api.checked_model import CheckedModel
-from trainer_infra.api.failure_policy import FailurePolicy, FailurePolicyRule
-from trainer_infra.api.pod_failure_policy import (
+from trainer_infra.api import failure_policy
+from trainer_infra.api.failure_policy import (
+    CheckedModel,
+    FailurePolicy,
+    FailurePolicyRule,
     OnExitCodes,
     OnPodCondition,
     PodFailurePolicy,
     PodFailurePolicyRule,
 )
+from trainer_infra.api.finding import path_text
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
-from trainer_infra.api.shape import form
+from trainer_infra.api.shape import form, job_forms
 from trainer_infra.api.shape.walk import Schema
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-
-ALL: Final = "All"
-
-ANY: Final = "Any"
 
 
 class SuccessPolicy(CheckedModel):
@@ -43,7 +41,7 @@ class SuccessPolicy(CheckedModel):
     target_replicated_jobs: tuple[str, ...] | None = None
     """Replicated jobs that are looked at; None or empty for every one."""
 
-    shape: ClassVar[Schema] = form.fields(operator=form.choice(ALL, ANY, is_optional=False))
+    shape: ClassVar[Schema] = form.fields(operator=form.choice("All", "Any", is_optional=False))
 
 
 AnyRuntime = TypeVar("AnyRuntime", TrainingRuntime, ClusterTrainingRuntime)
@@ -51,10 +49,6 @@ SIGKILL: Final = 137
 """Exit code of a process that was killed, by the memory limit too."""
 SIGTERM: Final = 143
 """Exit code of a process that was told to end."""
-NEVER: Final = "Never"
-PREEMPTED: Final = "preempted"
-UNCOUNTED: Final = "uncounted"
-USER_ERROR: Final = "userError"
 _INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 
 
@@ -101,9 +95,9 @@ class FaultTolerance(CheckedModel):
 
     shape: ClassVar[Schema] = form.fields(
         max_restarts=form.number(0),
-        retry_exit_codes=pod_failure_policy.CODES,
-        uncounted_exit_codes=pod_failure_policy.CODES,
-        fail_fast_exit_codes=pod_failure_policy.CODES,
+        retry_exit_codes=failure_policy.CODES,
+        uncounted_exit_codes=failure_policy.CODES,
+        fail_fast_exit_codes=failure_policy.CODES,
         backoff_limit=form.number(0),
         restart_strategy=failure_policy.RESTART_STRATEGY,
     )
@@ -147,23 +141,21 @@ class FaultTolerance(CheckedModel):
 
     def _rules(self) -> tuple[tuple[str, str, PodFailurePolicyRule], ...]:
         """Name, the JobSet's action and the Job's rule; a preempted pod has an exit code as well."""
-        disrupted = OnPodCondition(type=pod_failure_policy.DISRUPTION_TARGET)
+        disrupted = OnPodCondition(type=failure_policy.DISRUPTION_TARGET)
         preempted = PodFailurePolicyRule(
-            action=pod_failure_policy.FAIL_JOB, on_pod_conditions=(disrupted,)
+            action=failure_policy.FAIL_JOB, on_pod_conditions=(disrupted,)
         )
-        codes = self._user_errors()
-        free = self._codes(pod_failure_policy.IN, self.uncounted_exit_codes)
-        return (
-            *([(PREEMPTED, failure_policy.RESTART_FREELY, preempted)] * self.ignore_preemption),
-            *([(UNCOUNTED, failure_policy.RESTART_FREELY, free)] if free else ()),
-            *([(USER_ERROR, failure_policy.FAIL, codes)] if codes else ()),
-        )
-
-    def _user_errors(self) -> PodFailurePolicyRule | None:
+        free = self._codes(failure_policy.IN, self.uncounted_exit_codes)
         if self.fail_fast_exit_codes is None:
             # 0 is not a failure: a list of retried codes must not be empty.
-            return self._codes(pod_failure_policy.NOT_IN, self.retry_exit_codes or (0,))
-        return self._codes(pod_failure_policy.IN, self.fail_fast_exit_codes)
+            errors = self._codes(failure_policy.NOT_IN, self.retry_exit_codes or (0,))
+        else:
+            errors = self._codes(failure_policy.IN, self.fail_fast_exit_codes)
+        return (
+            *([("preempted", failure_policy.RESTART_FREELY, preempted)] * self.ignore_preemption),
+            *([("uncounted", failure_policy.RESTART_FREELY, free)] if free else ()),
+            *([("userError", failure_policy.FAIL, errors)] if errors else ()),
+        )
 
     def _codes(self, operator: str, values: tuple[int, ...]) -> PodFailurePolicyRule | None:
         """The rule that fails the Job by its exit code; None without codes."""
@@ -171,7 +163,7 @@ class FaultTolerance(CheckedModel):
             return None
         in_order = tuple(sorted(values))
         codes = OnExitCodes(operator=operator, values=in_order, container_name=self.container)
-        return PodFailurePolicyRule(action=pod_failure_policy.FAIL_JOB, on_exit_codes=codes)
+        return PodFailurePolicyRule(action=failure_policy.FAIL_JOB, on_exit_codes=codes)
 
 
 def with_fault_tolerance(runtime: AnyRuntime, tolerance: FaultTolerance) -> AnyRuntime:
@@ -198,20 +190,17 @@ def with_policies(runtime: AnyRuntime, policies: Policies) -> AnyRuntime:
     if found:
         where = f"{runtime.kind} {runtime.metadata.name}"
         raise InvalidInput(replace(each, where=where) for each in found)
-    for name, policy in _of_job_set(policies):
-        spec[name] = policy
+    spec.update(_of_job_set(policies))
     for _, job_spec in _training(spec):
         job_spec.update(_of_job(policies))
         if policies.pod_failure:
-            job_spec["template"]["spec"]["restartPolicy"] = NEVER
+            job_spec["template"]["spec"]["restartPolicy"] = "Never"
     return type(runtime).from_wire(wire)
 
 
-def _of_job_set(policies: Policies) -> Iterator[tuple[str, JSONObject]]:
-    if policies.failure:
-        yield "failurePolicy", policies.failure.to_wire()
-    if policies.success:
-        yield "successPolicy", policies.success.to_wire()
+def _of_job_set(policies: Policies) -> JSONObject:
+    given = {"failurePolicy": policies.failure, "successPolicy": policies.success}
+    return {name: each.to_wire() for name, each in given.items() if each}
 
 
 def _of_job(policies: Policies) -> dict[str, Any]:
@@ -234,32 +223,17 @@ def _training(spec: JSONObject) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _misfits(spec: JSONObject, policies: Policies) -> Iterator[Problem]:
     has, remove = "is already set", "remove it from the runtime first"
-    for name, _ in _of_job_set(policies):
+    for name in _of_job_set(policies):
         if name in spec:
             yield Problem(f"spec.template.spec.{name}", has, fix=remove)
     for path, job_spec in _training(spec):
         for name in _of_job(policies):
             if name in job_spec:
                 yield Problem(f"{path}.{name}", has, fix=remove)
-        yield from _unknown_containers(path, job_spec, policies.pod_failure)
+        job = {**job_spec, **_of_job(policies)} if policies.pod_failure else {}
+        for each in form.found_by(form.asked(job_forms.policy_fits), job):
+            yield Problem(f"{path}.{path_text(each.path)}", each.what, each.got, each.fix)
     yield from _unknown_jobs(spec, policies)
-
-
-def _unknown_containers(
-    path: str, job_spec: JSONObject, policy: PodFailurePolicy | None
-) -> Iterator[Problem]:
-    pod = job_spec["template"]["spec"]
-    known = {each["name"] for key in ("containers", "initContainers") for each in pod.get(key, ())}
-    for index, rule in enumerate(policy.rules if policy else ()):
-        name = rule.on_exit_codes.container_name if rule.on_exit_codes else None
-        at = f"{path}.podFailurePolicy.rules[{index}]"
-        if name is not None and name not in known:
-            fix = f"use {' or '.join(sorted(known))}"
-            yield Problem(
-                f"{at}.onExitCodes.containerName", "is not a container of the pod", name, fix
-            )
-        if rule.action == pod_failure_policy.FAIL_INDEX and "backoffLimitPerIndex" not in job_spec:
-            yield Problem(f"{at}.action", "needs backoffLimitPerIndex", rule.action)
 
 
 def _unknown_jobs(spec: JSONObject, policies: Policies) -> Iterator[Problem]:

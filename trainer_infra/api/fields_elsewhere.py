@@ -10,12 +10,9 @@ from typing import Final, TypeAlias
 from trainer_infra import names
 from trainer_infra.names import RUNTIMES, TRAIN_JOB
 
-_OLD_PATCH: Final = "write spec.runtimePatches, which took its place in Trainer 2.2"
-
-_OF_JOBSET: Final = "write it in spec.runtimePatches, below trainingRuntimeSpec.template.metadata, since Trainer 2.2"
-
 Field: TypeAlias = tuple[str, ...]
-
+_OLD_PATCH: Final = "write spec.runtimePatches, which took its place in Trainer 2.2"
+_OF_JOBSET: Final = "write it in spec.runtimePatches, below trainingRuntimeSpec.template.metadata, since Trainer 2.2"
 _OF_TRAIN_JOB: Final[Mapping[Field, Sequence[tuple[str, str]]]] = {
     ("spec", "podSpecOverrides"): (
         ("2.1", "write spec.podTemplateOverrides, which took its place in Trainer 2.1"),
@@ -25,7 +22,6 @@ _OF_TRAIN_JOB: Final[Mapping[Field, Sequence[tuple[str, str]]]] = {
     ("spec", "labels"): (("2.2", _OF_JOBSET),),
     ("spec", "annotations"): (("2.2", _OF_JOBSET),),
 }
-
 _OF_RUNTIME: Final[Mapping[Field, Sequence[tuple[str, str]]]] = {
     ("spec", "mlPolicy", "torch", "numProcPerNode"): (
         ("2.2", "write spec.trainer.numProcPerNode of the TrainJob: Trainer 2.2 removed this one"),
@@ -60,14 +56,8 @@ _OF_PODS: Final = frozenset(
 _OF_CONTAINERS: Final = frozenset(
     {
         *("envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "ports", "readinessProbe"),
-        *(
-            "startupProbe",
-            "stdin",
-            "tty",
-            "workingDir",
-            "terminationMessagePolicy",
-            "volumeDevices",
-        ),
+        *("startupProbe", "stdin", "tty", "workingDir", "terminationMessagePolicy"),
+        "volumeDevices",
     }
 )
 _OF_JOBS: Final = frozenset(
@@ -76,20 +66,18 @@ _OF_JOBS: Final = frozenset(
 _OF_JOBSETS: Final = frozenset(
     {"coordinator", "failurePolicy", "maxRestarts", "network", "startupPolicy", "successPolicy"}
 )
-_QUEUE: Final = f"write the label {names.KUEUE_QUEUE_LABEL} in metadata.labels"
 _ELSEWHERE: Final[Mapping[str, str]] = {
-    "ttlSecondsAfterFinished": f"write the annotation {names.TTL_SECONDS} in metadata.annotations",
-    "cleanPodPolicy": f"write the annotation {names.TTL_SECONDS} in metadata.annotations",
-    "queueName": _QUEUE,
-    "queue": _QUEUE,
-    "localQueue": _QUEUE,
+    **dict.fromkeys(
+        ("ttlSecondsAfterFinished", "cleanPodPolicy"),
+        f"write the annotation {names.TTL_SECONDS} in metadata.annotations",
+    ),
+    **dict.fromkeys(
+        ("queueName", "queue", "localQueue"),
+        f"write the label {names.KUEUE_QUEUE_LABEL} in metadata.labels",
+    ),
+    **dict.fromkeys(("nodes", "numWorkers", "replicas", "workers"), "write spec.trainer.numNodes"),
+    **dict.fromkeys(("nprocPerNode", "slotsPerWorker"), "write spec.trainer.numProcPerNode"),
     "resources": "write spec.trainer.resourcesPerNode",
-    "nodes": "write spec.trainer.numNodes",
-    "numWorkers": "write spec.trainer.numNodes",
-    "replicas": "write spec.trainer.numNodes",
-    "workers": "write spec.trainer.numNodes",
-    "nprocPerNode": "write spec.trainer.numProcPerNode",
-    "slotsPerWorker": "write spec.trainer.numProcPerNode",
     "mlPolicy": "write it in the runtime: a TrainJob has spec.trainer.numNodes and numProcPerNode",
     "podGroupPolicy": "write it in the runtime",
     "template": "write it in the runtime, or in spec.runtimePatches what Trainer lets a TrainJob change",
@@ -98,13 +86,8 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 """By name, wherever below spec it stands."""
 _OF_SPEC: Final = ("suspend", "activeDeadlineSeconds", "managedBy", "runtimeRef", "runtimePatches")
 _OF_TRAINER: Final = (
-    "image",
-    "command",
-    "args",
-    "env",
-    "numNodes",
-    "numProcPerNode",
-    "resourcesPerNode",
+    *("image", "command", "args", "env"),
+    *("numNodes", "numProcPerNode", "resourcesPerNode"),
 )
 _STEPS: Final[Mapping[Field, str]] = {
     ("spec",): names.NODE,
@@ -134,12 +117,9 @@ def place(path: Field, has: Callable[[Field], bool]) -> str:
 
 def processes(got: object) -> str:
     """What to do about a word for a number of processes, as torchrun and Trainer 2.1 take it."""
-    is_word = isinstance(got, str) and got in ("auto", "gpu", "cpu")
-    return (
-        "leave it out: a node gets a process for each accelerator, without any for each CPU"
-        if is_word
-        else ""
-    )
+    if isinstance(got, str) and got in ("auto", "gpu", "cpu"):
+        return "leave it out: a node gets a process for each accelerator, without any for each CPU"
+    return ""
 
 
 def _of_pods(name: str, job: str, has: Callable[[Field], bool]) -> str:

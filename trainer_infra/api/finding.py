@@ -1,10 +1,7 @@
-"""One thing wrong with a JSON object, while its place is still a path.
-
-Made by shape/walk.py; `Kind.from_wire` and manifests.py turn it into errors.Problem, the latter
-with the line where the path is written.
-"""
+"""One thing wrong with a JSON object, while its place is still a path."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +12,8 @@ Path = tuple[str | int, ...]
 
 QUOTE: Final = "put it in quotes"
 """The advice for a string that was written as a number or a boolean."""
+QUOTED: Final = "quoted-strings"
+"""The id of the rule that gives it."""
 
 
 class StandIn(str):
@@ -45,6 +44,11 @@ class FieldFinding:
     def problem(self, where: str) -> Problem:
         """The finding as users see it; `where` is its file or object."""
         return Problem(path_text(self.path), self.what, self.got, self.fix, where)
+
+
+def is_within(path: Path, places: Iterable[Path]) -> bool:
+    """Whether a path is one of some places, or below one."""
+    return any(path[: len(each)] == each for each in places)
 
 
 def path_text(path: Path) -> str:

@@ -1,38 +1,26 @@
-"""Manifests: YAML text and JSON objects become typed kinds.
-
-The only place that chooses a class by apiVersion and kind.
-"""
+"""Manifests: YAML text and JSON objects become typed kinds; the one place that chooses a class by kind."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra.api import yaml_source
-from trainer_infra.api.finding import FieldFinding, Path
+from trainer_infra.api.finding import FieldFinding, Path, is_within
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
-from trainer_infra.api.shape import schema
+from trainer_infra.api.shape import schema, workloads
+from trainer_infra.api.shape.form import at
+from trainer_infra.api.shape.walk import FormWalk
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.names import (
-    API_VERSION,
-    CLUSTER_TRAINING_RUNTIME,
-    TRAIN_JOB,
-    TRAINING_RUNTIME,
-)
+from trainer_infra.names import API_VERSION
+from trainer_infra.words import listed
 
-KINDS: Final[
-    Mapping[str, type[TrainJob] | type[TrainingRuntime] | type[ClusterTrainingRuntime]]
-] = {
-    TRAIN_JOB: TrainJob,
-    TRAINING_RUNTIME: TrainingRuntime,
-    CLUSTER_TRAINING_RUNTIME: ClusterTrainingRuntime,
+KINDS: Final[Mapping[str, type[TrainJob | Runtime]]] = {
+    each.schema_name: each for each in (TrainJob, TrainingRuntime, ClusterTrainingRuntime)
 }
 """The classes by kind."""
-
-_KNOWN: Final = f"known kinds are {TRAIN_JOB}, {TRAINING_RUNTIME} and {CLUSTER_TRAINING_RUNTIME}"
-
-_API: Final = f"write {API_VERSION}"
+_KNOWN: Final = f"known kinds are {listed(KINDS, 'and')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +35,7 @@ class ManifestDocument:
 
 
 def load_documents(text: str, source: str) -> tuple[ManifestDocument, ...]:
-    """The objects of a manifest: YAML documents or JSON; `List` objects are unfolded.
-
-    Args:
-        text: the manifest.
-        source: what problems and documents name as its file.
+    """The objects of a manifest, of a file `source`: YAML documents or JSON; `List` objects are unfolded.
 
     Raises:
         InvalidInput: with all problems of all documents; `where` is `file:line:column`.
@@ -68,16 +52,26 @@ def load_documents(text: str, source: str) -> tuple[ManifestDocument, ...]:
 
 
 def parse_object(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
-    """The typed object of a JSON object, by its apiVersion and kind.
-
-    Args:
-        value: the JSON object; it is not changed.
-        where: what problems name as their place.
+    """The typed object of a JSON object that a user wrote at a place, by its apiVersion and kind.
 
     Raises:
         InvalidInput: with every problem found; one that names the known kinds when it is another.
     """
-    found = object_findings(value)
+    return _typed(value, object_findings(value), where)
+
+
+def stored_object(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
+    """The typed object of one that was stored: what no pod could start of is not refused any more.
+
+    Raises:
+        InvalidInput: as `parse_object`, for what the schema of its kind refuses.
+    """
+    return _typed(value, _schema_findings(value), where)
+
+
+def _typed(
+    value: Mapping[str, Any], found: tuple[FieldFinding, ...], where: str
+) -> TrainJob | Runtime:
     if found:
         raise InvalidInput(finding.problem(where) for finding in found)
     return _model(value)
@@ -108,7 +102,23 @@ def _problems(source: Source) -> list[Problem]:
 
 
 def object_findings(value: object) -> tuple[FieldFinding, ...]:
-    """Everything wrong with a JSON object, by field; that its kind is unknown goes before all else."""
+    """Everything wrong with a JSON object, by field; that its kind is unknown goes before all else.
+
+    Of a runtime that is what `check` says, too: its schema, and what a cluster would refuse of its pods. Those of
+    a TrainJob are judged where they are rendered.
+    """
+    found = _schema_findings(value)
+    kind = str(value.get("kind")) if isinstance(value, Mapping) else ""
+    part = workloads.judged_part(kind, "") if kind in KINDS else None
+    if part is None:
+        return found
+    walk = FormWalk()
+    walk.check(value, at(*part), ())
+    refused = [each.path for each in found]
+    return (*found, *(each for each in walk.standing() if not is_within(each.path, refused)))
+
+
+def _schema_findings(value: object) -> tuple[FieldFinding, ...]:
     if not isinstance(value, Mapping):
         return (FieldFinding((), "must be an object with apiVersion and kind", value),)
     kind = value.get("kind")
@@ -116,7 +126,7 @@ def object_findings(value: object) -> tuple[FieldFinding, ...]:
         return (FieldFinding(("kind",), "is required", fix=_KNOWN),)
     if not isinstance(kind, str) or kind not in KINDS:
         return (FieldFinding(("kind",), "is unknown", kind, _KNOWN),)
-    missing = (
-        () if "apiVersion" in value else (FieldFinding(("apiVersion",), "is required", fix=_API),)
-    )
-    return missing + schema.schema_findings(value, kind)
+    found = schema.schema_findings(value, kind)
+    if "apiVersion" in value:
+        return found
+    return (FieldFinding(("apiVersion",), "is required", fix=f"write {API_VERSION}"), *found)

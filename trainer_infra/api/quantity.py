@@ -17,7 +17,7 @@ WORDS: Final = "a quantity such as 1, 500m or 16Gi"
 """What an amount must be, in words."""
 _GRAMMAR: Final = re.compile(
     r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
-    r"(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?[0-9]{1,9}))?",
+    r"(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?[0-9]{1,9}))?"
 )
 _COMMON_UNITS: Final = re.compile(
     r"(?P<number>[0-9]+(\.[0-9]+)?) *(?P<letter>[kmgtpe])(?P<binary>i?)(b|byte|bytes)?",

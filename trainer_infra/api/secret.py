@@ -1,8 +1,7 @@
 """A value that must not be shown by accident.
 
-Users write it in `env`, `files` and `func_args` of a CustomTrainer and in an initializer's token.
-`custom_trainer` moves the value to the job's own Secret and leaves a reference behind (design rule
-1).
+Users write it in `env`, `files` and `func_args` of a CustomTrainer and in an initializer's token; it is moved to the
+job's own Secret, and a reference is left behind (design rule 1).
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,10 +35,6 @@ class Secret:
 
 def _kind(value: object) -> str:
     """What a value is, without a word of the value itself."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, Secret):
-        return "another Secret"
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "an object")
 
 
@@ -50,6 +45,8 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
     (Mapping, "a mapping"),
     (list, "a list"),
     (bytes, "bytes"),
+    (type(None), "nothing"),
+    (Secret, "another Secret"),
 )
 
 

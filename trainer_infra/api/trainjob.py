@@ -29,26 +29,21 @@ class RuntimeRef(KubeModel):
         return (self.api_group or GROUP, self.kind or CLUSTER_TRAINING_RUNTIME, self.name)
 
 
-class DatasetInitializer(KubeModel):
+class _Download(KubeModel):
+    storage_uri: str | None = None
+    """Where it is, `<scheme>://...`; empty or None when env says it."""
+    env: tuple[JSONDict, ...] | None = None
+    """EnvVar objects for the initializer container, at most 128."""
+    secret_ref: JSONDict | None = None
+    """LocalObjectReference to a Secret with access data."""
+
+
+class DatasetInitializer(_Download):
     """Downloads a dataset before training starts."""
 
-    storage_uri: str | None = None
-    """Where it is, `<scheme>://...`; empty or None when env says it."""
-    env: tuple[JSONDict, ...] | None = None
-    """EnvVar objects for the initializer container, at most 128."""
-    secret_ref: JSONDict | None = None
-    """LocalObjectReference to a Secret with access data."""
 
-
-class ModelInitializer(KubeModel):
+class ModelInitializer(_Download):
     """Downloads a model before training starts."""
-
-    storage_uri: str | None = None
-    """Where it is, `<scheme>://...`; empty or None when env says it."""
-    env: tuple[JSONDict, ...] | None = None
-    """EnvVar objects for the initializer container, at most 128."""
-    secret_ref: JSONDict | None = None
-    """LocalObjectReference to a Secret with access data."""
 
 
 class Initializer(KubeModel):

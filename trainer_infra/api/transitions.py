@@ -20,13 +20,7 @@ _KEYS: Final = "x-kubernetes-list-map-keys"
 
 
 def transition_findings(old: JSONObject, new: JSONObject, name: str) -> tuple[FieldFinding, ...]:
-    """Every field of `new` that an update from `old` may not change, in the order of the schema.
-
-    Args:
-        old: the stored object in wire form; not changed.
-        new: the object that is to replace it, in wire form; not changed.
-        name: TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSetSpec.
-    """
+    """Every field of `new` that an update from `old` may not change, in the order of the schema of that name."""
     return tuple(_changes(old, new, schema.published_schema()[0][name], ()))
 
 

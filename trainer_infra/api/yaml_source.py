@@ -55,12 +55,12 @@ class Source:
 
     def line_of(self, path: Path) -> int:
         """Line on which the value at a path begins, from 1."""
-        line: int = self._nodes(path)[1].start_mark.line
+        line: int = self._way(path)[-1][1].start_mark.line
         return line + 1
 
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column, from 1, of what stands at a path, or of what is nearest above it."""
-        mark = self._nodes(path)[0].start_mark
+        mark = self._way(path)[-1][0].start_mark
         return mark.line + 1, mark.column + 1
 
     def end(self, path: Path) -> tuple[int, int]:
@@ -68,7 +68,7 @@ class Source:
 
         A block ends where its last line does, not where the next one begins.
         """
-        node = self._nodes(path)[1]
+        node = self._way(path)[-1][1]
         while isinstance(node, MappingNode | SequenceNode) and not node.flow_style and node.value:
             last = node.value[-1]
             node = last[1] if isinstance(last, tuple) else last
@@ -84,42 +84,33 @@ class Source:
     def node(self, path: Path) -> Node | None:
         """The node of the value at a path; None where nothing stands."""
         way = self._way(path)
-        return way[-1] if len(way) == len(path) + 1 else None
+        return way[-1][1] if len(way) == len(path) + 1 else None
 
     def is_shared(self, path: Path) -> bool:
         """Whether what stands at a path, or above it, is an alias: written elsewhere, used twice."""
         way = self._way(path)
-        return any(_begins(below) < _begins(above) for above, below in pairwise(way))
+        return any(_begins(below) < _begins(above) for (_, above), (_, below) in pairwise(way))
 
-    def _way(self, path: Path) -> list[Node]:
-        """The nodes from the root down to the value at a path, or to what is nearest above it."""
-        found = [self.root]
+    def _way(self, path: Path) -> list[tuple[Node, Node]]:
+        """From the root down to the value at a path, or to what is nearest above it.
+
+        The node to point at (a field's key, a list's item), and the node of the value.
+        """
+        found = [(self.root, self.root)]
         for part in path:
-            node = found[-1]
+            node = found[-1][1]
             if isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
-                found.append(node.value[part])
+                found.append((node.value[part], node.value[part]))
             elif part in self.fields.get(id(node), {}):
-                found.append(self.fields[id(node)][part][1])
+                found.append(self.fields[id(node)][part])
             else:
                 break
         return found
 
     def written(self, path: Path) -> str:
         """The text of the scalar at a path, as it stands in the file."""
-        text: str = self._nodes(path)[1].value
+        text: str = self._way(path)[-1][1].value
         return text
-
-    def _nodes(self, path: Path) -> tuple[Node, Node]:
-        """The node to point at (a field's key, a list's item), and the node of the value."""
-        shown = node = self.root
-        for part in path:
-            if isinstance(node, SequenceNode) and isinstance(part, int):
-                shown = node = node.value[part]
-            elif part in self.fields.get(id(node), {}):
-                shown, node = self.fields[id(node)][part]
-            else:
-                break
-        return shown, node
 
 
 def _begins(node: Node) -> tuple[int, int]:
@@ -137,7 +128,7 @@ def read_yaml(text: str, file: str) -> tuple[Source, ...]:
         if "*" in text and sum(_weight(node, {}) for node in nodes) > MOST_VALUES:
             what = f"stands for more than {MOST_VALUES:,} values by its aliases"
             raise InvalidInput([Problem("", what, where=file)])
-        return tuple(_source(node, file) for node in nodes)
+        return tuple(_Build().source(node, file) for node in nodes)
     except yaml.MarkedYAMLError as error:
         raise InvalidInput([_syntax(error, file)]) from None
     except RecursionError:
@@ -215,12 +206,6 @@ def _is_empty(node: Node) -> bool:
     return isinstance(node, ScalarNode) and node.tag == _PLAIN and node.value == ""
 
 
-def _source(node: Node, file: str) -> Source:
-    build = _Build()
-    value = build.value(node, ())
-    return Source(value, tuple(build.findings), file, node, build.fields)
-
-
 class _Build:
     """Makes one document's value; shared nodes (aliases) are made once."""
 
@@ -229,6 +214,10 @@ class _Build:
         self.fields: dict[int, Fields] = {}
         self.made: dict[int, Any] = {}
         self.open: set[int] = set()
+
+    def source(self, node: Node, file: str) -> Source:
+        value = self.value(node, ())
+        return Source(value, tuple(self.findings), file, node, self.fields)
 
     def value(self, node: Node, path: Path) -> Any:
         if id(node) in self.open:

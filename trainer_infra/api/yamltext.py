@@ -1,7 +1,6 @@
 """YAML out: the text of objects, read back the same by every YAML reader.
 
-Called wherever we emit YAML: render's snapshot, the command line, deploy. Strings that a YAML 1.1
-reader such as kubectl's takes for something else (`y`, `0755`, `12:30`) are quoted.
+Strings that a YAML 1.1 reader such as kubectl's takes for something else (`y`, `0755`, `12:30`) are quoted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,28 +22,24 @@ def dump_yaml(objects: Iterable[Mapping[str, Any]]) -> str:
     Raises:
         yaml.representer.RepresenterError: when a value is not a JSON value.
     """
-    text: str = yaml.dump_all(
-        (dict(each) for each in objects),
-        Dumper=_Dumper,
-        sort_keys=False,
-        default_flow_style=False,
-        allow_unicode=True,
-        width=_NEVER_FOLDED,
-    )
-    return text
+    return _text((dict(each) for each in objects), is_flow=False)
 
 
 def flow_text(value: Any) -> str:
     """One value on one line, as it stands inside other YAML: a scalar, `{a: 1}`, `[a, b]`."""
-    text: str = yaml.dump(
-        value,
+    return _text([value], is_flow=True).removesuffix("\n").removesuffix("\n...")
+
+
+def _text(documents: Iterable[Any], *, is_flow: bool) -> str:
+    text: str = yaml.dump_all(
+        documents,
         Dumper=_Dumper,
         sort_keys=False,
-        default_flow_style=True,
+        default_flow_style=is_flow,
         allow_unicode=True,
         width=_NEVER_FOLDED,
     )
-    return text.removesuffix("\n").removesuffix("\n...")
+    return text
 
 
 class _Dumper(yaml.CSafeDumper):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainer_infra import names
-from trainer_infra.api import crd, yamltext
+from trainer_infra.api import crd, manifests, yamltext
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cli import documents
 from trainer_infra.cli.documents import CommandDocuments
@@ -90,9 +90,10 @@ def crds_text(kinds: Sequence[str], output: str) -> str:
     Raises:
         InvalidInput: a name is not one of these.
     """
-    unknown = [kind for kind in kinds if kind not in crd.KINDS]
+    unknown = [kind for kind in kinds if kind not in manifests.KINDS]
     if unknown:
         raise InvalidInput(
-            Problem("", "no such kind", kind, f"use {listed(crd.KINDS, 'or')}") for kind in unknown
+            Problem("", "no such kind", kind, f"use {listed(manifests.KINDS, 'or')}")
+            for kind in unknown
         )
-    return objects_text(crd.crd_definitions(kinds or crd.KINDS), output)
+    return objects_text(crd.crd_definitions(kinds or manifests.KINDS), output)

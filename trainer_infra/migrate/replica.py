@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.api.finding import Path, path_text
-from trainer_infra.api.pod_failure_policy import (
+from trainer_infra.api.failure_policy import (
     FAIL_JOB,
     OnExitCodes,
     PodFailurePolicy,
     PodFailurePolicyRule,
 )
+from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.migrate.migration import Note, V1Job

@@ -5,7 +5,7 @@ place, `rules`, for files and for programs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from trainer_infra.api.finding import FieldFinding, Path
@@ -15,12 +15,13 @@ from trainer_infra.rules import RULES
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.subject import subject_of
 from trainer_infra.rules.world import World
+from trainer_infra.words import renamed
 
 _REFUSALS: Final = (
     *("schema", "quoted-strings"),
     *("queue-limits", "resource-groups", "covered-resources-order"),
 )
-_JUDGES: Final = tuple(
+JUDGES: Final = tuple(
     ConfiguredRule.default(each)
     for each in RULES
     if each.id in _REFUSALS or each.tags[0] == "admission"
@@ -41,6 +42,8 @@ class Field:
     is not a mapping is the first of them alone."""
     argument: Callable[[Path, Any], Path] = lambda below, _: below
     """From a path below the field and the argument's value to the path below the argument."""
+    named: "Fields | None" = None
+    """What else is written below the argument, and makes another field than the table says."""
 
 
 Fields: TypeAlias = Mapping[str, Field]
@@ -81,6 +84,22 @@ def _wire(value: Any, fields: Fields | None) -> Any:
     ]
 
 
+def of_argument(found: FieldFinding, path: Path, fields: Fields) -> FieldFinding:
+    """A finding of an object as one of the argument at a path, with the names of arguments in its sentences."""
+    names = dict(_names(fields))
+    what, fix = (renamed(each, names) for each in (found.what, found.fix))
+    return replace(found, path=path, what=what, fix=fix)
+
+
+def _names(fields: Fields) -> Iterator[tuple[str, str]]:
+    """By each field whose name is no plain word, the argument."""
+    for argument, field in fields.items():
+        name = str(field.path[-1])
+        if name != name.lower():
+            yield name, argument
+        yield from _names(field.fields or field.named or {})
+
+
 def argument_path(path: Path, args: Mapping[str, Any], fields: Fields) -> Path:
     """The path of the argument that stands at a path of the object; empty where none does."""
     for argument, field in fields.items():
@@ -108,5 +127,5 @@ def _inside(path: Path, value: Any, fields: Fields | None) -> Path:
 
 def refusals(value: JSONObject) -> Iterator[FieldFinding]:
     """What a cluster would refuse of an object, as far as its values are known."""
-    for verdict in judge(subject_of(without_outputs(value)), World(), _JUDGES):
-        yield from verdict.findings
+    for verdict in judge(subject_of(without_outputs(value)), World(), JUDGES):
+        yield from (replace(each, rule=verdict.chosen.rule.id) for each in verdict.findings)

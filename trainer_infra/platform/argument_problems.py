@@ -11,15 +11,15 @@ from typing import Any, Final
 
 import pulumi
 
-from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.finding import Path, is_within, path_text
 from trainer_infra.api.quantity import WORDS, parse_quantity, read_quantity
 from trainer_infra.api.shape.object_meta import OBJECT_META
+from trainer_infra.api.shape.reading import UNKNOWN as NOT_KNOWN
+from trainer_infra.api.shape.reading import unknown_paths, with_stand_ins
 from trainer_infra.api.shape.schema import in_order
 from trainer_infra.api.shape.walk import Schema, Walk
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import json_leaves, with_leaves
-from trainer_infra.rules.value import UNKNOWN as NOT_KNOWN
-from trainer_infra.rules.value import unknown_paths, with_stand_ins
 
 _META: Final = OBJECT_META["properties"]
 NAME: Final = _META["name"]
@@ -39,7 +39,7 @@ def is_plain(value: object) -> bool:
 
 
 def without_outputs(value: Any) -> Any:
-    """A copy with `rules.value.UNKNOWN` in place of every Output."""
+    """A copy with `reading.UNKNOWN` in place of every Output."""
     return with_leaves(value, lambda leaf: leaf if is_plain(leaf) else NOT_KNOWN)
 
 
@@ -63,7 +63,7 @@ def shape_problems(path: Path, value: object, shape: Schema) -> Iterator[Problem
     known = without_outputs(value)
     hidden = tuple(unknown_paths(known))
     for each in in_order(Walk({}), with_stand_ins(known), shape):
-        if not any(each.path[: len(place)] == place for place in hidden):
+        if not is_within(each.path, hidden):
             yield replace(each, path=(*path, *each.path)).problem("")
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypedDict
 import pulumi
 
 from trainer_infra import catalog, names
+from trainer_infra.api import manifests
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.catalog.data_cache import CACHE_IMAGE
 from trainer_infra.errors import InvalidInput, Problem
@@ -174,6 +175,8 @@ def _transformed(runtime: JSONDict, args: RuntimeCatalogArgs) -> JSONDict:
     if (found := made.get("metadata", {}).get("name")) != name:
         what = "must leave the runtime its name"
         raise InvalidInput([Problem("metadata.name", what, got=found, where=where)])
+    if problems := [each.problem(where) for each in manifests.object_findings(made)]:
+        raise InvalidInput(problems)
     return ClusterTrainingRuntime.from_wire(made, where).to_wire()
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, TypedDict
 
 import pulumi
@@ -16,6 +15,7 @@ from trainer_infra.platform.argument_fields import (
     Fields,
     argument_path,
     at,
+    of_argument,
     put_fields,
     refusals,
 )
@@ -104,7 +104,7 @@ def pod_problems(args: Mapping[str, Any]) -> Iterator[Problem]:
         "spec": {"replicatedJobs": [job]},
     }
     found = (
-        replace(each, path=argument_path(each.path[len(_POD_SPEC) :], args, POD_FIELDS))
+        of_argument(each, argument_path(each.path[len(_POD_SPEC) :], args, POD_FIELDS), POD_FIELDS)
         for each in refusals(jobset)
     )
     yield from without_repeats(

@@ -63,7 +63,7 @@ def runtime_in_snapshot(job: TrainJob, snapshot: JSONObject) -> Runtime:
 def _parsed(text: str) -> Kind:
     """The object in a text; TrainJobs on one runtime have the same text, and no code changes it."""
     # Go writes null for times that are not set.
-    return manifests.parse_object(base.without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
+    return manifests.stored_object(base.without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
 
 
 def _listed(named: tuple[str, str, str]) -> str:

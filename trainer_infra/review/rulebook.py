@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic.alias_generators import to_camel
 
-from trainer_infra.api import crd_descriptions, yamltext
+from trainer_infra.api import crd, yamltext
 from trainer_infra.api.finding import Path
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
@@ -130,7 +130,7 @@ class Parameter:
 
 def parameters_of(model: type[Parameters], chosen: Parameters | None = None) -> Iterator[Parameter]:
     """The parameters of a rule, in order; `chosen` is what holds where it is not the rule's own defaults."""
-    texts = crd_descriptions.docstrings_of(model)
+    texts = crd.docstrings_of(model)
     for name, value in (chosen or model()).model_dump(mode="json").items():
         words = _words(model.model_fields[name].annotation, several=False)
         text = _NONE.sub("`null`", " ".join(texts.get(name, "").split()))

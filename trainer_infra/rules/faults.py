@@ -15,12 +15,12 @@ from trainer_infra import names
 from trainer_infra.api import finding as api
 from trainer_infra.api.shape import queue_schema, schema, workloads
 from trainer_infra.api.shape.object_meta import OBJECT_META
-from trainer_infra.api.shape.reading import has_unknown
+from trainer_infra.api.shape.reading import unknown_paths, with_stand_ins
 from trainer_infra.api.shape.walk import FormWalk, Schema, Walk
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import queue_objects
 from trainer_infra.rules.rule import Finding, Subject, Value
-from trainer_infra.rules.value import ABSENT, unknown_paths, with_stand_ins
+from trainer_infra.rules.value import ABSENT
 
 _TYPED: Final = names.RUNTIMES | {names.TRAIN_JOB}
 _VERSIONS: Final = {
@@ -41,7 +41,6 @@ _MAPS: Final = frozenset(
     ("labels", "annotations", "matchLabels", "nodeLabels", "nodeSelector", "parameters")
 )
 _LISTS: Final = frozenset(("args", "command", "values", "coveredResources", "onFlavors"))
-_BATCH: Final = "batch/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> 
     for each in hidden:
         value.at(*each).is_noted()
     for finding in judge(with_stand_ins(value.raw) if hidden else value.raw):
-        if not any(finding.path[: len(each)] == each for each in hidden):
+        if not api.is_within(finding.path, hidden):
             yield Fault(value.at(*finding.path), finding)
 
 
@@ -181,22 +180,23 @@ def _is_refused(subject: Subject, path: api.Path) -> bool:
     # What is not known of the whole object is not what a rule of pods could not see.
     found, _ = subject.places(faults_of)
     above = (each.value.written.path for each in found)
-    return any(path[: len(each)] == each for each in above)
+    return api.is_within(path, above)
 
 
 def _shapes(subject: Subject) -> Iterator[tuple[Value, Schema]]:
     """The parts of the object that are judged, each with its types and forms."""
-    fills = subject.kind in names.RUNTIMES
-    for jobset in pods.jobsets(subject):
-        yield jobset, workloads.jobset_spec(fills=fills)
-    if subject.kind in workloads.TEMPLATES:
-        of_batch = subject.api_version.startswith(_BATCH)
-        yield subject.object, workloads.workload(subject.kind, of_batch=of_batch)
+    own = workloads.judged_part(subject.kind, subject.api_version)
+    if own is not None:
+        path, shape = own
+        yield subject.object.at(*path), shape
+    elif subject.kind == names.TRAIN_JOB:
+        for jobset in pods.jobsets(subject):
+            yield jobset, workloads.jobset_spec(fills=False)
 
 
 def _walked(place: Value, schema: Schema) -> FormWalk:
     root = place.root
-    is_whole = not root.gaps and not has_unknown(place.raw)
+    is_whole = not root.gaps and next(unknown_paths(place.raw), None) is None
     walk = FormWalk(None if is_whole else root.may_have)
     walk.check(None if place.raw is ABSENT else place.raw, schema, place.path)
     return walk

@@ -14,6 +14,7 @@ from trainer_infra.api import manifests
 from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.shape import schema
+from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
@@ -22,7 +23,7 @@ from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import older_overrides, origin, partial_rendering
 from trainer_infra.rules.partial_rendering import STAND_IN
 from trainer_infra.rules.patch import with_value
-from trainer_infra.rules.value import UNKNOWN, unknown_paths
+from trainer_infra.rules.value import UNKNOWN
 
 REFERENCE: Final[Path] = ("spec", "runtimeRef", "name")
 _TRAINER: Final[Path] = ("spec", "trainer")
@@ -103,7 +104,7 @@ def _whole(
 
 def _rendered(job: JSONObject, runtime: Runtime, behaviour: Behaviour) -> Rendering:
     try:
-        typed = manifests.parse_object(job)
+        typed = manifests.stored_object(job)
         if not isinstance(typed, TrainJob):
             return Rendering()
     except InvalidInput as error:

@@ -13,13 +13,14 @@ from trainer_infra import names
 from trainer_infra.api import manifests
 from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import older_overrides, origin, rendering
 from trainer_infra.rules.rendering import Rendering
-from trainer_infra.rules.value import UNKNOWN, Origin, Root, UnseenValue, Value, unknown_paths
+from trainer_infra.rules.value import UNKNOWN, Origin, Root, UnseenValue, Value
 
 T = TypeVar("T")
 
@@ -53,7 +54,7 @@ class AnyRuntime:
         """
         if isinstance(self._typed, Unread):
             try:
-                parsed = manifests.parse_object(self.wire)
+                parsed = manifests.stored_object(self.wire)
             except InvalidInput:
                 parsed = None
             self._typed = None if isinstance(parsed, TrainJob) else parsed

@@ -6,15 +6,22 @@ read as empty, so that the rest is judged. A scalar that is not known raises Uns
 whatever reads one; `judge` catches it, and the judgement of that place alone ends.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
 
 from trainer_infra.api import quantity
-from trainer_infra.api.finding import Path, StandIn, path_text
-from trainer_infra.api.shape.reading import ABSENT, UNKNOWN, Mark, UnseenValue
+from trainer_infra.api.finding import Path, is_within, path_text
+from trainer_infra.api.shape.reading import (
+    ABSENT,
+    UNKNOWN,
+    Mark,
+    UnseenValue,
+    is_list,
+    is_mapping,
+)
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules.finding import Change, Finding
 
@@ -28,12 +35,7 @@ __all__ = [
     "Value",
     "is_list",
     "is_mapping",
-    "unknown_paths",
-    "with_stand_ins",
 ]
-
-_SCALARS: Final = frozenset((Mark, str, int, bool, float))
-"""Types of most values without anything below, which are asked for first: that is far faster."""
 
 
 _path_text: Final = lru_cache(maxsize=1 << 12)(path_text)
@@ -66,7 +68,7 @@ class Root:
 
     def may_have(self, path: Path) -> bool:
         """Whether something that is not known may yet stand at a path where nothing does."""
-        return any(path[: len(each)] == each for each in self.gaps)
+        return is_within(path, self.gaps)
 
 
 class Value:
@@ -233,40 +235,3 @@ def _raw_below(raw: Any, key: str | int) -> Any:
     if isinstance(key, str):
         return raw.get(key, ABSENT) if is_mapping(raw) else ABSENT
     return raw[key] if is_list(raw) and key < len(raw) else ABSENT
-
-
-def is_mapping(raw: object) -> bool:
-    """Whether it is a mapping, of JSON or of Pulumi."""
-    kind = type(raw)
-    return kind is dict or (kind not in _SCALARS and isinstance(raw, Mapping))
-
-
-def is_list(raw: object) -> bool:
-    """Whether it is a list or tuple, of JSON or of Pulumi."""
-    kind = type(raw)
-    if kind is dict or kind in _SCALARS:
-        return False
-    return kind is list or (isinstance(raw, Sequence) and not isinstance(raw, str | bytes))
-
-
-def unknown_paths(value: Any, path: Path = ()) -> Iterator[Path]:
-    """The paths of the values that are not known, for what judges an object as a whole and knows none."""
-    if value is UNKNOWN:
-        yield path
-    elif is_mapping(value):
-        for key, each in value.items():
-            yield from unknown_paths(each, (*path, key))
-    elif is_list(value):
-        for index, each in enumerate(value):
-            yield from unknown_paths(each, (*path, index))
-
-
-def with_stand_ins(value: Any, path: Path = ()) -> Any:
-    """A copy in which each of them is a text of its own, so that no two are the same."""
-    if value is UNKNOWN:
-        return StandIn(f"unknown-{'-'.join(map(str, path))}")
-    if is_mapping(value):
-        return {key: with_stand_ins(each, (*path, key)) for key, each in value.items()}
-    if is_list(value):
-        return [with_stand_ins(each, (*path, index)) for index, each in enumerate(value)]
-    return value

@@ -78,7 +78,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     **_of(platform.ResourceFlavor, "crd", {
         "a topology without a label": (
             {"topology_name": "h100"},
-            ("node_labels: must have a label, because topologyName is set; write a label of the "
+            ("node_labels: must have a label, because topology_name is set; write a label of the "
             "machines"),
         ),
         "9 labels": (
@@ -221,8 +221,8 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "borrowing by preemption without reclaiming": (
             {"preemption": {"borrow_within_cohort": {"policy": "LowerPriority"}}},
-            ("preemption.borrow_within_cohort.policy: is not Never, and reclaimWithinCohort is, "
-            "got 'LowerPriority'; set reclaimWithinCohort, or write Never here"),
+            ("preemption.borrow_within_cohort.policy: is not Never, and reclaim_within_cohort is, "
+            "got 'LowerPriority'; set reclaim_within_cohort, or write Never here"),
         ),
         "a threshold that is not a number": (
             {"preemption": {"borrow_within_cohort": {"max_priority_threshold": "high"}}},
@@ -231,7 +231,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a preference where Kueue stops searching": (
             {"flavor_fungibility": {"preference": "BorrowingOverPreemption"}},
-            ("flavor_fungibility.preference: needs whenCanBorrow and whenCanPreempt to be "
+            ("flavor_fungibility.preference: needs when_can_borrow and when_can_preempt to be "
             "TryNextFlavor, got 'BorrowingOverPreemption'; write TryNextFlavor for both, or "
             "remove the preference"),
         ),
@@ -276,7 +276,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "lending more than there is": (
             {"cohort": "org", "quota": {"a": {"cpu": {"nominal": 1, "lending_limit": "1001m"}}}},
-            "quota.a.cpu.lending_limit: is more than the 1 of nominalQuota, got '1001m'; lower it",
+            "quota.a.cpu.lending_limit: is more than the 1 of nominal, got '1001m'; lower it",
         ),
         "a check of a flavor that is not there": (
             {"admission_checks": [{"check": "c", "on_flavors": ["b"]}], **_GPU},
@@ -290,12 +290,13 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a selector's operator that is none": (
             {"namespace_selector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}},
-            ("namespace_selector.matchExpressions[0].operator: must be 'In', 'NotIn', 'Exists' "
-            "or 'DoesNotExist', got 'Is'"),
+            ("namespace_selector.matchExpressions[0].operator: must be In, NotIn, Exists or "
+            "DoesNotExist, got 'Is'"),
         ),
         "a selector without values": (
             {"namespace_selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
-            "namespace_selector.matchExpressions[0].values: must have a value for the operator In",
+            ("namespace_selector.matchExpressions[0].values: is required where the operator is "
+            "In"),
         ),
         "600 quotas of the same resources": (
             {"quota": {f"f{one}": {f"r{two}": 1 for two in range(12)} for one in range(50)}},

@@ -11,7 +11,7 @@ variables are those of 1.34 and later, which takes all of printable ASCII.
 import re
 from typing import Any, Final
 
-from trainer_infra.api.shape import form
+from trainer_infra.api.shape import form, syntax
 from trainer_infra.api.shape.form import (
     JSON,
     asked,
@@ -20,6 +20,7 @@ from trainer_infra.api.shape.form import (
     fields,
     forbidden,
     items,
+    needs,
     number,
     one_of,
     part_of,
@@ -28,19 +29,6 @@ from trainer_infra.api.shape.form import (
     unique,
 )
 from trainer_infra.api.shape.schema_rules import Broken, BrokenRule
-from trainer_infra.api.shape.syntax import (
-    ANNOTATION_KEY,
-    CONFIG_MAP_KEY,
-    DNS_LABEL,
-    DNS_SUBDOMAIN,
-    ENV_NAME,
-    HEADER_NAME,
-    PATH_WITHOUT_STEPS_UP,
-    PORT_NAME,
-    QUALIFIED_NAME,
-    RELATIVE_PATH,
-    Syntax,
-)
 from trainer_infra.api.shape.walk import REMOVE, Schema
 from trainer_infra.words import listed
 
@@ -49,30 +37,30 @@ _ALWAYS: Final = "Always"
 LEFT_ALONE: Final = "NotRequired"
 RESTARTED: Final = "RestartContainer"
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_COUNTS: Final = (
+    *("initialDelaySeconds", "timeoutSeconds", "periodSeconds"),
+    *("failureThreshold", "successThreshold"),
+)
 MOMENTS: Final = ("postStart", "preStop")
 _POLICY: Final = every(
     required("resourceName", "restartPolicy"),
     fields(resourceName=choice("cpu", "memory"), restartPolicy=choice(LEFT_ALONE, RESTARTED)),
 )
-NAMED: Final = every(
-    required("name"),
-    fields(
-        name=text(DNS_LABEL),
-        imagePullPolicy=choice(_ALWAYS, "IfNotPresent", "Never"),
-        terminationMessagePolicy=choice("File", "FallbackToLogsOnError"),
-        restartPolicy=choice(_ALWAYS, "OnFailure", "Never", is_optional=False),
-        resizePolicy=every(items(_POLICY), unique("resourceName")),
-    ),
+NAMED: Final = needs(
+    "name",
+    name=text(syntax.DNS_LABEL),
+    imagePullPolicy=choice(_ALWAYS, "IfNotPresent", "Never"),
+    terminationMessagePolicy=choice("File", "FallbackToLogsOnError"),
+    restartPolicy=choice(_ALWAYS, "OnFailure", "Never", is_optional=False),
+    resizePolicy=every(items(_POLICY), unique("resourceName")),
 )
 """A container's name and policies."""
-_PORT: Final = every(
-    required("containerPort"),
-    fields(
-        name=text(PORT_NAME),
-        containerPort=number(1, _HIGHEST_PORT),
-        hostPort=number(0, _HIGHEST_PORT),
-        protocol=choice("SCTP", "TCP", "UDP"),
-    ),
+_PORT: Final = needs(
+    "containerPort",
+    name=text(syntax.PORT_NAME),
+    containerPort=number(1, _HIGHEST_PORT),
+    hostPort=number(0, _HIGHEST_PORT),
+    protocol=choice("SCTP", "TCP", "UDP"),
 )
 PORTS: Final = fields(ports=every(items(_PORT), unique("name")))
 """A container's ports."""
@@ -99,7 +87,7 @@ def _field_of(known: tuple[str, ...]) -> Schema:
             fix = f"write {listed(known, 'or')}, or metadata.labels['KEY']"
             yield BrokenRule((), path, "is not a field that a pod exposes", fix)
 
-    return every(required("fieldPath"), fields(apiVersion=choice("v1"), fieldPath=asked(broken)))
+    return needs("fieldPath", apiVersion=choice("v1"), fieldPath=asked(broken))
 
 
 def _is_field(path: str, known: tuple[str, ...]) -> bool:
@@ -108,9 +96,9 @@ def _is_field(path: str, known: tuple[str, ...]) -> bool:
         return path in known
     match keyed["map"]:
         case "metadata.labels":
-            return QUALIFIED_NAME.fits(keyed["key"])
+            return syntax.QUALIFIED_NAME.fits(keyed["key"])
         case "metadata.annotations":
-            return ANNOTATION_KEY.fits(keyed["key"])
+            return syntax.ANNOTATION_KEY.fits(keyed["key"])
         case _:
             return False
 
@@ -136,24 +124,25 @@ def _divides(reference: JSON) -> Broken:
 
 FIELD_OF_FILE: Final = _field_of(_OF_FILES)
 """The `fieldRef` of a file."""
-_RESOURCE: Final = every(required("resource"), fields(resource=asked(_is_told)), asked(_divides))
+_RESOURCE: Final = every(needs("resource", resource=asked(_is_told)), asked(_divides))
 RESOURCE_OF_FILE: Final = every(required("containerName"), _RESOURCE)
 """The `resourceFieldRef` of a file, which must name its container."""
-_KEY: Final = every(
-    required("name", "key"), fields(name=text(DNS_SUBDOMAIN), key=text(CONFIG_MAP_KEY))
-)
+_KEY: Final = needs("name", "key", name=text(syntax.DNS_SUBDOMAIN), key=text(syntax.CONFIG_MAP_KEY))
 _SOURCES: Final = {
     "fieldRef": _field_of(_OF_VARIABLES),
     "resourceFieldRef": _RESOURCE,
     "configMapKeyRef": _KEY,
     "secretKeyRef": _KEY,
-    "fileKeyRef": every(
-        required("key", "volumeName", "path"),
-        fields(key=text(ENV_NAME), volumeName=text(DNS_LABEL), path=text(PATH_WITHOUT_STEPS_UP)),
+    "fileKeyRef": needs(
+        *("key", "volumeName", "path"),
+        key=text(syntax.ENV_NAME),
+        volumeName=text(syntax.DNS_LABEL),
+        path=text(syntax.PATH_WITHOUT_STEPS_UP),
     ),
 }
-_PREFIX: Final = Syntax(
-    DNS_SUBDOMAIN.words, lambda text: DNS_SUBDOMAIN.fits(f"{text[:-1]}a" if text[1:] else text)
+_PREFIX: Final = syntax.Syntax(
+    syntax.DNS_SUBDOMAIN.words,
+    lambda text: syntax.DNS_SUBDOMAIN.fits(f"{text[:-1]}a" if text[1:] else text),
 )
 """A name of which Kubernetes judges only a beginning may end with -."""
 
@@ -165,29 +154,28 @@ def _one_value(variable: JSON) -> Broken:
 
 
 _VARIABLE: Final = every(
-    required("name"),
-    fields(name=text(ENV_NAME), valueFrom=every(one_of(*_SOURCES), fields(**_SOURCES))),
+    needs(
+        "name", name=text(syntax.ENV_NAME), valueFrom=every(one_of(*_SOURCES), fields(**_SOURCES))
+    ),
     asked(_one_value),
 )
-_NAMED_SOURCE: Final = every(required("name"), fields(name=text(_PREFIX)))
+_NAMED_SOURCE: Final = needs("name", name=text(_PREFIX))
 _ENV_FROM: Final = every(
     one_of("configMapRef", "secretRef"),
-    fields(prefix=text(ENV_NAME), configMapRef=_NAMED_SOURCE, secretRef=_NAMED_SOURCE),
+    fields(prefix=text(syntax.ENV_NAME), configMapRef=_NAMED_SOURCE, secretRef=_NAMED_SOURCE),
 )
 ENV: Final = fields(env=items(_VARIABLE), envFrom=items(_ENV_FROM))
 """A container's variables."""
 
 
 def _port(port: Any) -> Broken:
-    if isinstance(port, str) and port and not PORT_NAME.fits(port):
+    if isinstance(port, str) and port and not syntax.PORT_NAME.fits(port):
         fix = "write a port without quotes, or the name of one"
-        yield BrokenRule((), port, f"must be {PORT_NAME.words}, or a number", fix)
+        yield BrokenRule((), port, f"must be {syntax.PORT_NAME.words}, or a number", fix)
 
 
-_WITH_PORT: Final = every(
-    required("port"), fields(port=every(number(1, _HIGHEST_PORT), asked(_port)))
-)
-_HEADERS: Final = items(every(required("name"), fields(name=text(HEADER_NAME))))
+_WITH_PORT: Final = needs("port", port=every(number(1, _HIGHEST_PORT), asked(_port)))
+_HEADERS: Final = items(needs("name", name=text(syntax.HEADER_NAME)))
 _HANDLERS: Final = {
     "exec": required("command", fix="write what is to be run"),
     "httpGet": every(_WITH_PORT, fields(scheme=choice("HTTP", "HTTPS"), httpHeaders=_HEADERS)),
@@ -198,13 +186,7 @@ _PROBE: Final = every(
     one_of(*_HANDLERS),
     fields(
         **_HANDLERS,
-        **dict.fromkeys(
-            (
-                *("initialDelaySeconds", "timeoutSeconds", "periodSeconds"),
-                *("failureThreshold", "successThreshold"),
-            ),
-            number(0),
-        ),
+        **dict.fromkeys(_COUNTS, number(0)),
         terminationGracePeriodSeconds=number(1),
     ),
 )
@@ -265,10 +247,10 @@ SECURITY: Final = every(
         fsGroupChangePolicy=choice("Always", "OnRootMismatch", is_optional=False),
         supplementalGroupsPolicy=choice("Merge", "Strict", is_optional=False),
         seLinuxChangePolicy=choice("MountOption", "Recursive", is_optional=False),
-        seccompProfile=every(_PROFILE, fields(localhostProfile=text(RELATIVE_PATH))),
+        seccompProfile=every(_PROFILE, fields(localhostProfile=text(syntax.RELATIVE_PATH))),
         appArmorProfile=every(_PROFILE, fields(localhostProfile=asked(_trimmed))),
         sysctls=every(items(required("name")), unique("name")),
-    ),
+    )
 )
 """A security context, of a pod or of a container. What belongs to Windows alone is not judged; every
 profile, capability and kernel parameter that does not exist is one that rules of pod security refuse."""
@@ -321,15 +303,13 @@ _MOUNT: Final = every(
     required("name", "mountPath"),
     one_of("subPath", "subPathExpr", is_optional=True),
     fields(
-        **dict.fromkeys(("subPath", "subPathExpr"), text(RELATIVE_PATH)),
+        **dict.fromkeys(("subPath", "subPathExpr"), text(syntax.RELATIVE_PATH)),
         mountPropagation=choice(_BOTH_WAYS, "HostToContainer", _NONE, is_optional=False),
         recursiveReadOnly=choice(*_READ_ONLY, "Disabled", is_optional=False),
     ),
     asked(_read_only),
 )
-_DEVICE: Final = every(
-    required("name", "devicePath"), fields(devicePath=text(PATH_WITHOUT_STEPS_UP))
-)
+_DEVICE: Final = needs("name", "devicePath", devicePath=text(syntax.PATH_WITHOUT_STEPS_UP))
 MOUNTS: Final = every(
     fields(
         volumeMounts=every(items(_MOUNT), unique("mountPath")),

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra.api import quantity
-from trainer_infra.api.finding import Path
+from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.shape.reading import UnseenValue
-from trainer_infra.api.shape.schema_rules import Broken, BrokenRule, SchemaRule
+from trainer_infra.api.shape.schema_rules import Broken, BrokenRule, SchemaRule, repeats
 from trainer_infra.api.shape.syntax import Syntax
-from trainer_infra.api.shape.walk import REMOVE, Schema
+from trainer_infra.api.shape.walk import REMOVE, FormWalk, Schema
 from trainer_infra.errors import InvalidInput
 from trainer_infra.words import listed
 
@@ -100,6 +100,13 @@ def with_form(
     return joined
 
 
+def found_by(form: Schema, value: Any) -> list[FieldFinding]:
+    """What is wrong with a value, of which all is known, by a form alone."""
+    walk = FormWalk()
+    walk.check(value, with_form({}, form, {}), ())
+    return walk.found
+
+
 def text(syntax: Syntax, *, is_optional: bool = True) -> Schema:
     """A text of a syntax."""
 
@@ -112,12 +119,7 @@ def text(syntax: Syntax, *, is_optional: bool = True) -> Schema:
 
 def choice(*known: str, is_optional: bool = True) -> Schema:
     """One of some words."""
-
-    def broken(said: Any) -> Broken:
-        if isinstance(said, str) and (said or not is_optional) and said not in known:
-            yield BrokenRule((), said, f"must be {listed(known, 'or')}")
-
-    return asked(broken)
+    return text(Syntax(listed(known, "or"), known.__contains__), is_optional=is_optional)
 
 
 def number(least: int, most: int | None = None) -> Schema:
@@ -168,6 +170,11 @@ def required(*keys: str, fix: str = "") -> Schema:
     return asked(broken)
 
 
+def needs(*keys: str, **parts: Schema) -> Schema:
+    """Of a mapping fields that are required, and the forms of its fields."""
+    return every(required(*keys), fields(**parts))
+
+
 def one_of(*keys: str, is_optional: bool = False) -> Schema:
     """Of a mapping exactly one of some fields, or at most one."""
 
@@ -185,16 +192,11 @@ def one_of(*keys: str, is_optional: bool = False) -> Schema:
 def unique(*keys: str) -> Schema:
     """Of a list items that differ in some field; those without are left to others."""
 
-    def broken(said: Iterable[JSON]) -> Broken:
-        seen = set()
-        for index, each in enumerate(said):
-            found = tuple(each.get(key) or "" for key in keys)
-            if found in seen:
-                yield BrokenRule(
-                    (index, keys[0]), found[0], "is a duplicate; values must be unique"
-                )
-            if all(found):
-                seen.add(found)
+    def broken(said: Sequence[JSON]) -> Broken:
+        found = ([each.get(key) or "" for key in keys] for each in said)
+        for index, _ in repeats(each if all(each) else None for each in found):
+            what = "is a duplicate; values must be unique"
+            yield BrokenRule((index, keys[0]), said[index][keys[0]], what)
 
     return asked(broken)
 

@@ -19,6 +19,7 @@ from trainer_infra.api.shape.form import (
     fields,
     items,
     longest,
+    needs,
     number,
     part_of,
     prefixed,
@@ -57,13 +58,13 @@ RESTART_POLICIES: Final = ("OnFailure", _NEVER, "Always")
 """Of a pod alone; the last is that of workloads that always run, the others are those of Jobs."""
 
 
-def _is_indexed(job: JSON, *, of_jobset: bool) -> bool:
+def _is_indexed(job: JSON, *, of_jobset: bool = False) -> bool:
     """Whether its pods have indexes, which those of JobSet have unless it says otherwise."""
     mode = job.get("completionMode")
     return mode == _INDEXED or (of_jobset and not mode)
 
 
-def _indexes(job: JSON, *, of_jobset: bool, is_filled: bool) -> Broken:
+def _indexes(job: JSON, *, of_jobset: bool = False, is_filled: bool = False) -> Broken:
     if job.get(_FAILED_INDEXES) is not None and job.get(_EACH_INDEX) is None:
         yield BrokenRule((_EACH_INDEX,), None, "is required beside maxFailedIndexes")
     if not _is_indexed(job, of_jobset=of_jobset):
@@ -125,7 +126,7 @@ def _labels_are_free(job: JSON, name: str | None = None) -> Broken:
             yield BrokenRule(path, value, "is written by Kubernetes alone", "leave it out")
 
 
-def _restarts(job: JSON, *, of_jobset: bool) -> Broken:
+def _restarts(job: JSON, *, of_jobset: bool = False) -> Broken:
     """Pods of a Job are not restarted forever; JobSet writes OnFailure where nothing is written."""
     path = ("template", "spec", "restartPolicy")
     allowed = RESTART_POLICIES[:2]
@@ -169,7 +170,7 @@ def _codes(codes: JSON) -> Broken:
         yield BrokenRule(("values",), None, "must be in order, each once")
 
 
-def _names_what_is(job: JSON) -> Broken:
+def policy_fits(job: JSON) -> Broken:
     """What the rules of a podFailurePolicy name is in the Job."""
     pod = part_of(job, "template", "spec")
     for index, rule in enumerate(part_of(job, "podFailurePolicy").get("rules") or ()):
@@ -178,9 +179,11 @@ def _names_what_is(job: JSON) -> Broken:
             yield BrokenRule((*path, "action"), _FAIL_INDEX, f"needs {_EACH_INDEX}")
         name = part_of(rule, "onExitCodes").get("containerName")
         lists = (pod.get(key) or () for key in ("containers", "initContainers"))
-        if name is not None and name not in {each.get("name") for one in lists for each in one}:
+        known = [] if name is None else [str(each.get("name")) for one in lists for each in one]
+        if name is not None and name not in known:
             where = (*path, "onExitCodes", "containerName")
-            yield BrokenRule(where, name, "is not a container of the pod")
+            fix = f"use {listed(sorted(known), 'or')}"
+            yield BrokenRule(where, name, "is not a container of the pod", fix)
 
 
 def _replaces(job: JSON) -> Broken:
@@ -192,7 +195,7 @@ def _replaces(job: JSON) -> Broken:
         yield BrokenRule(("podReplacementPolicy",), said, f"must be {listed(known, 'or')}")
 
 
-def _succeeds(job: JSON, *, of_jobset: bool, is_filled: bool) -> Broken:
+def _succeeds(job: JSON, *, of_jobset: bool = False, is_filled: bool = False) -> Broken:
     policy = job.get("successPolicy")
     if policy is None:
         return
@@ -252,9 +255,8 @@ EXIT_CODES: Final = every(
     asked(_codes),
 )
 """Which exit codes a rule of a podFailurePolicy looks at."""
-CONDITION: Final = every(
-    required("type"),
-    fields(type=text(QUALIFIED_NAME), status=choice("False", "True", "Unknown")),
+CONDITION: Final = needs(
+    "type", type=text(QUALIFIED_NAME), status=choice("False", "True", "Unknown")
 )
 """A condition that it looks at."""
 FAILURE_RULE: Final = every(
@@ -283,7 +285,7 @@ def _named(job: JSON) -> Broken:
     last = (spec.get("completions") or 1) - 1
     if not name:
         return
-    if _is_indexed(spec, of_jobset=False) and not DNS_LABEL.fits(f"{name}-{last}"):
+    if _is_indexed(spec) and not DNS_LABEL.fits(f"{name}-{last}"):
         what = f"with the last index, {last}, must be {DNS_LABEL.words}"
         yield BrokenRule(("metadata", "name"), name, what)
     elif len(name) > _LONGEST:
@@ -291,24 +293,18 @@ def _named(job: JSON) -> Broken:
         yield BrokenRule(("metadata", "name"), name, what)
 
 
-_POLICIES: Final = every(
-    fields(podFailurePolicy=POD_FAILURE_POLICY), asked(_names_what_is, _replaces)
-)
+_POLICIES: Final = every(fields(podFailurePolicy=POD_FAILURE_POLICY), asked(policy_fits, _replaces))
 
 
 def job_forms(*, is_named: bool) -> Mapping[str, Schema]:
-    """By rule, the forms of a Job but for its template.
-
-    Args:
-        is_named: Whether the Job has a name of its own, which no controller makes.
-    """
-    counts = every(_COUNTED, asked(_selects, partial(_indexes, of_jobset=False, is_filled=False)))
-    own = asked(_named) if is_named else fields(spec=asked(_labels_are_free))
-    policies = every(_POLICIES, asked(partial(_succeeds, of_jobset=False, is_filled=False)))
+    """By rule, the forms of a Job but for its template; a controller may make its name."""
+    counts = fields(spec=every(_COUNTED, asked(_selects, _indexes)))
     return {
-        "job-restart-policy": fields(spec=asked(partial(_restarts, of_jobset=False))),
-        "job-counts": every(fields(spec=counts), own),
-        "job-policies": fields(spec=policies),
+        "job-restart-policy": fields(spec=asked(_restarts)),
+        "job-counts": every(
+            counts, asked(_named) if is_named else fields(spec=asked(_labels_are_free))
+        ),
+        "job-policies": fields(spec=every(_POLICIES, asked(_succeeds))),
     }
 
 
@@ -320,11 +316,7 @@ def _of_jobset(judge: Callable[..., Broken], job: JSON, *, fills: bool) -> Broke
 
 
 def replicated_job_forms(*, fills: bool) -> Mapping[str, Schema]:
-    """By rule, the forms of a job of a JobSet but for its template.
-
-    Args:
-        fills: Whether the trainer fills in how many pods a step has, as it does in a runtime.
-    """
+    """By rule, the forms of a job of a JobSet but for its template; see `workloads.jobset_spec`."""
     path = ("template", "spec")
     return {
         "job-restart-policy": at(path, asked(partial(_restarts, of_jobset=True))),

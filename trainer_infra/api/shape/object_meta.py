@@ -64,11 +64,7 @@ LABEL_KEY: Final = _named(f"({SUBDOMAIN_PATTERN}/)?{_QUALIFIED}", 317)
 """The key of a label, and whatever Kubernetes calls a qualified name."""
 LABEL_KEY_OR_EMPTY: Final = _named(f"(({SUBDOMAIN_PATTERN}/)?{_QUALIFIED})?", 317)
 """The same where nothing means any."""
-LABELS: Final = {
-    "type": "object",
-    "propertyNames": LABEL_KEY,
-    "additionalProperties": LABEL_VALUE,
-}
+LABELS: Final = {"type": "object", "propertyNames": LABEL_KEY, "additionalProperties": LABEL_VALUE}
 """Labels, by key."""
 _ANNOTATION_KEY: Final = _named(f"({_SUBDOMAIN_ANY_CASE}/)?{_QUALIFIED}", 317)
 

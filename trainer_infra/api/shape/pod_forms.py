@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
-from trainer_infra.api.shape import container_forms, resource_forms
+from trainer_infra.api.shape import container_forms, resource_forms, syntax
 from trainer_infra.api.shape.form import (
     JSON,
     asked,
@@ -20,6 +20,7 @@ from trainer_infra.api.shape.form import (
     fields,
     items,
     longest,
+    needs,
     number,
     one_of,
     part_of,
@@ -31,15 +32,6 @@ from trainer_infra.api.shape.form import (
 from trainer_infra.api.shape.reading import UnseenValue
 from trainer_infra.api.shape.schema_rules import Broken, BrokenRule
 from trainer_infra.api.shape.selector_forms import AFFINITY, LABELS, SPREAD, TOLERATIONS
-from trainer_infra.api.shape.syntax import (
-    ANNOTATION_KEY,
-    DNS_LABEL,
-    DNS_SUBDOMAIN,
-    IP_ADDRESS,
-    QUALIFIED_NAME,
-    SEARCH_DOMAIN,
-    Syntax,
-)
 from trainer_infra.api.shape.volume_forms import VOLUMES
 from trainer_infra.api.shape.walk import Schema
 
@@ -64,9 +56,9 @@ _SERVERS: Final = 3
 _SEARCHES: Final = 32
 _SEARCHED: Final = 2048
 """Characters of all search domains."""
-_SEARCH: Final = Syntax(
-    SEARCH_DOMAIN.words,
-    lambda text: text == "." or SEARCH_DOMAIN.fits(text.removesuffix(".")),
+_SEARCH: Final = syntax.Syntax(
+    syntax.SEARCH_DOMAIN.words,
+    lambda text: text == "." or syntax.SEARCH_DOMAIN.fits(text.removesuffix(".")),
 )
 _TCP: Final = "TCP"
 _NEVER: Final = "Never"
@@ -81,8 +73,8 @@ def _annotations(annotations: JSON) -> Broken:
     size = 0
     for key, value in annotations.items():
         size += len(key) + len(value if isinstance(value, str) else "")
-        if not ANNOTATION_KEY.fits(key):
-            yield BrokenRule((key,), key, f"has a key that must be {ANNOTATION_KEY.words}")
+        if not syntax.ANNOTATION_KEY.fits(key):
+            yield BrokenRule((key,), key, f"has a key that must be {syntax.ANNOTATION_KEY.words}")
     if size > _LARGEST_ANNOTATIONS:
         what = f"must have at most {_LARGEST_ANNOTATIONS} characters in all, has {size}"
         yield BrokenRule(what=what)
@@ -202,13 +194,7 @@ def _own_kernel(pod: JSON) -> Broken:
 
 
 def mounts(pod: JSON, claims: Iterable[JSON] = (), *others: str) -> Broken:
-    """What a pod's containers mount is a volume of the pod, or one that its controller adds.
-
-    Args:
-        pod: the PodSpec.
-        claims: Of each volume that its controller adds, the claim.
-        others: Names of volumes that are there anyhow.
-    """
+    """What a pod's containers mount is a volume of the pod, of its controller's claims, or there anyhow."""
     known = {*others, *(part_of(each, "metadata").get("name") for each in claims)}
     yield from _each(partial(_mounts, known), pod)
 
@@ -245,29 +231,33 @@ def _own_servers(pod: JSON) -> Broken:
         yield BrokenRule(("dnsConfig", "nameservers"), None, what)
 
 
-_DEMANDED: Final = text(DNS_SUBDOMAIN, is_optional=False)
-_QUALIFIED: Final = text(QUALIFIED_NAME, is_optional=False)
+_DEMANDED: Final = text(syntax.DNS_SUBDOMAIN, is_optional=False)
+_QUALIFIED: Final = text(syntax.QUALIFIED_NAME, is_optional=False)
 _CLAIM: Final = every(
     required("name"),
     one_of("resourceClaimName", "resourceClaimTemplateName"),
-    fields(name=text(DNS_LABEL), resourceClaimName=_DEMANDED, resourceClaimTemplateName=_DEMANDED),
+    fields(
+        name=text(syntax.DNS_LABEL),
+        resourceClaimName=_DEMANDED,
+        resourceClaimTemplateName=_DEMANDED,
+    ),
 )
 _FIELDS: Final = fields(
-    **dict.fromkeys(("hostname", "subdomain"), text(DNS_LABEL)),
-    **dict.fromkeys(("serviceAccountName", "nodeName", "priorityClassName"), text(DNS_SUBDOMAIN)),
+    **dict.fromkeys(("hostname", "subdomain"), text(syntax.DNS_LABEL)),
+    **dict.fromkeys(
+        ("serviceAccountName", "nodeName", "priorityClassName"), text(syntax.DNS_SUBDOMAIN)
+    ),
     runtimeClassName=_DEMANDED,
     activeDeadlineSeconds=number(1, _LARGEST),
     preemptionPolicy=choice(_NEVER, "PreemptLowerPriority", is_optional=False),
-    os=every(required("name"), fields(name=choice("linux", "windows"))),
-    readinessGates=items(every(required("conditionType"), fields(conditionType=_QUALIFIED))),
-    schedulingGates=every(items(every(required("name"), fields(name=_QUALIFIED))), unique("name")),
-    hostAliases=items(
-        every(required("ip"), fields(ip=text(IP_ADDRESS), hostnames=items(_DEMANDED)))
-    ),
+    os=needs("name", name=choice("linux", "windows")),
+    readinessGates=items(needs("conditionType", conditionType=_QUALIFIED)),
+    schedulingGates=every(items(needs("name", name=_QUALIFIED)), unique("name")),
+    hostAliases=items(needs("ip", ip=text(syntax.IP_ADDRESS), hostnames=items(_DEMANDED))),
     resourceClaims=every(items(_CLAIM), unique("name")),
     dnsPolicy=choice(*_DNS),
     dnsConfig=fields(
-        nameservers=every(longest(_SERVERS), items(text(IP_ADDRESS, is_optional=False))),
+        nameservers=every(longest(_SERVERS), items(text(syntax.IP_ADDRESS, is_optional=False))),
         searches=every(longest(_SEARCHES), items(text(_SEARCH, is_optional=False)), asked(_length)),
         options=items(required("name")),
     ),
@@ -299,11 +289,7 @@ _ADDED: Final = partial(_is_moved, why="are added to a pod that runs")
 
 
 def pod_forms(*, is_alone: bool = False) -> Mapping[str, Schema]:
-    """By rule, the forms of a pod template, but for what it says of its restarts and mounts.
-
-    Args:
-        is_alone: whether it is a pod, and no template of one.
-    """
+    """By rule, the forms of a pod template, or of a pod alone, but for what it says of its restarts and mounts."""
     debugs = fields(ephemeralContainers=asked(_ADDED if is_alone else _TEMPLATED))
     of_spec = {
         "containers": every(_NAMES, debugs),

@@ -19,7 +19,8 @@ from trainer_infra.api.shape import form, schema
 from trainer_infra.api.shape.form import JSON, asked, fields, items
 from trainer_infra.api.shape.object_meta import LABEL_KEY, LABEL_KEY_OR_EMPTY, LABEL_VALUE, LABELS
 from trainer_infra.api.shape.queue_schema_rules import RULES
-from trainer_infra.api.shape.schema_rules import Broken, BrokenRule
+from trainer_infra.api.shape.schema_rules import Broken, BrokenRule, repeats
+from trainer_infra.api.shape.selector_forms import SELECTOR
 from trainer_infra.api.shape.walk import Schema, Walk
 from trainer_infra.names import (
     CLUSTER_QUEUE,
@@ -31,18 +32,11 @@ from trainer_infra.names import (
 )
 
 _FOLDER: Final = File(__file__).parents[1] / "schemas"
-_WITH_VALUES: Final = ("In", "NotIn")
-_OPERATORS: Final = (*_WITH_VALUES, "Exists", "DoesNotExist")
 _LEAST_WEIGHT: Final = Decimal("1e-9")
 
 
 def queue_findings(value: Mapping[str, Any], kind: str) -> tuple[FieldFinding, ...]:
-    """Everything wrong with an object of Kueue, in the order in which its fields are written.
-
-    Args:
-        value: the JSON object; not changed.
-        kind: one of names.KUEUE_KINDS.
-    """
+    """Everything wrong with an object of one of `names.KUEUE_KINDS`, in the order in which its fields are written."""
     written = value.get("apiVersion")
     if written is not None and written not in KUEUE_VERSIONS:
         what = f"is not a version of {KUEUE_GROUP} that Kueue v0.19 serves"
@@ -73,20 +67,11 @@ def _whole(place: str, found: Schema, shared: dict[str, Schema]) -> Schema:
     }
 
 
-def _values_fit(requirement: JSON) -> Broken:
-    operator, values = requirement.get("operator"), requirement.get("values") or []
-    if operator in _WITH_VALUES and not values:
-        yield BrokenRule(("values",), None, f"must have a value for the operator {operator}")
-    elif operator in _OPERATORS[2:] and values:
-        yield BrokenRule(("values",), None, f"must be empty for the operator {operator}")
-
-
 def _distinct_taints(taints: list[JSON]) -> Broken:
     seen = [(each.get("key"), each.get("effect")) for each in taints]
-    for index, each in enumerate(seen):
-        if None not in each and seen.index(each) != index:
-            what = f"has the key and the effect of item {seen.index(each)}"
-            yield BrokenRule((index,), f"{each[0]}:{each[1]}", what, "remove one of them")
+    for index, first in repeats(None if None in each else each for each in seen):
+        got, what = "{}:{}".format(*seen[index]), f"has the key and the effect of item {first}"
+        yield BrokenRule((index,), got, what, "remove one of them")
 
 
 def _weighs(sharing: JSON) -> Broken:
@@ -109,13 +94,6 @@ def _one_count_varies(pod_sets: list[JSON]) -> Broken:
         yield BrokenRule((index, "minCount"), pod_sets[index]["minCount"], what)
 
 
-_SELECTOR: Final = fields(
-    matchLabels=LABELS,
-    matchExpressions=items(
-        fields(key=LABEL_KEY, operator={"enum": [*_OPERATORS]}, values=items(LABEL_VALUE))
-        | asked(_values_fit)
-    ),
-)
 _CONTAINERS: Final[Schema] = items(fields(resources=fields(requests=asked(_counts_no_pods))))
 _POD_SET: Final = fields(
     template=fields(spec=fields(initContainers=_CONTAINERS, containers=_CONTAINERS))
@@ -126,7 +104,7 @@ _QUOTAS: Final = {
 }
 _FORMS: Final[Mapping[str, Schema]] = {
     WORKLOAD: fields(spec=fields(podSets=items(_POD_SET) | asked(_one_count_varies))),
-    CLUSTER_QUEUE: fields(spec=fields(**_QUOTAS, namespaceSelector=_SELECTOR)),
+    CLUSTER_QUEUE: fields(spec=fields(**_QUOTAS, namespaceSelector=SELECTOR)),
     COHORT: fields(spec=fields(**_QUOTAS)),
     RESOURCE_FLAVOR: fields(
         spec=fields(

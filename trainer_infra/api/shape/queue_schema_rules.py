@@ -5,11 +5,11 @@ asks them, so what is left out is read here as its default. Rules that compare w
 are for an update, and no part of this.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path, StandIn
-from trainer_infra.api.shape.schema_rules import BrokenRule, SchemaRule
+from trainer_infra.api.shape.schema_rules import BrokenRule, SchemaRule, repeats
 from trainer_infra.names import KUEUE_GROUP, PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS
 from trainer_infra.words import listed
 
@@ -67,13 +67,11 @@ def _one_source(source: JSON) -> Iterator[BrokenRule]:
 
 
 def _distinct(items: list[Any]) -> Iterator[BrokenRule]:
-    for index, each in enumerate(items):
-        first = items.index(each)
-        if first != index:
-            is_level = isinstance(each, Mapping)
-            got = each.get("nodeLabel") if is_level else each
-            path: Path = (index, "nodeLabel") if is_level else (index,)
-            yield BrokenRule(path, got, f"is the same as item {first}", "remove one of them")
+    for index, first in repeats(items):
+        is_level = isinstance(items[index], Mapping)
+        got = items[index].get("nodeLabel") if is_level else items[index]
+        path: Path = (index, "nodeLabel") if is_level else (index,)
+        yield BrokenRule(path, got, f"is the same as item {first}", "remove one of them")
 
 
 def _hostname_is_last(levels: list[JSON]) -> Iterator[BrokenRule]:
@@ -91,20 +89,16 @@ def _has_labels(spec: JSON) -> Iterator[BrokenRule]:
         yield BrokenRule(("nodeLabels",), None, what, "write a label of the machines")
 
 
-def _effects(items: list[JSON]) -> Iterator[BrokenRule]:
-    for index, each in enumerate(items):
-        effect = each.get("effect")
-        if effect is not None and effect not in _EFFECTS:
-            yield BrokenRule(
-                (index, "effect"), effect, f"must be {listed(map(repr, _EFFECTS), 'or')}"
-            )
+def _one_of(key: str, known: Sequence[str]) -> SchemaRule:
+    """Of each item a field is one of some words, where it is written."""
 
+    def broken(items: list[JSON]) -> Iterator[BrokenRule]:
+        for index, each in enumerate(items):
+            said = each.get(key)
+            if said is not None and said not in known:
+                yield BrokenRule((index, key), said, f"must be {listed(map(repr, known), 'or')}")
 
-def _toleration_operators(tolerations: list[JSON]) -> Iterator[BrokenRule]:
-    for index, each in enumerate(tolerations):
-        operator = each.get("operator")
-        if operator is not None and operator not in ("Equal", "Exists"):
-            yield BrokenRule((index, "operator"), operator, "must be 'Equal' or 'Exists'")
+    return broken
 
 
 def _toleration_keys(tolerations: list[JSON]) -> Iterator[BrokenRule]:
@@ -168,9 +162,11 @@ RULES: Final[Mapping[str, SchemaRule]] = {
     "size(self.filter(i, i.nodeLabel == 'kubernetes.io/hostname')) == 0 || "
     "self[size(self) - 1].nodeLabel == 'kubernetes.io/hostname'": _hostname_is_last,
     "!has(self.topologyName) || self.nodeLabels.size() >= 1": _has_labels,
-    f"self.all(x, x.effect in {[*_EFFECTS]})": _effects,
-    f"self.all(x, !has(x.effect) || x.effect in {[*_EFFECTS]})": _effects,
-    "self.all(x, !has(x.operator) || x.operator in ['Equal', 'Exists'])": _toleration_operators,
+    f"self.all(x, x.effect in {[*_EFFECTS]})": _one_of("effect", _EFFECTS),
+    f"self.all(x, !has(x.effect) || x.effect in {[*_EFFECTS]})": _one_of("effect", _EFFECTS),
+    "self.all(x, !has(x.operator) || x.operator in ['Equal', 'Exists'])": _one_of(
+        "operator", ("Equal", "Exists")
+    ),
     "self.all(x, !has(x.key) ? x.operator == 'Exists' : true)": _toleration_keys,
     "self.all(x, has(x.operator) && x.operator == 'Exists' ? !has(x.value) : true)": (
         _toleration_values
@@ -186,11 +182,4 @@ RULES: Final[Mapping[str, SchemaRule]] = {
         KUEUE_GROUP, WORKLOAD_PRIORITY_CLASS
     ),
 }
-"""Every rule of Kueue's CRDs that judges one object, but for those below."""
-
-SAID_BY: Final[Mapping[str, str]] = {
-    "self.flavors.all(x, size(x.resources) == size(self.coveredResources))": (
-        "covered-resources-order"
-    ),
-}
-"""Rules of the CRDs that a policy rule knows more of: its id."""
+"""Every rule of Kueue's CRDs that judges one object, but for that of which `covered-resources-order` knows more."""

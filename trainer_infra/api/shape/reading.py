@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from trainer_infra.api.finding import Path
+from trainer_infra.api.finding import Path, StandIn
 
 MayHave = Callable[[Path], bool]
 """Whether something that is not known may yet stand at a path where nothing does."""
@@ -27,6 +27,8 @@ class Mark(Enum):
 
 UNKNOWN: Final = Mark.UNKNOWN
 ABSENT: Final = Mark.ABSENT
+_SCALARS: Final = frozenset((Mark, str, int, bool, float))
+"""Types of most values without anything below, which are asked for first: that is far faster."""
 
 
 class UnseenValue(Exception):
@@ -99,10 +101,41 @@ def reading(raw: Any, path: Path, may_have: MayHave) -> Any:
     return raw
 
 
-def has_unknown(raw: Any) -> bool:
-    """Whether something in a value is not known."""
-    if isinstance(raw, dict):
-        return any(map(has_unknown, raw.values()))
-    if isinstance(raw, list):
-        return any(map(has_unknown, raw))
-    return raw is UNKNOWN
+def unknown_paths(value: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths of the values that are not known."""
+    if value is UNKNOWN:
+        yield path
+    elif is_mapping(value):
+        for key, each in value.items():
+            yield from unknown_paths(each, (*path, key))
+    elif is_list(value):
+        for index, each in enumerate(value):
+            yield from unknown_paths(each, (*path, index))
+
+
+def with_stand_ins(value: Any, path: Path = ()) -> Any:
+    """A copy in which each of them is a text of its own, so that no two are the same.
+
+    Of use to what judges an object as a whole and knows no unknown values: schemas and the renderer.
+    """
+    if value is UNKNOWN:
+        return StandIn(f"unknown-{'-'.join(map(str, path))}")
+    if isinstance(value, Mapping):
+        return {key: with_stand_ins(each, (*path, key)) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_stand_ins(each, (*path, index)) for index, each in enumerate(value)]
+    return value
+
+
+def is_mapping(raw: object) -> bool:
+    """Whether it is a mapping, of JSON or of Pulumi."""
+    kind = type(raw)
+    return kind is dict or (kind not in _SCALARS and isinstance(raw, Mapping))
+
+
+def is_list(raw: object) -> bool:
+    """Whether it is a list or tuple, of JSON or of Pulumi."""
+    kind = type(raw)
+    if kind is dict or kind in _SCALARS:
+        return False
+    return kind is list or (isinstance(raw, Sequence) and not isinstance(raw, str | bytes))

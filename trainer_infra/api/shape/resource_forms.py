@@ -19,8 +19,8 @@ from trainer_infra.api.shape.form import (
     every,
     fields,
     items,
+    needs,
     part_of,
-    required,
     text,
     unique,
     values,
@@ -127,7 +127,7 @@ def _resources(*, is_pod: bool) -> Schema:
     return every(fields(**dict.fromkeys(_PARTS, amounts)), asked(_request_and_limit, _pages_beside))
 
 
-_CLAIM: Final = every(required("name"), fields(request=text(DNS_LABEL)))
+_CLAIM: Final = needs("name", request=text(DNS_LABEL))
 OF_CONTAINER: Final = every(
     _resources(is_pod=False), fields(claims=every(items(_CLAIM), unique("name", "request")))
 )

@@ -1,8 +1,7 @@
 """What is wrong with a JSON object, judged by the published schema of its kind.
 
 The schemas are data under schemas/, made by tools/schemas.py from the CRDs of Trainer v2.3.0 and
-JobSet v0.12.0, and of Trainer's older releases, and read on first use. walk.py checks,
-schema_rules.py knows the CEL rules, object_meta.py is the schema of metadata.
+JobSet v0.12.0, and of Trainer's older releases, and read on first use.
 """
 
 import json
@@ -82,8 +81,7 @@ def in_order(walk: Walk, value: object, schema: Schema) -> tuple[FieldFinding, .
         walk.check(value, schema, ())
     except EnoughFindings:
         more = (FieldFinding((), _MORE, fix=MEND_FIRST),)
-    order = _WrittenOrder()
-    return (*sorted(walk.found, key=lambda finding: order.position(value, finding.path)), *more)
+    return (*sorted(walk.found, key=lambda finding: _position(value, finding.path)), *more)
 
 
 @cache
@@ -128,27 +126,13 @@ def head(kind: str, *versions: str) -> dict[str, Schema]:
     }
 
 
-class _WrittenOrder:
-    """Where paths are written in one object."""
-
-    def __init__(self) -> None:
-        self._indexes: dict[int, dict[Any, int]] = {}
-
-    def position(self, value: Any, path: Path) -> list[int]:
-        """The index on each level, -1 for what is not there."""
-        position: list[int] = []
-        for part in path:
-            index = self._index(value, part)
-            position.append(index)
-            if index < 0:
-                break
-            value = value[part]
-        return position
-
-    def _index(self, value: Any, part: str | int) -> int:
-        if not isinstance(value, Mapping):
-            return part if isinstance(part, int) and 0 <= part < len(value) else -1
-        keys = self._indexes.get(id(value))
-        if keys is None:
-            keys = self._indexes[id(value)] = {key: index for index, key in enumerate(value)}
-        return keys.get(part, -1)
+def _position(value: Any, path: Path) -> list[int]:
+    """Where a path is written: the index on each level, -1 for what is not there."""
+    position = []
+    for part in path:
+        keys: list[Any] = [*value] if isinstance(value, Mapping) else [*range(len(value))]
+        position.append(keys.index(part) if part in keys else -1)
+        if position[-1] < 0:
+            break
+        value = value[part]
+    return position

@@ -1,13 +1,12 @@
 """The published schemas' CEL rules, each as a predicate under its exact text.
 
-schema.py asks here for every rule of a value that has the right type; the message it shows is the
-schema's own, but for names, of which it says how to make one. Rules that compare with the old
-object (`self == oldSelf`) are for an update, see transitions.py; tests hold that no other rule is
-missing here.
+The message is the schema's own, but for names, of which it says how to make one. Rules that compare with the old
+object (`self == oldSelf`) are for an update, see transitions.py; tests hold that no other rule is missing here.
 """
 
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,16 +25,14 @@ _LABEL: Final = "must be lower-case letters, digits and -, with a letter first a
 
 @dataclass(frozen=True, slots=True)
 class BrokenRule:
-    """A rule that does not hold."""
+    """A rule that does not hold; see `FieldFinding`."""
 
     path: Path = ()
     """Where below the ruled value the fault is; empty for the value itself."""
     got: object = None
-    """What is there."""
     what: str = ""
     """What is wrong; empty when the rule's own message says it."""
     fix: str = ""
-    """What to do about it; empty when that says it."""
 
 
 Broken = Iterator[BrokenRule | UnseenValue]
@@ -61,11 +58,7 @@ class _Rule:
 
 
 def broken_rules(rule: SchemaRule, value: Any) -> Broken:
-    """What breaks a rule; nothing when it holds.
-
-    Args:
-        rule: one of a form, or one that is known by its text in RULES or in queue_schema_rules.py.
-        value: the JSON value that carries it; it has the type that the schema wants.
+    """What breaks a rule in a value that has the type which the schema wants; nothing when it holds.
 
     Raises:
         UnseenValue: The rule reads a value that is not known.
@@ -81,14 +74,19 @@ def broken_rules(rule: SchemaRule, value: Any) -> Broken:
         return
 
 
-def _name_is_rfc1035(value: Mapping[str, Any]) -> bool:
+def repeats(items: Iterable[Any]) -> Iterator[tuple[int, int]]:
+    """Positions of JSON values that stand further above too, each with the first one; None is none of them."""
+    seen: dict[str, int] = {}
+    for position, each in enumerate(items):
+        first = seen.setdefault(json.dumps(each, sort_keys=True, default=repr), position)
+        if first != position and each is not None:
+            yield position, first
+
+
+def _name_of(value: Mapping[str, Any]) -> str:
     # Without a name the API server makes one from generateName.
-    name = value.get("metadata", {}).get("name")
-    return not name or _RFC1035.fullmatch(name) is not None
-
-
-def _name_fits(value: Mapping[str, Any]) -> bool:
-    return len(value.get("metadata", {}).get("name") or "") <= _LONGEST
+    name: str | None = value.get("metadata", {}).get("name")
+    return name or ""
 
 
 def nearest_label(name: str) -> str:
@@ -101,16 +99,8 @@ def _use_label(name: str) -> str:
     return f"for example {legal!r}" if legal else "for example 'train'"
 
 
-def _shorten(name: str) -> str:
-    return f"choose a shorter one, this has {len(name)}"
-
-
 def _one_policy(value: Mapping[str, Any]) -> bool:
     return sum(value.get(policy) is not None for policy in _POLICIES) <= 1
-
-
-def _no_namespace(value: Mapping[str, Any]) -> bool:
-    return not any(template["metadata"].get("namespace") for template in value["templates"])
 
 
 def _one_start_order(value: Mapping[str, Any]) -> bool:
@@ -122,10 +112,16 @@ def _one_start_order(value: Mapping[str, Any]) -> bool:
 
 RULES: Final[Mapping[str, SchemaRule]] = {
     "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')": _Rule(
-        _name_is_rfc1035, _NAME, _LABEL, _use_label
+        lambda value: not _name_of(value) or _RFC1035.fullmatch(_name_of(value)) is not None,
+        _NAME,
+        _LABEL,
+        _use_label,
     ),
     "size(self.metadata.name) <= 63": _Rule(
-        _name_fits, _NAME, f"must be no more than {_LONGEST} characters", _shorten
+        lambda value: len(_name_of(value)) <= _LONGEST,
+        _NAME,
+        f"must be no more than {_LONGEST} characters",
+        lambda name: f"choose a shorter one, this has {len(name)}",
     ),
     "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')": _Rule(
         lambda uri: uri == "" or _URI.fullmatch(uri) is not None
@@ -148,7 +144,7 @@ RULES: Final[Mapping[str, SchemaRule]] = {
         lambda count: count in ("auto", "cpu", "gpu") or (isinstance(count, int) and count > 0)
     ),
     "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)": _Rule(
-        _no_namespace
+        lambda value: not any(each["metadata"].get("namespace") for each in value["templates"])
     ),
     "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && "
     "self.replicatedJobs.exists(x, has(x.dependsOn)))": _Rule(_one_start_order),

@@ -8,7 +8,7 @@ they require is judged.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from trainer_infra.api.shape import form
+from trainer_infra.api.shape import form, syntax
 from trainer_infra.api.shape.container_forms import FIELD_OF_FILE, RESOURCE_OF_FILE
 from trainer_infra.api.shape.form import (
     AMOUNT,
@@ -18,6 +18,7 @@ from trainer_infra.api.shape.form import (
     every,
     fields,
     items,
+    needs,
     number,
     one_of,
     part_of,
@@ -26,13 +27,6 @@ from trainer_infra.api.shape.form import (
     unique,
 )
 from trainer_infra.api.shape.schema_rules import Broken, BrokenRule
-from trainer_infra.api.shape.syntax import (
-    DNS_LABEL,
-    DNS_SUBDOMAIN,
-    DRIVER_NAME,
-    FILE_IN_VOLUME,
-    PATH_WITHOUT_STEPS_UP,
-)
 from trainer_infra.api.shape.walk import Schema
 from trainer_infra.words import listed
 
@@ -66,8 +60,8 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "vsphereVolume": ("volumePath",),
     "cinder": ("volumeID",),
 }
-_FILE: Final = {"path": text(FILE_IN_VOLUME), "mode": _MODE}
-_KEYS: Final = items(every(required("key", "path"), fields(**_FILE)))
+_FILE: Final = {"path": text(syntax.FILE_IN_VOLUME), "mode": _MODE}
+_KEYS: Final = items(needs("key", "path", **_FILE))
 _DOWNWARD: Final = items(
     every(
         required("path"),
@@ -85,12 +79,10 @@ _PROJECTED: Final = every(
     fields(
         **dict.fromkeys(("secret", "configMap"), every(required("name"), _MAP)),
         downwardAPI=fields(items=_DOWNWARD),
-        serviceAccountToken=every(
-            required("path"),
-            fields(
-                path=text(FILE_IN_VOLUME),
-                expirationSeconds=number(_SHORTEST_TOKEN, _LONGEST_TOKEN),
-            ),
+        serviceAccountToken=needs(
+            "path",
+            path=text(syntax.FILE_IN_VOLUME),
+            expirationSeconds=number(_SHORTEST_TOKEN, _LONGEST_TOKEN),
         ),
     ),
 )
@@ -137,7 +129,7 @@ _CLAIM: Final = every(
     fields(
         accessModes=every(items(choice(*_ACCESS, is_optional=False)), asked(_used_alone)),
         resources=fields(requests=fields(storage=every(AMOUNT, asked(_some_storage)))),
-        storageClassName=text(DNS_SUBDOMAIN),
+        storageClassName=text(syntax.DNS_SUBDOMAIN),
         volumeMode=choice("Block", "Filesystem", is_optional=False),
     ),
 )
@@ -147,19 +139,21 @@ _OF_SOURCE: Final[Mapping[str, Schema]] = {
     "configMap": _MAP,
     "downwardAPI": fields(items=_DOWNWARD, defaultMode=_MODE),
     "projected": every(fields(sources=items(_PROJECTED), defaultMode=_MODE), asked(_paths_differ)),
-    "hostPath": fields(path=text(PATH_WITHOUT_STEPS_UP), type=choice(*_HOST_TYPES)),
+    "hostPath": fields(path=text(syntax.PATH_WITHOUT_STEPS_UP), type=choice(*_HOST_TYPES)),
     "nfs": fields(path=asked(_absolute)),
     "csi": fields(
-        driver=text(DRIVER_NAME),
-        nodePublishSecretRef=every(required("name"), fields(name=text(DNS_SUBDOMAIN))),
+        driver=text(syntax.DRIVER_NAME),
+        nodePublishSecretRef=needs("name", name=text(syntax.DNS_SUBDOMAIN)),
     ),
-    "ephemeral": fields(volumeClaimTemplate=every(required("spec"), fields(spec=_CLAIM))),
+    "ephemeral": fields(volumeClaimTemplate=needs("spec", spec=_CLAIM)),
     "iscsi": fields(lun=number(0, 255)),
 }
 _VOLUME: Final = every(
     required("name"),
     one_of(*_REQUIRED, "emptyDir", "downwardAPI", "projected", "image", "fc", is_optional=True),
-    fields(name=text(DNS_LABEL), **{key: required(*keys) for key, keys in _REQUIRED.items()}),
+    fields(
+        name=text(syntax.DNS_LABEL), **{key: required(*keys) for key, keys in _REQUIRED.items()}
+    ),
     fields(**_OF_SOURCE),
 )
 VOLUMES: Final = fields(volumes=every(items(_VOLUME), unique("name")))

@@ -5,17 +5,14 @@ what form.py puts in. Strict as the API server's own validation: nothing is conv
 counts as not set, as it does there. What has no type is asked nothing but its forms.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
-
-from typing_extensions import override
+from typing import Any, ClassVar, Final
 
 from trainer_infra.api import quantity
-from trainer_infra.api.finding import QUOTE, FieldFinding, Path
+from trainer_infra.api.finding import QUOTE, QUOTED, FieldFinding, Path
 from trainer_infra.api.shape import schema_rules
 from trainer_infra.api.shape.object_meta import PATTERNS
 from trainer_infra.api.shape.reading import UNKNOWN, MayHave, UnseenValue, reading
@@ -40,12 +37,11 @@ _DATE_TIME: Final = re.compile(
     r"(Z|[+-]([01]\d|2[0-3]):[0-5]\d)",
     re.ASCII,
 )
-_QUANTITY: Final = quantity.WORDS
 _QUANTITY_PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
     r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 )
-_WORDS: Final = PATTERNS | {_QUANTITY_PATTERN: f"must be {_QUANTITY}"}
+_WORDS: Final = PATTERNS | {_QUANTITY_PATTERN: f"must be {quantity.WORDS}"}
 """What a pattern demands, in words; other patterns are shown themselves."""
 
 _ANY_CASE: Final = "(?i)"
@@ -67,26 +63,25 @@ class Walk:
         unseen: What could not be judged because it is not known: a rule's id, and a path.
     """
 
-    __slots__ = ("_may_have", "_of_schema", "_rules", "_shared", "found", "unseen")
+    __slots__ = ("_may_have", "_rules", "_shared", "found", "unseen")
+    _of_schema: ClassVar[str] = "schema"
+    """The id of the rule that a finding has which is not one of a form."""
+    _of_quotes: ClassVar[str] = QUOTED
+    """The same of a string without quotes."""
+    _most: ClassVar[float] = MOST_PROBLEMS
 
     def __init__(
         self,
         shared: dict[str, Schema],
         rules: Mapping[str, SchemaRule] = schema_rules.RULES,
-        of_schema: str = "schema",
         may_have: MayHave | None = None,
     ) -> None:
-        """Begin a walk.
+        """Begin a walk along a schema, which may refer to `shared` by name; CEL rules are known by their text.
 
-        Args:
-            shared: What the schema may refer to, by name.
-            rules: The CEL rules that are known, by their text.
-            of_schema: The id of the rule that a finding has which is not one of a form.
-            may_have: Where something may stand that is not known; None where all must be known.
+        `may_have` says where something may stand that is not known; without it all must be known.
         """
         self._shared = shared
         self._rules = rules
-        self._of_schema = of_schema
         self._may_have = may_have
         self.found: list[FieldFinding] = []
         self.unseen: dict[tuple[str, Path], None] = {}
@@ -97,9 +92,10 @@ class Walk:
         Raises:
             EnoughFindings: It would be one too many.
         """
-        if len(self.found) == MOST_PROBLEMS:
+        if len(self.found) == self._most:
             raise EnoughFindings
-        self.found.append(FieldFinding(path, what, got, fix, rule=rule or self._of_schema))
+        own = self._of_quotes if fix == QUOTE else self._of_schema
+        self.found.append(FieldFinding(path, what, got, fix, rule=rule or own))
 
     def check(self, value: Any, schema: Schema, path: Path) -> None:
         """Check one value and everything inside it."""
@@ -127,7 +123,6 @@ class Walk:
             self._ask(predicate, value, path, name)
 
     def _note(self, schema: Schema, path: Path) -> None:
-        """Say that what stands at a path is not known."""
         rules = schema.get("rules", ())
         self.unseen.update({(rule, path): None for rule in (self._of_schema, *rules)})
 
@@ -165,7 +160,7 @@ class Walk:
             # The API server refuses it too, with an error that names neither remedy nor reason.
             self.add(path, "must not be a fraction without quotes", value, f'write "{value}"')
         elif isinstance(value, bool) or not isinstance(value, int):
-            what = _QUANTITY if is_quantity else "a whole number or a string"
+            what = quantity.WORDS if is_quantity else "a whole number or a string"
             self.add(path, f"must be {what}{_null(value)}", value)
 
     def _inside(self, value: Any, schema: Schema, path: Path) -> None:
@@ -256,16 +251,18 @@ class Walk:
         if schema.get("x-kubernetes-list-type", "atomic") == "atomic":
             return
         keys = schema.get("x-kubernetes-list-map-keys", ())
-        defaults = self._defaults(schema["items"])
-        seen: dict[str, int] = {}
-        for position, item in enumerate(value):
-            if keys and not isinstance(item, Mapping):
-                continue
-            key = {name: item.get(name, defaults.get(name)) for name in keys} if keys else item
-            first = seen.setdefault(json.dumps(key, sort_keys=True, default=repr), position)
-            if first != position:
-                what = f"has the same {' and '.join(keys) or 'value'} as item {first}"
-                self.add((*path, position), what, key)
+        found = value
+        if keys:
+            defaults = self._defaults(schema["items"])
+            found = [
+                {name: item.get(name, defaults.get(name)) for name in keys}
+                if isinstance(item, Mapping)
+                else None
+                for item in value
+            ]
+        for position, first in schema_rules.repeats(found):
+            what = f"has the same {' and '.join(keys) or 'value'} as item {first}"
+            self.add((*path, position), what, found[position])
 
     def _defaults(self, schema: Schema) -> Schema:
         """What the API server puts where a field is left out."""
@@ -297,13 +294,11 @@ class FormWalk(Walk):
     """A walk along the types and forms of pods: nothing else is asked, and all findings are kept."""
 
     __slots__ = ()
+    _of_schema = _of_quotes = "field-types"
+    _most = math.inf
 
     def __init__(self, may_have: MayHave | None = None) -> None:
-        super().__init__({}, {}, "field-types", may_have)
-
-    @override
-    def add(self, path: Path, what: str, got: object = None, fix: str = "", rule: str = "") -> None:
-        self.found.append(FieldFinding(path, what, got, fix, rule=rule or self._of_schema))
+        super().__init__({}, {}, may_have)
 
 
 def _type_of(value: object) -> str:

@@ -10,22 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any, Final
 
+from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.api.shape import form, job_forms, jobset_forms, pod_forms, schema
-from trainer_infra.api.shape.form import (
-    JSON,
-    asked,
-    at,
-    every,
-    fields,
-    part_of,
-    prefixed,
-)
+from trainer_infra.api.shape.form import JSON, asked, at, every, fields, part_of, prefixed
 from trainer_infra.api.shape.schema_rules import Broken
 from trainer_infra.api.shape.walk import Schema
 
 EACH: Final = "*"
 """Stands for every item of a list, and for every field of a mapping."""
+_BATCH: Final = "batch/"
 _ONE: Final = ("spec", "template")
 _REPLICA_SPECS: Final[Mapping[str, str]] = {
     "PyTorchJob": "pytorchReplicaSpecs",
@@ -73,14 +67,20 @@ _JOB: Final = ("template", "spec")
 _POD: Final = (*_JOB, "template")
 
 
+def judged_part(kind: str, api_version: str) -> tuple[tuple[str, ...], Schema] | None:
+    """The part of an object that has pods, by its path, with its types and forms; None of other kinds."""
+    if kind in names.RUNTIMES:
+        return ("spec", "template", "spec"), jobset_spec(fills=True)
+    if kind == names.JOBSET:
+        return ("spec",), jobset_spec(fills=False)
+    if kind in TEMPLATES:
+        return (), workload(kind, of_batch=api_version.startswith(_BATCH))
+    return None
+
+
 @cache
 def workload(kind: str, *, of_batch: bool) -> Schema:
-    """The types and forms of an object.
-
-    Args:
-        kind: one of `TEMPLATES`.
-        of_batch: whether it is of the group `batch`: a Job there is Kubernetes' own.
-    """
+    """The types and forms of an object of one of `TEMPLATES`; a Job of the group `batch` is Kubernetes' own."""
     job = _JOBS.get(kind) if of_batch else None
     templates = TEMPLATES[kind]
     typed = [at(each, _types(*_POD)) for each in templates]
@@ -120,20 +120,16 @@ def _below(value: Any, path: tuple[str, ...], place: Path) -> Iterator[tuple[Pat
         return
     key, *rest = path
     if key == EACH:
-        names: Iterable[Any] = value if isinstance(value, Mapping) else range(len(value))
+        keys: Iterable[Any] = value if isinstance(value, Mapping) else range(len(value))
     else:
-        names = (key,) if value.get(key) is not None else ()
-    for name in names:
-        yield from _below(value[name], tuple(rest), (*place, name))
+        keys = (key,) if value.get(key) is not None else ()
+    for each in keys:
+        yield from _below(value[each], tuple(rest), (*place, each))
 
 
 @cache
 def jobset_spec(*, fills: bool) -> Schema:
-    """The types and forms of the spec of a JobSet.
-
-    Args:
-        fills: Whether the trainer fills in how many pods a job has, as it does in a runtime.
-    """
+    """The types and forms of the spec of a JobSet; in a runtime the trainer fills in how many pods a job has."""
     shape = _types()
     path = ("replicatedJobs", EACH)
     shape = _formed(shape, path, job_forms.replicated_job_forms(fills=fills))

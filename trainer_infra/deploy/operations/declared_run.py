@@ -5,9 +5,9 @@ state. Only what the user wrote counts, never the rendering (design rule 2). The
 inputs are an API: design "Names that are an API".
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from trainer_infra import catalog, home_folders, names
 from trainer_infra.api import manifests
@@ -25,7 +25,11 @@ IDENTITY: Final = ("attempt", "namespace", "target", "engine")
 """Inputs that, with spec and code, make a run what it is."""
 
 
-def runtime_of(job: TrainJobProperties) -> Runtime:
+Reader: TypeAlias = Callable[[JSONObject], TrainJob | Runtime]
+"""How a runtime is read: one that was stored is not refused for pods that no cluster takes."""
+
+
+def runtime_of(job: TrainJobProperties, read: Reader = manifests.stored_object) -> Runtime:
     """The runtime: inline as it was given, otherwise the catalog's of the name in the spec.
 
     Raises:
@@ -33,10 +37,10 @@ def runtime_of(job: TrainJobProperties) -> Runtime:
     """
     if job.runtime is None:
         return catalog.get(str((job.spec.get("runtimeRef") or {}).get("name")))
-    return read_runtime(job.runtime)
+    return read_runtime(job.runtime, read)
 
 
-def read_runtime(given: JSONObject) -> Runtime:
+def read_runtime(given: JSONObject, read: Reader = manifests.stored_object) -> Runtime:
     """A runtime in wire form.
 
     Raises:
@@ -44,7 +48,7 @@ def read_runtime(given: JSONObject) -> Runtime:
     """
     where = f"runtime {(given.get('metadata') or {}).get('name', '')}".strip()
     try:
-        runtime = manifests.parse_object(given)
+        runtime = read(given)
     except InvalidInput as error:
         raise InvalidInput(replace(problem, where=where) for problem in error.problems) from None
     if isinstance(runtime, TrainJob):

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy.operations import declared_run, targets
 from trainer_infra.deploy.operations.declared_run import output_places, runtime_of, target_address
@@ -71,7 +72,7 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         name, runtime = born.name, runtime_of(born)
         job = job.with_values(**{key: born.json.get(key) for key in _BORN_WITH})
     else:
-        runtime = stored.runtime or runtime_of(job)
+        runtime = stored.runtime or runtime_of(job, manifests.parse_object)
         name = declared_run.name_of(job, runtime)
         job = job.with_values(controller=stored.controller or None)
     if job.outputs:

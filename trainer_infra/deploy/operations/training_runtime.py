@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import changes, options, rendering, targets
@@ -51,7 +52,7 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
         return CheckAnswer(news)
     given, born = RuntimeProperties(news), RuntimeProperties(olds)
     try:
-        runtime = read_runtime(given.wire)
+        runtime = read_runtime(given.wire, manifests.parse_object)
     except InvalidInput as error:
         return CheckAnswer(news, options.named_once(error.problems, news))
     same = born.spec and not differing(REPLACING, olds, news)

@@ -131,7 +131,10 @@ def _is_there(settings: InitializerSettings, folder: TargetFolder) -> bool:
     if done is None or not folder.is_complete(done):
         return False
     what = f"{settings.uri.shown}{f' at {done.revision}' if done.revision else ''}"
-    _say(settings.kind, f"{what} has been there since {done.finished}: {_amount(done)}; nothing to do")
+    _say(
+        settings.kind,
+        f"{what} has been there since {done.finished}: {_amount(done)}; nothing to do",
+    )
     report_progress(settings.kind, 100, 0)
     return True
 

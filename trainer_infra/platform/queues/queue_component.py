@@ -12,7 +12,14 @@ from trainer_infra.api.shape.object_meta import LABEL_VALUE
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.names import KUEUE_GROUP
-from trainer_infra.platform.argument_fields import Fields, argument_path, at, put_fields, refusals
+from trainer_infra.platform.argument_fields import (
+    Fields,
+    argument_path,
+    at,
+    of_argument,
+    put_fields,
+    refusals,
+)
 from trainer_infra.platform.argument_problems import NAME, quantity_text, without_repeats
 from trainer_infra.platform.component import Options, PlatformComponent, without_none
 
@@ -81,7 +88,8 @@ class QueueComponent(PlatformComponent):
             argument = self._argument(value, each.path, args)
             # A quota is in groups there: say which list of them it is.
             place = f" in {path_text(each.path)}" if argument == ("quota",) else ""
-            yield replace(each, path=argument, what=f"{each.what}{place}").problem("")
+            told = of_argument(each, argument, self.fields)
+            yield replace(told, what=f"{told.what}{place}").problem("")
 
     def _problems(self, args: Any) -> Iterable[Problem]:  # noqa: ARG002  for a subclass
         """What only the program knows of its arguments."""

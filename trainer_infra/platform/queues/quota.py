@@ -88,7 +88,9 @@ def _quota_path(path: Path, quota: Mapping[Any, Any]) -> Path:
             return ()
 
 
-QUOTA: Final = Field(("spec", "resourceGroups"), resource_groups, argument=_quota_path)
+QUOTA: Final = Field(
+    ("spec", "resourceGroups"), resource_groups, argument=_quota_path, named=_AMOUNTS
+)
 """The argument `quota`."""
 
 

@@ -54,10 +54,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     _rule(
         "label-syntax",
         "Labels and annotations of pods must be valid",
-        (
-            "Use values of at most 63 letters, digits, -, _ and ., with a letter or digit at both "
-            "ends."
-        ),
+        "Use values of at most 63 letters, digits, -, _ and ., with a letter or digit at both ends.",
         "metadata",
     ),
     _rule(
@@ -68,10 +65,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     _rule(
         "container-ports",
         "Container ports must be from 1 to 65535, and their names must be unique",
-        (
-            "Use a containerPort from 1 to 65535, and names of at most 15 lower-case letters, "
-            "digits and -."
-        ),
+        "Use a containerPort from 1 to 65535, and names of at most 15 lower-case letters, digits and -.",
         "network",
     ),
     _rule(
@@ -95,10 +89,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     _rule(
         "quantities",
         "Resource requests must use valid quantities of known resources",
-        (
-            "Keep requests at or below limits, write memory in Mi or Gi, and name devices with "
-            "their domain."
-        ),
+        "Keep requests at or below limits, write memory in Mi or Gi, and name devices with their domain.",
         "resources",
         why=(
             "The API server rejects every pod of the job, and the job waits forever; it accepts a "

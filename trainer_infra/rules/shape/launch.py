@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.render.command_lines import launch_faults
 from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
 from trainer_infra.render.command_lines.program import read_command_line
@@ -16,7 +17,7 @@ from trainer_infra.rules.placement import amounts, nodes
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
-from trainer_infra.rules.value import UnseenValue, unknown_paths
+from trainer_infra.rules.value import UnseenValue
 
 _TORCH: Final = "torch"
 _FILLED: Final = {

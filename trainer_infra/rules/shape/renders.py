@@ -11,11 +11,11 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.api.shape import schema
+from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.errors import Problem
 from trainer_infra.rules import faults
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
-from trainer_infra.rules.value import unknown_paths
 
 _RUNTIMES: Final = tuple(f"{kind} " for kind in sorted(names.RUNTIMES))
 _JOBS: Final = "spec.template."

@@ -55,7 +55,9 @@ def file_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
             if not value.later:
                 yield from value.problems(where)
         elif not _is_reference(value):
-            yield Problem(where, "must say where the file's content comes from", got=value, fix=FORMS)
+            yield Problem(
+                where, "must say where the file's content comes from", got=value, fix=FORMS
+            )
 
 
 def _is_reference(value: Any) -> bool:

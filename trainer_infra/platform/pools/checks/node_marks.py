@@ -1,7 +1,6 @@
 """What machines are known by, and placed by: name, labels, taints, and levels of the topology."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
@@ -9,7 +8,13 @@ from trainer_infra.api.shape.object_meta import LABELS
 from trainer_infra.catalog.machine_types import HOSTNAME
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
-from trainer_infra.platform.argument_fields import Fields, argument_path, put_fields, refusals
+from trainer_infra.platform.argument_fields import (
+    Fields,
+    argument_path,
+    of_argument,
+    put_fields,
+    refusals,
+)
 from trainer_infra.platform.argument_problems import SHORT_NAME, shape_problems
 from trainer_infra.platform.pools.declaration import Declaration
 from trainer_infra.platform.queues.flavors import ResourceFlavor, Topology
@@ -92,4 +97,5 @@ def _refusals(kind: str, args: JSONDict, fields: Fields) -> Iterator[Problem]:
     if given:
         made = {"apiVersion": KUEUE, "kind": kind, "metadata": {"name": "pool"}}
         for each in refusals(put_fields(made, given, fields)):
-            yield replace(each, path=argument_path(each.path, given, fields)).problem("")
+            path = argument_path(each.path, given, fields)
+            yield of_argument(each, path, fields).problem("")
