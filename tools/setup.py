@@ -187,6 +187,10 @@ python -m pip install --no-deps --no-index --no-build-isolation -e .
 
 
 def _installation() -> Step:
+    # venv keeps links to an earlier Python.
+    for link in VENV.glob("bin/python*"):
+        if os.path.realpath(link) != os.path.realpath(sys.executable):
+            link.unlink()
     return Step(
         "installing trainer-infra and its tools into .venv",
         ["sh", "-ec", INSTALLATION, sys.executable, str(VENV), str(LOCK)],

@@ -144,6 +144,9 @@ def test_an_older_venv_becomes_what_a_renewed_lock_names(
 ) -> None:
     for names in ({"iniconfig", "pluggy"}, {"iniconfig", "sortedcontainers"}):
         cut_lock(checkout, *names)
+        if (python := checkout / ".venv" / "bin" / "python3").is_symlink():
+            python.unlink()
+            python.symlink_to("/bin/false")  # another Python, of an earlier day
         process = start(checkout, online)
         assert process.communicate()[1] == ""
         assert installed(checkout) == names
