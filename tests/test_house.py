@@ -120,6 +120,22 @@ ANSWERS_OF_THE_API: Final = {"Expired", "Interrupted", "Refused", "Unauthorized"
 """Errors, named as HTTP and Kubernetes name them."""
 
 
+def test_at_most_twelve_of_a_hundred_lines_of_code_are_imports() -> None:
+    imports = code = 0
+    for path in SOURCES:
+        of_imports: set[int] = set()
+        of_texts: set[int] = set()
+        for node in ast.walk(ast.parse(text_of(path))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                of_imports |= set(range(node.lineno, (node.end_lineno or 0) + 1))
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                of_texts |= set(range(node.lineno, (node.end_lineno or 0) + 1))
+        lines = enumerate(map(str.strip, text_of(path).splitlines()), 1)
+        code += sum(line[:1] not in {"", "#"} and at not in of_texts for at, line in lines)
+        imports += len(of_imports)
+    assert imports <= 0.12 * code, f"{imports} of {code}: fold modules that have one importer"
+
+
 def listing() -> list[str]:
     """The files of the package, as a stranger sees them."""
     return [str(path.relative_to(ROOT / "trainer_infra")) for path in SOURCES]
