@@ -154,7 +154,7 @@ def test_a_second_start_asks_for_nothing(
     proxy.release()
     outcome = dataset.run(ENDPOINT=proxy.url)
     assert proxy.sent == 0
-    assert f"s3://{bucket.name} is there since " in outcome.output
+    assert f"s3://{bucket.name} has been there since " in outcome.output
     assert outcome.output.endswith("2 files, 2 B; nothing to do\n")
 
 
