@@ -16,10 +16,6 @@ from from_source.cluster.waiting import wait_until
 
 _MOUNT: Final = Path("/sys/fs/cgroup")
 
-_LIKE_PROCESSES: Final = 8
-"""A group has the processor's time of one process unless told otherwise; with that, beside a suite of
-tests, managers of a cluster lose their leases."""
-
 
 def name() -> str:
     """Path of the group below each hierarchy; other clusters of this machine have others."""
@@ -33,7 +29,6 @@ def make() -> Path:
         _hand_down()
     for each in _hierarchies():
         (each / name()[1:]).mkdir(exist_ok=True)
-    _weigh()
     daemons = _counting() / name()[1:] / "daemons"
     daemons.mkdir(exist_ok=True)
     return daemons / "cgroup.procs"
@@ -73,15 +68,6 @@ def _hand_down() -> None:
     for controller in (_MOUNT / "cgroup.controllers").read_text().split():
         with contextlib.suppress(OSError):
             (_MOUNT / "cgroup.subtree_control").write_text(f"+{controller}")
-
-
-def _weigh() -> None:
-    """Give the group's pods (and components, in version 2) a share of the processor's time."""
-    hierarchy, file, one = (
-        (_MOUNT, "cpu.weight", 100) if _is_version_2() else (_MOUNT / "cpu", "cpu.shares", 1024)
-    )
-    with contextlib.suppress(OSError):
-        (hierarchy / name()[1:] / file).write_text(f"{_LIKE_PROCESSES * one}")
 
 
 def _kill_member(pid: int) -> None:
