@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,10 @@ def _file(part: str) -> Path:
     return run_folder.folder_of("default", "tj").path / part
 
 
+def _runs(run: Run) -> bool:
+    return now(run).phase == "Running"
+
+
 DAMAGED = ("{broken", "[]", '{"name": 1}', "null", "[" * 100_000, "\ud800")
 
 
@@ -65,7 +70,8 @@ def test_a_damaged_folder_stops_nobody_and_is_deleted_by_its_uid(part: str) -> N
     other = replace(SLEEP, name="sound").submit()
     for text in DAMAGED:
         run = SLEEP.submit()
-        eventually(lambda: now(run).phase == "Running")  # noqa: B023  until then its supervisor writes
+        # Until then its supervisor writes the status.
+        eventually(partial(_runs, run))
         _file(part).write_text(text, errors="surrogatepass")
         listing = runs.list_runs()
         assert "sound" in [each.name for each in listing.runs]

@@ -7,7 +7,7 @@ files say who that is. What is there is not sent again, and stays when the job i
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote, urlsplit
 
 from trainer_infra.errors import NotAvailable
@@ -106,15 +106,14 @@ def _store(address: str) -> "ObjectStoreSource":
     settings = InitializerSettings("code", parse_uri(address, "code"), Path(), Patterns(), own)
     if settings.uri.scheme == "s3":
         return _of_amazon(settings)
-    made: Any = open_source(settings)
-    return made  # type: ignore[no-any-return]  # of these schemes all are
+    return cast("ObjectStoreSource", open_source(settings))
 
 
 def _of_amazon(settings: InitializerSettings) -> "ObjectStoreSource":
     """The store with what AWS's own variables and files say: keys, profiles, single sign-on."""
     endpoint = settings.variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
     environment = {**settings.environment, "ENDPOINT": endpoint}
-    made: Any = open_source(replace(settings, environment=environment))
+    made = cast("ObjectStoreSource", open_source(replace(settings, environment=environment)))
     import boto3  # type: ignore[import-untyped]  # noqa: PLC0415  of the extra, which is there by now
     from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]  # noqa: PLC0415  the same
     from obstore.auth.boto3 import Boto3CredentialProvider  # noqa: PLC0415  the same
@@ -138,4 +137,4 @@ def _of_amazon(settings: InitializerSettings) -> "ObjectStoreSource":
         what = f"AWS's settings cannot be used: {error}"
         fix = "see what `aws sts get-caller-identity` says"
         raise DownloadFailure(settings.uri.shown, what, fix) from None
-    return made  # type: ignore[no-any-return]  # of this scheme it is
+    return made

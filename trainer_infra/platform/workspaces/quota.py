@@ -9,6 +9,7 @@ forbid: where there is a queue, a ResourceQuota is made only when the program as
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final
 
 import pulumi
@@ -149,7 +150,7 @@ def _sum(parts: Sequence[Any]) -> Any:
         return parts[0]
     if any(isinstance(each, pulumi.Output) for each in parts):
         return pulumi.Output.all(*parts).apply(_sum)
-    return format(sum(map(parse_quantity, parts)).normalize(), "f")  # type: ignore[union-attr]
+    return format(sum(map(parse_quantity, parts), Decimal()).normalize(), "f")
 
 
 def resource_quota_objects(
