@@ -35,17 +35,10 @@ def one(**more):
     job["template"]["spec"]["template"]["spec"] |= more
     return {"runtime": runtime, "namespace": NS, "trainer": on()}
 
-def mounting(name):
-    made = one()
-    (job,) = made["runtime"]["spec"]["template"]["spec"]["replicatedJobs"]
-    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
-    container["volumeMounts"] = [{"name": name, "mountPath": "/data"}]
-    return made
-
 TrainJobs("sweep", {
     "good": one(),
     "account": one(serviceAccountName="nope"),
-    "invalid": mounting("nope"),
+    "priority": one(priorityClassName="nope"),
     "image": {**one(), "trainer": CustomTrainer(train, image="trainer-infra.invalid/no/body:1")},
 }, wait_for="complete")
 """
@@ -116,7 +109,7 @@ def test_the_gate_of_a_batch_names_each_member_that_stands_still(
     shown = cluster_stack.up(ok=False)
     assert "3 of 4 TrainJobs failed or cannot go on" in shown
     assert 'serviceaccount "nope" not found' in shown
-    assert '.name: Not found: "nope"' in shown
+    assert "no PriorityClass with name nope was found" in shown
     assert "trainer-infra.invalid/no/body:1" in shown
     assert shown.count("is stuck: ") == shown.count("it stays in the cluster")
     assert "Traceback" not in shown
