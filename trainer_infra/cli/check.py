@@ -6,6 +6,7 @@ writes every report at the end. What few checks need is imported where one needs
 # ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 
 import gc
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,18 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from trainer_infra.cli import screen
+from trainer_infra.cli import judge, screen
+from trainer_infra.cli.judge import FilesHere, Judge
 from trainer_infra.cli.policy import CheckRequest
-from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.errors import NotAvailable
 from trainer_infra.review import check as checking
 from trainer_infra.review import environments, sources
-from trainer_infra.review.exclusion import Exclusion
+from trainer_infra.review.documents import Document
 from trainer_infra.review.formats import FORMATS
-from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.report import Report
 from trainer_infra.review.sources import SourceObjects
-from trainer_infra.rules import configuration
-from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Severity
 
 if TYPE_CHECKING:
@@ -44,15 +43,12 @@ PASSES: Final = 20
 class _MendingInputs:
     """What stays as it is while files are mended."""
 
-    settled: ResolvedConfiguration
+    judge: Judge
     stdin: SourceObjects
     """Which can be read once."""
     there: "Live | None"
     """What the cluster has; None where it was not read."""
     before: "ComparedRevision | None"
-    known: tuple[Mark, ...]
-    """Findings of the baseline."""
-    exclusion: Exclusion
 
 
 def run(asked: CheckRequest) -> int:
@@ -107,44 +103,24 @@ def _write(file: str, words: str) -> None:
 
 
 def _given(asked: CheckRequest) -> _MendingInputs:
-    settled = _settled(asked)
+    chosen = judge.judge_of(asked, FilesHere())
     there: Live | None = None
     before: ComparedRevision | None = None
-    known: tuple[Mark, ...] = ()
+    stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
+    if asked.changed_from:
+        from trainer_infra.cli import compared_revision
+
+        before = compared_revision.compared_revision(asked.changed_from, asked, chosen)
+        chosen = before.judge
     if asked.cluster:
         # It loads a client of a cluster.
         from trainer_infra.review import live
 
         there = live.read_live(asked.kubeconfig, asked.context)
-        # What a cluster does not have either is nowhere.
-        settled = settled if there.problems else replace(settled, is_whole=True)
-    exclusion = Exclusion.of((*settled.exclude, *(asked.exclude or ())))
-    stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
-    if asked.changed_from:
-        from trainer_infra.cli import compared_revision
-
-        ref = asked.changed_from
-        before = compared_revision.compared_revision(ref, asked, settled, exclusion)
-    if asked.baseline:
-        from trainer_infra.review import baseline
-
-        known = baseline.read_baseline(asked.baseline)
-    return _MendingInputs(settled, stdin, there, before, known, exclusion)
-
-
-def _settled(asked: CheckRequest) -> ResolvedConfiguration:
-    file, found, pack = asked.policy_file(), Configuration(), None
-    try:
-        if file:
-            text = Path(file).read_bytes().decode("utf-8")
-            found = configuration.read_configuration(text, file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem("", f"cannot be read: {error}", where=file or "")]) from None
-    if asked.pack:
-        from trainer_infra.review import pack_folder
-
-        pack = pack_folder.find_pack(asked.pack).pack
-    return configuration.resolve_configuration(found, asked.environment, pack)
+        if not there.problems:
+            # What a cluster does not have either is nowhere.
+            chosen = replace(chosen, settled=replace(chosen.settled, is_whole=True))
+    return _MendingInputs(chosen, stdin, there, before)
 
 
 def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
@@ -152,38 +128,84 @@ def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     return sources.joined_sources(
         given.stdin
         if each == sources.STDIN
-        else sources.read_sources([each], asked.values or (), given.exclusion)
+        else sources.read_sources([each], asked.values or (), given.judge.exclusion)
         for each in asked.paths or ()
     )
 
 
 def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
-    found, there, before = _read(asked, given), given.there, given.before
-    judged = there.documents() if there and not asked.paths else found.documents
-    judged = environments.documents_of(asked.environment, judged, given.settled.folders)
-    report = checking.check_documents(
-        judged,
-        checking.CheckScope(
-            settled=given.settled,
-            today=datetime.now(UTC).date(),
-            fail_on=Severity(asked.fail_on or given.settled.pack.mandatory_from),
-            baseline=given.known,
-            others=there.objects if there and asked.paths else (),
-            problems=(*found.problems, *(there.problems if there else ())),
-            is_judged={} if before is None else before.is_judged(judged),
-        ),
-        _spread(len(judged)),
-    )
-    notes = dict(report.notes)
+    found, before = _read(asked, given), given.before
+    judged = _documents(asked, given, found)
+    problems, unread = (found.problems, {}) if before is None else before.split(found.problems)
+    scope = _scope(asked, given, problems)
+    if before is None:
+        report = checking.check_documents(judged, scope, _spread(len(judged)))
+    else:
+        report = _of_change(judged, scope, before)
+    notes = {**report.notes, **unread}
     if found.excluded:
         notes[EXCLUDED] = str(len(found.excluded))
     if found.passed_over:
         notes[PASSED_OVER] = "\n".join(found.passed_over)
     if before is not None:
-        notes |= before.notes(judged)
+        notes |= {**before.notes(judged), **_policy_note(asked, given, before)}
     return replace(
         report, baseline=asked.baseline or "", shown_from=Severity(asked.show), notes=notes
     )
+
+
+def _documents(
+    asked: CheckRequest, given: _MendingInputs, found: SourceObjects
+) -> tuple[Document, ...]:
+    """The objects of the environment that is checked."""
+    there, settled = given.there, given.judge.settled
+    judged = there.documents() if there and not asked.paths else found.documents
+    return environments.documents_of(asked.environment, judged, settled.folders, settled.root)
+
+
+def _scope(
+    asked: CheckRequest, given: _MendingInputs, problems: tuple[str, ...]
+) -> checking.CheckScope:
+    there, settled = given.there, given.judge.settled
+    return checking.CheckScope(
+        settled=settled,
+        today=datetime.now(UTC).date(),
+        fail_on=Severity(asked.fail_on or settled.pack.mandatory_from),
+        baseline=given.judge.known,
+        others=there.objects if there and asked.paths else (),
+        problems=(*problems, *(there.problems if there else ())),
+    )
+
+
+def _of_change(
+    judged: Sequence[Document], scope: checking.CheckScope, before: "ComparedRevision"
+) -> Report:
+    """The report on what a change makes: of unchanged objects, what others make of them."""
+    from trainer_infra.review import changed_files
+
+    reach = before.reach(judged)
+    report = checking.check_documents(judged, replace(scope, reach=reach), _spread(len(judged)))
+    if not any(each.is_unchanged for each in report.items):
+        return report
+    left = replace(scope, reach=before.left(judged), problems=())
+    there = checking.check_documents(before.documents, left, _spread(len(before.documents)))
+    return changed_files.without_known(report, there)
+
+
+def _policy_note(
+    asked: CheckRequest, given: _MendingInputs, before: "ComparedRevision"
+) -> dict[str, str]:
+    """What another policy would say of all objects, where the change brings one."""
+    if before.proposed is None:
+        return before.policy_note(None, None)
+    reports = []
+    for each in (before.judge, before.proposed):
+        by_it = replace(given, judge=each, before=None)
+        found = _read(asked, by_it)
+        judged = _documents(asked, by_it, found)
+        scope = _scope(asked, by_it, ())
+        reports.append(checking.check_documents(judged, scope, _spread(len(judged))))
+    return before.policy_note(*reports)
 
 
 def _spread(documents: int) -> checking.Spread:

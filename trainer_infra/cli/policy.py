@@ -43,7 +43,9 @@ class CheckRequest(NamedTuple):
     ] = None
     config: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The configuration; else ./trainer-policy.yaml."),
+        typer.Option(
+            metavar="FILE", help="The configuration; else the nearest trainer-policy.yaml above."
+        ),
     ] = None
     environment: Annotated[
         str | None, typer.Option(metavar="NAME", help="An environment of the configuration.")
@@ -82,9 +84,6 @@ class CheckRequest(NamedTuple):
     kubeconfig: Kubeconfig = None
     context: Context = None
 
-    def policy_file(self) -> str | None:
-        """The configuration that is read; None where there is none."""
-        return self.config or (USUAL if Path(USUAL).is_file() else None)
 
 
 PackOfRules = Annotated[

@@ -92,6 +92,7 @@ def _item(item: Item, *, fails: bool) -> JSONDict:
         "edits": [_edit(each) for each in item.edits],
         "exemption": {**fields_wire(excuse), "expires": f"{excuse.expires}"} if excuse else None,
         "isKnown": item.is_known,
+        "isUnchanged": item.is_unchanged,
         "counts": item.counts,
         "fails": fails,
     }

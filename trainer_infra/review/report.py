@@ -98,6 +98,8 @@ class Item:
     """The exemption that it falls under."""
     is_known: bool = False
     """Whether the baseline has it."""
+    is_unchanged: bool = False
+    """Whether its object is as the revision has it: another one's change made it so."""
 
     @property
     def counts(self) -> bool:
@@ -157,6 +159,8 @@ class Report:
     """File of the baseline that says what is known; empty where none was used."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
     """Of how many objects no rule says anything, by kind."""
+    unchanged: int = 0
+    """How many more objects are as the revision has them."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Further figures by title, for example the cost beside that of the base branch."""
 

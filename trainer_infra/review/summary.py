@@ -37,7 +37,8 @@ def verdict(report: Report) -> str:
         return f"The check failed: {why}"
     if report.objects > sum(report.unjudged.values()):
         return "The check passed"
-    what = "no rule is for objects of these kinds" if report.objects else "there is no object"
+    nothing = "no object has changed" if report.unchanged else "there is no object"
+    what = "no rule is for objects of these kinds" if report.objects else nothing
     return f"The check judged nothing: {what}"
 
 
@@ -82,6 +83,8 @@ def remarks(item: Item) -> Iterator[str]:
         yield f"{state} {item.excuse.expires}, {owner} answers for it: {reason}"
     if item.is_known:
         yield "known by the baseline"
+    if item.is_unchanged:
+        yield "the object has not changed: a change of others made it so"
 
 
 def clause(item: Item) -> str:
