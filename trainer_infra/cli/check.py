@@ -6,6 +6,7 @@ writes every report at the end. What few checks need is imported where one needs
 # ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 
 import gc
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 EXCLUDED: Final = "Files and folders that are excluded"
 PASSED_OVER: Final = "Passed over, and so was not judged"
 """The title of how many there are."""
+CONFIGURATION: Final = "The configuration, from a folder above"
 MANY: Final = 200
 """Documents from which on processes of their own are worth their start."""
 PASSES: Final = 20
@@ -149,9 +151,31 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         notes[PASSED_OVER] = "\n".join(found.passed_over)
     if before is not None:
         notes |= {**before.notes(judged), **_policy_note(asked, given, before)}
+    file = given.judge.file
+    if os.path.dirname(file) and not asked.config:
+        notes[CONFIGURATION] = file
     return replace(
-        report, baseline=asked.baseline or "", shown_from=Severity(asked.show), notes=notes
+        report,
+        baseline=asked.baseline or "",
+        shown_from=Severity(asked.show),
+        notes=notes,
+        paths=_paths(report),
     )
+
+
+def _paths(report: Report) -> dict[str, str]:
+    """Files of a report, as paths from the repository's folder; whole ones where they are outside."""
+    top, below = judge.path_of_folder()
+    files = {each.place.file for each in report.items} | {*report.files}
+    files |= {edit.file for each in report.items for edit in each.edits}
+    found = {each: os.path.normpath(os.path.join(top, below, each)) for each in files}
+    inside = f"{top}{os.sep}"
+    return {
+        file: path.removeprefix(inside)
+        for file, path in found.items()
+        # What was read from a pipe or a cluster is no file.
+        if path.removeprefix(inside) != file and os.path.lexists(path)
+    }
 
 
 def _documents(

@@ -42,8 +42,10 @@ class ComparedRevision:
         return changed_files.reach_of_change(now, self.documents)
 
     def left(self, now: Sequence[Document]) -> Mapping[int, Reach]:
-        """The same of the revision's own objects: those that are as they were."""
-        return changed_files.reach_of_change(self.documents, now)
+        """The same of the revision's own objects, of which those that changed are not judged."""
+        found = changed_files.reach_of_change(self.documents, now)
+        gone = {Reach.CHANGED: Reach.GONE}
+        return {position: gone.get(each, each) for position, each in found.items()}
 
     def split(self, problems: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
         """What could not be read because of the change, and a note on what it does not touch."""

@@ -11,15 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Protocol
 
-from trainer_infra.cli.policy import CheckRequest
+from trainer_infra.cli.policy import USUAL, CheckRequest
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.recurrence import Mark
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 
-USUAL: Final = "trainer-policy.yaml"
-"""The configuration that is read where none is named: the nearest, up to the repository's folder."""
 NOT_THERE: Final = "cannot be read: No such file or directory"
 _REPOSITORY: Final = ".git"
 """What a repository's folder has."""

@@ -15,7 +15,7 @@ Least = StrEnum("Least", ["LOW", "MEDIUM", "HIGH", "CRITICAL"])
 RulesFormat = StrEnum("RulesFormat", ["TABLE", "JSON"])
 """How rules are listed."""
 USUAL: Final = "trainer-policy.yaml"
-"""The configuration that is read where none is named and this one is there."""
+"""The configuration that is read where none is named: the nearest, up to the repository's folder."""
 
 
 class CheckRequest(NamedTuple):

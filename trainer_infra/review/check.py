@@ -48,6 +48,12 @@ class Reach(Enum):
     """The runtime differs that it runs on: every rule may say something else of it."""
     AROUND = auto()
     """Others may differ that rules look at when they judge it."""
+    GONE = auto()
+    """It is there, and is not judged: of another revision, where it is another one now."""
+
+
+_TOLD: Final = (Reach.CHANGED, Reach.RUNTIME)
+"""Of what a report says how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +154,15 @@ def check_documents(
     counted = {
         position: each
         for position, each in subjects.items()
-        if asked.reach_of(position) != Reach.AROUND
+        if asked.reach_of(position) in _TOLD
     }
     left = len(subjects) - len(counted)
-    work = [(one, position) for one in inside for position in one.judged]
+    work = [
+        (one, position)
+        for one in inside
+        for position in one.judged
+        if asked.reach_of(position) != Reach.GONE
+    ]
     everywhere = tuple(
         dict.fromkeys(each.rule for one in (usual, *policies.values()) for each in one.rules)
     )
@@ -204,7 +215,7 @@ def _environment(
     left = [each for each in given.positions if asked.reach_of(each) != Reach.CHANGED]
     values, others = ([documents[each].value for each in these] for these in (changed, left))
     subjects = tree.subjects_of(values, [*asked.others, *others])
-    # Of a runtime that is not judged again its TrainJobs say what they have from it.
+    # What these have from a runtime is said of that; changed ones say it where that did not change.
     beside = tree.subjects_of([*others, *values], asked.others)[: len(others)] if others else ()
     around = world.world_of(
         (*beside, *subjects), settled.pools, is_whole=settled.is_whole, deployed=there

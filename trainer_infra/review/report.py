@@ -15,6 +15,10 @@ QUOTING: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "se
 """Fields of a finding that quote an object."""
 
 
+DIGITS: Final = 16
+"""Hex digits of a fingerprint."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where something stands in a file; lines and columns are from 1, and 0 where there is no text."""
@@ -163,6 +167,13 @@ class Report:
     """How many more objects are as the revision has them."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Further figures by title, for example the cost beside that of the base branch."""
+
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """What forges call files: the path from the repository's folder; none for what is not one."""
+
+    def path(self, file: str) -> str:
+        """What a forge calls a file."""
+        return self.paths.get(file, file)
 
     def fails(self, item: Item) -> bool:
         """Whether a finding fails the check."""

@@ -12,7 +12,7 @@ from trainer_infra.errors import shown
 from trainer_infra.review import documents, edits
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
-from trainer_infra.review.report import Excuse, Item, Place, object_name
+from trainer_infra.review.report import DIGITS, Excuse, Item, Place, object_name
 from trainer_infra.rules import tree
 from trainer_infra.rules.exemption import Exemption, State
 from trainer_infra.rules.finding import Finding
@@ -23,7 +23,7 @@ _SHOWN: Final = 120
 """Characters of a value in a report."""
 MOST_LINES: Final = 5
 """Lines of an excerpt."""
-DIGITS: Final = 16
+_PATCHES: Final = ("spec", "runtimePatches")
 _JSON: Final = json.JSONEncoder(default=str)
 
 
@@ -37,7 +37,8 @@ def item_of(
     """What a rule says of a document, which rules read as the subject, without what is hidden."""
     chosen, finding = found
     of_rule = finding if isinstance(finding, Finding) else Finding(finding.path, finding.what)
-    runtime = tree.runtime_reference(document.value) if of_rule.inherited else None
+    is_of_runtime = of_rule.inherited or _is_for_runtime(document, finding.path)
+    runtime = tree.runtime_reference(document.value) if is_of_runtime else None
     item = Item(
         rule=chosen.rule,
         severity=chosen.severity,
@@ -58,6 +59,11 @@ def item_of(
         excuse=excuse,
     )
     return hidden.item(item)
+
+
+def _is_for_runtime(document: Document, path: Path) -> bool:
+    """Whether what the runtime lacks is told where the object could patch it, and does not."""
+    return path == _PATCHES and documents.value_at(document.value, path) is None
 
 
 def excuse_of(exemption: Exemption, today: date) -> Excuse:

@@ -13,8 +13,8 @@ from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
 
 EXPIRED: Final = "EXEMPTION EXPIRED"
-NAMED: Final = 3
-"""Places that are named of findings that are alike."""
+NAMED: Final = 20
+"""Objects that are named of findings that are alike."""
 MOST_RULES: Final = 5
 """Rules that are named of those that could not see a value."""
 _JOINERS: Final = "\u200c\u200d"
