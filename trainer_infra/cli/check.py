@@ -8,7 +8,7 @@ writes every report at the end. What few checks need is imported where one needs
 import gc
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,6 +29,7 @@ from trainer_infra.rules.finding import Severity
 
 if TYPE_CHECKING:
     from trainer_infra.cli.compared_revision import ComparedRevision
+    from trainer_infra.review.applied import Application
     from trainer_infra.review.live import Live
 
 EXCLUDED: Final = "Files and folders that are excluded"
@@ -51,6 +52,10 @@ class _MendingInputs:
     there: "Live | None"
     """What the cluster has; None where it was not read."""
     before: "ComparedRevision | None"
+    application: "Application | None" = None
+    """What is built as a tool would; None where all that stands in a folder is judged."""
+    read: list[SourceObjects] = field(default_factory=list)
+    """What was read, the newest last."""
 
 
 def run(asked: CheckRequest) -> int:
@@ -63,6 +68,8 @@ def run(asked: CheckRequest) -> int:
         typer.BadParameter: An `--output` is not FORMAT=FILE.
     """
     outputs = [_output(each) for each in asked.output or ()]
+    if asked.deployed_by and asked.changed_from:
+        raise typer.BadParameter("--deployed-by judges all that is applied, --changed-from a change")
     # What a check makes is of use until its end: looking for rubbish takes as long as the check.
     gc.disable()
     try:
@@ -82,7 +89,11 @@ def run(asked: CheckRequest) -> int:
             shown = text.report_text(report, colour=screen.screen_of_stdout().colour)
         else:
             shown = FORMATS[asked.form](report)
-        typer.echo(shown, nl=False)
+        typer.echo(shown, nl=False, err=asked.print_objects)
+        if asked.print_objects and report.exit_code() == 0:
+            from trainer_infra.review import applied
+
+            typer.echo(applied.objects_text(given.read[-1].documents), nl=False)
         return report.exit_code()
     finally:
         gc.enable()
@@ -122,17 +133,31 @@ def _given(asked: CheckRequest) -> _MendingInputs:
         if not there.problems:
             # What a cluster does not have either is nowhere.
             chosen = replace(chosen, settled=replace(chosen.settled, is_whole=True))
-    return _MendingInputs(chosen, stdin, there, before)
+    application: Application | None = None
+    if asked.deployed_by:
+        from trainer_infra.review import applied
+
+        application = applied.application_of(asked.deployed_by, os.environ)
+    return _MendingInputs(chosen, stdin, there, before, application)
 
 
 def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     """All objects of the paths, each once."""
-    return sources.joined_sources(
-        given.stdin
-        if each == sources.STDIN
-        else sources.read_sources([each], asked.values or (), given.judge.exclusion)
+    found = sources.joined_sources(
+        given.stdin if each == sources.STDIN else _read_path(each, asked, given)
         for each in asked.paths or ()
     )
+    given.read[:] = [found]
+    return found
+
+
+def _read_path(path: str, asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
+    values, exclusion = tuple(asked.values or ()), given.judge.exclusion
+    if given.application is None:
+        return sources.read_sources([path], values, exclusion)
+    from trainer_infra.review import applied
+
+    return applied.read_applied(path, given.application, values, exclusion)
 
 
 def _report(asked: CheckRequest, given: _MendingInputs) -> Report:

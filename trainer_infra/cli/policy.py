@@ -12,6 +12,8 @@ Format = StrEnum("Format", ["TEXT", "JSON", "SARIF", "JUNIT", "GITHUB", "GITLAB"
 """How a report is written."""
 Least = StrEnum("Least", ["LOW", "MEDIUM", "HIGH", "CRITICAL"])
 """A severity from which on something is so."""
+DeployedBy = StrEnum("DeployedBy", ["ARGOCD", "FLUX"])
+"""What applies a folder."""
 RulesFormat = StrEnum("RulesFormat", ["TABLE", "JSON"])
 """How rules are listed."""
 USUAL: Final = "trainer-policy.yaml"
@@ -78,6 +80,17 @@ class CheckRequest(NamedTuple):
         str | None,
         typer.Option(metavar="REF", help="Judge only objects that differ from a git revision."),
     ] = None
+    deployed_by: Annotated[
+        DeployedBy | None,
+        typer.Option(help="Judge what this tool applies of a folder, and nothing else in it."),
+    ] = None
+    print_objects: Annotated[
+        bool,
+        typer.Option(
+            "--print-objects",
+            help="Print the judged objects if the check passes; the report goes to stderr.",
+        ),
+    ] = False
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Look at the cluster too; without PATH judge it.")
     ] = False

@@ -9,7 +9,7 @@ is not in the folder, because the chart is packed, stands at its dependency.
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,8 +28,22 @@ from trainer_infra.review import (
 from trainer_infra.review.documents import Document, Part, items_at, value_at
 from trainer_infra.review.subprocess_tool import ToolFailure
 
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What an installation of a chart is called, and set to."""
+
+    name: str = ""
+    """Empty for Helm's own."""
+    namespace: str = ""
+    """Empty for Helm's own."""
+    options: tuple[str, ...] = ()
+    """Further options of `helm template`."""
+
+
 NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
+HELMS_OWN: Final = Release()
 FOLDER: Final = "charts"
 """The folder of the charts that a chart is made with."""
 _SOURCE: Final = "# Source: "
@@ -72,19 +86,21 @@ def is_library(folder: Path) -> bool:
     return isinstance(value, dict) and value.get("type") == "library"
 
 
-def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]:
+def read_chart(
+    folder: Path, values: Sequence[str] = (), release: Release = HELMS_OWN
+) -> tuple[Document, ...]:
     """The objects that the chart renders to with files of values, of which the last one wins.
 
     Raises:
         NotAvailable: It cannot be rendered; a sentence.
         InvalidInput: What it renders to is not YAML.
     """
-    text = _rendered(folder, values)
+    text = _rendered(folder, values, release)
     found = placed_chart(folder, text)
     if not any(each.value.get("kind") == plain_secret.KIND for each in found):
         return found
     # What helm renders otherwise a second time, it has drawn at random.
-    other_text = _rendered(folder, values)
+    other_text = _rendered(folder, values, release)
     again = found if other_text == text else placed_chart(folder, other_text)
     if again is found or len(again) != len(found):
         return found
@@ -94,7 +110,7 @@ def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]
     )
 
 
-def _rendered(folder: Path, values: Sequence[str]) -> str:
+def _rendered(folder: Path, values: Sequence[str], release: Release) -> str:
     helm = subprocess_tool.find_tool("helm")
     if helm is None:
         raise NotAvailable(
@@ -103,9 +119,12 @@ def _rendered(folder: Path, values: Sequence[str]) -> str:
         )
     # Whole paths: helm looks for others in its repositories.
     options = [each for file in values for each in ("--values", os.path.realpath(file))]
+    options += [f"--namespace={release.namespace}"] if release.namespace else []
+    options += release.options
+    named = [release.name] if release.name else []
     real = os.path.realpath(folder)
     try:
-        command = [helm, "template", real, "--include-crds", *options]
+        command = [helm, "template", *named, real, "--include-crds", *options]
         return subprocess_tool.tool_output(command).decode("utf-8")
     except ToolFailure as error:
         words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
