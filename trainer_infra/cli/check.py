@@ -30,6 +30,7 @@ from trainer_infra.rules.finding import Severity
 if TYPE_CHECKING:
     from trainer_infra.cli.compared_revision import ComparedRevision
     from trainer_infra.review.applied import Application
+    from trainer_infra.review.revision import Span
     from trainer_infra.review.live import Live
 
 EXCLUDED: Final = "Files and folders that are excluded"
@@ -52,10 +53,14 @@ class _MendingInputs:
     there: "Live | None"
     """What the cluster has; None where it was not read."""
     before: "ComparedRevision | None"
+    span: "Span | None" = None
+    """The change; None where all is judged."""
+    named: tuple[str, ...] | None = None
+    """The files whose objects are judged; None for all."""
     application: "Application | None" = None
     """What is built as a tool would; None where all that stands in a folder is judged."""
-    read: list[SourceObjects] = field(default_factory=list)
-    """What was read, the newest last."""
+    judged: list[Document] = field(default_factory=list)
+    """What was judged."""
 
 
 def run(asked: CheckRequest) -> int:
@@ -68,12 +73,17 @@ def run(asked: CheckRequest) -> int:
         typer.BadParameter: An `--output` is not FORMAT=FILE.
     """
     outputs = [_output(each) for each in asked.output or ()]
+    files: tuple[str, ...] = ()
+    if asked.pre_commit:
+        from trainer_infra.cli import pre_commit
+
+        asked, files = pre_commit.split_paths(asked)
     if asked.deployed_by and asked.changed_from:
         raise typer.BadParameter("--deployed-by judges all that is applied, --changed-from a change")
     # What a check makes is of use until its end: looking for rubbish takes as long as the check.
     gc.disable()
     try:
-        given = _given(asked)
+        given = _given(asked, files)
         report = _report(asked, given)
         if asked.fix:
             report = _mended(asked, given, report)
@@ -93,7 +103,7 @@ def run(asked: CheckRequest) -> int:
         if asked.print_objects and report.exit_code() == 0:
             from trainer_infra.review import applied
 
-            typer.echo(applied.objects_text(given.read[-1].documents), nl=False)
+            typer.echo(applied.objects_text(given.judged), nl=False)
         return report.exit_code()
     finally:
         gc.enable()
@@ -115,15 +125,16 @@ def _write(file: str, words: str) -> None:
         raise NotAvailable(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def _given(asked: CheckRequest) -> _MendingInputs:
+def _given(asked: CheckRequest, files: tuple[str, ...]) -> _MendingInputs:
     chosen = judge.judge_of(asked, FilesHere())
     there: Live | None = None
     before: ComparedRevision | None = None
     stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
-    if asked.changed_from:
+    span, named = _change(asked, files)
+    if span is not None:
         from trainer_infra.cli import compared_revision
 
-        before = compared_revision.compared_revision(asked.changed_from, asked, chosen)
+        before = compared_revision.compared_revision(span, asked, chosen)
         chosen = before.judge
     if asked.cluster:
         # It loads a client of a cluster.
@@ -138,17 +149,35 @@ def _given(asked: CheckRequest) -> _MendingInputs:
         from trainer_infra.review import applied
 
         application = applied.application_of(asked.deployed_by, os.environ)
-    return _MendingInputs(chosen, stdin, there, before, application)
+    return _MendingInputs(chosen, stdin, there, before, span, named, application)
+
+
+def _change(
+    asked: CheckRequest, files: tuple[str, ...]
+) -> "tuple[Span | None, tuple[str, ...] | None]":
+    """The change that is judged, or the files; None for all."""
+    if asked.changed_from:
+        from trainer_infra.review.revision import Span
+
+        return Span(asked.changed_from), None
+    if asked.pre_commit:
+        from trainer_infra.cli import pre_commit
+
+        return pre_commit.asked_change(files, os.environ)
+    return None, None
 
 
 def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     """All objects of the paths, each once."""
-    found = sources.joined_sources(
+    if given.span and given.span.now:
+        from trainer_infra.review import changed_files
+
+        paths, values = asked.paths or (), asked.values or ()
+        return changed_files.objects_now(paths, given.span, values, given.judge.exclusion)
+    return sources.joined_sources(
         given.stdin if each == sources.STDIN else _read_path(each, asked, given)
         for each in asked.paths or ()
     )
-    given.read[:] = [found]
-    return found
 
 
 def _read_path(path: str, asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
@@ -163,8 +192,13 @@ def _read_path(path: str, asked: CheckRequest, given: _MendingInputs) -> SourceO
 def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
     found, before = _read(asked, given), given.before
     judged = _documents(asked, given, found)
+    given.judged[:] = judged
     problems, unread = (found.problems, {}) if before is None else before.split(found.problems)
     scope = _scope(asked, given, problems)
+    if given.named is not None:
+        from trainer_infra.review import changed_files
+
+        scope = replace(scope, reach=changed_files.of_files(judged, given.named))
     if before is None:
         report = checking.check_documents(judged, scope, _spread(len(judged)))
     else:

@@ -13,6 +13,7 @@ from trainer_infra.review.changed_files import BaseObjects
 from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Item, Report
+from trainer_infra.review.revision import Span
 
 UNREAD: Final = "Could not be read before either, and this change does not touch it"
 """The title of what no tool could build or read, at the revision and now."""
@@ -70,13 +71,13 @@ class ComparedRevision:
         return {title: "\n".join((*(effects or none), *self.changed_policy))}
 
 
-def compared_revision(ref: str, asked: CheckRequest, here: Judge) -> ComparedRevision:
-    """What the branch found at the revision: a commit, a branch or a tag.
+def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedRevision:
+    """What the branch found at the revision.
 
     Raises:
         NotAvailable: There is no git, no repository or no such revision.
     """
-    files = FilesThere(ref)
+    files = FilesThere(span)
     try:
         there, is_usable = judge.judge_of(asked, files), True
     except InvalidInput:
@@ -84,13 +85,13 @@ def compared_revision(ref: str, asked: CheckRequest, here: Judge) -> ComparedRev
         there, is_usable = here, False
     changed = tuple(judge.changed_policy(asked, (here, there), files))
     paths, values = asked.paths or (), asked.values or ()
-    base = changed_files.objects_in_base(paths, ref, values, there.exclusion)
+    base = changed_files.objects_in_base(paths, span, values, there.exclusion)
     settled = there.settled
     documents = environments.documents_of(
         asked.environment, base.found.documents, settled.folders, settled.root
     )
     proposed = here if changed and is_usable else None
-    return ComparedRevision(ref, base, documents, there, proposed, changed)
+    return ComparedRevision(span.ref, base, documents, there, proposed, changed)
 
 
 def _effects(verb: str, one: Report, other: Report) -> Iterator[str]:

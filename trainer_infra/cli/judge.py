@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from trainer_infra.cli.policy import USUAL, CheckRequest
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
@@ -17,6 +17,9 @@ from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.recurrence import Mark
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
+
+if TYPE_CHECKING:
+    from trainer_infra.review.revision import Span
 
 NOT_THERE: Final = "cannot be read: No such file or directory"
 _REPOSITORY: Final = ".git"
@@ -62,8 +65,8 @@ class FilesHere:
 class FilesThere:
     """The files as a branch found them; what is in no repository, such as the platform's, is as it is."""
 
-    ref: str
-    """The revision."""
+    span: "Span"
+    """The change."""
     _scratch: "TemporaryDirectory[str]" = field(
         default_factory=lambda: TemporaryDirectory(prefix="trainer-infra-"), init=False, repr=False
     )
@@ -96,7 +99,7 @@ class FilesThere:
         except NotAvailable:
             return None
         if repository not in self._trees:
-            self._trees[repository] = revision.base_tree(repository, self.ref)
+            self._trees[repository] = revision.base_tree(repository, self.span)
         return repository, self._trees[repository], own[path]
 
 

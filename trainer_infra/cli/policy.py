@@ -80,6 +80,9 @@ class CheckRequest(NamedTuple):
         str | None,
         typer.Option(metavar="REF", help="Judge only objects that differ from a git revision."),
     ] = None
+    pre_commit: Annotated[
+        bool, typer.Option("--pre-commit", help="Judge what is committed, as a hook of pre-commit.")
+    ] = False
     deployed_by: Annotated[
         DeployedBy | None,
         typer.Option(help="Judge what this tool applies of a folder, and nothing else in it."),

@@ -7,7 +7,7 @@ Sources: Argo CD's tool detection and its plugins' environment; Flux's generatio
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -115,7 +115,7 @@ def _plain(folder: Path, exclusion: Exclusion) -> SourceObjects:
     return sources.joined_sources((found, SourceObjects(problems=programs, passed_over=folders)))
 
 
-def objects_text(documents: tuple[Document, ...]) -> str:
+def objects_text(documents: Iterable[Document]) -> str:
     """The objects as a stream of YAML documents, each of them one line of JSON."""
     texts = (json.dumps(each.value, ensure_ascii=False).translate(_BREAKS) for each in documents)
     return "".join(f"---\n{each}\n" for each in texts)

@@ -29,6 +29,7 @@ from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.report import Report
+from trainer_infra.review.revision import Span
 from trainer_infra.review.sources import SourceObjects
 from trainer_infra.rules import tree
 
@@ -63,7 +64,7 @@ class BaseObjects:
 
 def objects_in_base(
     paths: Sequence[str],
-    ref: str,
+    span: Span,
     values: Sequence[str] = (),
     exclusion: Exclusion = sources.NOTHING,
 ) -> BaseObjects:
@@ -71,7 +72,7 @@ def objects_in_base(
 
     Args:
         paths: as for `sources.read_sources`; stdin has no revision.
-        ref: a commit, a branch or a tag.
+        span: the change.
         values: files of values for charts, as they are now.
         exclusion: what is left out there as well.
 
@@ -82,11 +83,12 @@ def objects_in_base(
     changed: set[str] = set()
     wanted = [each for each in paths if each != sources.STDIN]
     for repository, own in revision.by_repository(wanted).items():
-        base = revision.base_tree(repository, ref)
+        base = revision.base_tree(repository, span)
+        now = revision.tree_of(repository, span.now) if span.now else None
         parts.append(objects_in_tree(repository, base, own, values, exclusion))
         changed |= {
             os.path.realpath(Path(repository, each))
-            for each in revision.changed_paths(repository, base)
+            for each in revision.changed_paths(repository, base, now)
         }
     return BaseObjects(sources.joined_sources(parts), frozenset(changed))
 
@@ -110,6 +112,32 @@ def objects_in_tree(
         return sources.joined_sources(parts)
 
 
+def objects_now(
+    paths: Sequence[str],
+    span: Span,
+    values: Sequence[str] = (),
+    exclusion: Exclusion = sources.NOTHING,
+) -> SourceObjects:
+    """The objects that there are, of the revision that has them or the index."""
+    return sources.joined_sources(
+        objects_in_tree(
+            repository, revision.tree_of(repository, str(span.now)), own, values, exclusion
+        )
+        for repository, own in revision.by_repository(paths).items()
+    )
+
+
+def of_files(documents: Sequence[Document], files: Iterable[str]) -> dict[int, Reach]:
+    """The objects that are written or changed in some files; the others are only around them."""
+    named = {os.path.realpath(each) for each in files}
+    found = {}
+    for position, each in enumerate(documents):
+        own = (each.file, *each.layers)
+        is_there = any(os.path.realpath(one) in named for one in own)
+        found[position] = Reach.CHANGED if is_there else Reach.GONE
+    return found
+
+
 def _renamed(found: SourceObjects, there: str, path: str) -> SourceObjects:
     """What was read of a folder of ours, with the names that its files have for the user."""
 
@@ -131,17 +159,6 @@ def _renamed(found: SourceObjects, there: str, path: str) -> SourceObjects:
     )
     problems, passed = (tuple(map(sentence, each)) for each in (found.problems, found.passed_over))
     return replace(found, documents=tuple(documents), problems=problems, passed_over=passed)
-
-
-def changed_among(files: Sequence[str], ref: str) -> tuple[str, ...]:
-    """Which of the files are not as the branch found them; what was not there is changed."""
-    changed = []
-    for repository, own in revision.by_repository(files).items():
-        before = revision.blob_ids(repository, revision.base_tree(repository, ref))
-        for file, inside in own.items():
-            if before.get(inside) != revision.id_of(repository, Path(file).read_bytes()):
-                changed.append(file)
-    return tuple(changed)
 
 
 def reach_of_change(now: Sequence[Document], then: Iterable[Document]) -> dict[int, Reach]:

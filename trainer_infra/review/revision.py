@@ -23,6 +23,22 @@ INDEX: Final = ":"
 HEAD: Final = "HEAD"
 
 
+EMPTY: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""The tree without files, which git knows in every repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A change: what there is, beside what there was where its branch began."""
+
+    ref: str
+    """A commit, a branch or a tag that the branch was taken from."""
+    tip: str = HEAD
+    """The newest commit of the branch."""
+    now: str | None = None
+    """The revision that has what there is, or the index; None for the files as they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Blob:
     """A file of a revision."""
@@ -71,7 +87,12 @@ def tree_of(repository: str, ref: str) -> str:
     return found
 
 
-def base_tree(repository: str, ref: str, tip: str = HEAD) -> str:
+def has_head(repository: str) -> bool:
+    """Whether there is a commit as yet."""
+    return _verified(repository, HEAD) is not None
+
+
+def base_tree(repository: str, span: Span) -> str:
     """The tree from which a branch was taken: of the newest commit that it shares with a revision.
 
     What the revision has got since is no change of the branch.
@@ -79,6 +100,7 @@ def base_tree(repository: str, ref: str, tip: str = HEAD) -> str:
     Raises:
         NotAvailable: There is no such revision, or they have no commit in common.
     """
+    ref, tip = span.ref, span.tip
     tree = tree_of(repository, ref)
     own, other = (_verified(repository, f"{each}^{{commit}}") for each in (tip, ref))
     if own is None or other is None:
@@ -111,16 +133,6 @@ def changed_paths(repository: str, before: str, after: str | None = None) -> fro
     if after is None:
         found += _git(repository, "ls-files", "--others", "--exclude-standard", "-z")
     return frozenset(map(os.fsdecode, filter(None, found.split(b"\0"))))
-
-
-def blob_ids(repository: str, tree: str) -> dict[str, bytes]:
-    """The id of each file's content."""
-    return {each.path: each.id for each in _blobs(repository, tree)}
-
-
-def id_of(repository: str, text: bytes) -> bytes:
-    """The id that a content has."""
-    return _git(repository, "hash-object", "--stdin", given=text).strip()
 
 
 def write_manifests(repository: str, tree: str, paths: Iterable[str], folder: Path) -> None:
