@@ -39,6 +39,11 @@ def item_of(
     of_rule = finding if isinstance(finding, Finding) else Finding(finding.path, finding.what)
     is_of_runtime = of_rule.inherited or _is_for_runtime(document, finding.path)
     runtime = tree.runtime_reference(document.value) if is_of_runtime else None
+    place = place_in_document(document, finding.path)
+    layers = () if document.says(finding.path) else document.layers
+    if document.values and place.file != document.file:
+        # What takes the value.
+        layers = (document.file,)
     item = Item(
         rule=chosen.rule,
         severity=chosen.severity,
@@ -51,10 +56,10 @@ def item_of(
         fix=finding.fix,
         seen_at=of_rule.seen_at,
         runtime=object_name(*runtime) if runtime else "",
-        place=place_in_document(document, finding.path),
+        place=place,
         fingerprint=fingerprint(chosen.rule.id, document.value, finding.path, finding.what),
         folders=document.deployed_from,
-        layers=() if document.says(finding.path) else document.layers,
+        layers=layers,
         edits=edits.edits(document, of_rule.patch),
         excuse=excuse,
     )
