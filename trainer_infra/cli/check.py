@@ -30,8 +30,8 @@ from trainer_infra.rules.finding import Severity
 if TYPE_CHECKING:
     from trainer_infra.cli.compared_revision import ComparedRevision
     from trainer_infra.review.applied import Application
-    from trainer_infra.review.revision import Span
     from trainer_infra.review.live import Live
+    from trainer_infra.review.revision import Span
 
 EXCLUDED: Final = "Files and folders that are excluded"
 PASSED_OVER: Final = "Passed over, and so was not judged"
@@ -73,13 +73,7 @@ def run(asked: CheckRequest) -> int:
         typer.BadParameter: An `--output` is not FORMAT=FILE.
     """
     outputs = [_output(each) for each in asked.output or ()]
-    files: tuple[str, ...] = ()
-    if asked.pre_commit:
-        from trainer_infra.cli import pre_commit
-
-        asked, files = pre_commit.split_paths(asked)
-    if asked.deployed_by and asked.changed_from:
-        raise typer.BadParameter("--deployed-by judges all that is applied, --changed-from a change")
+    asked, files = _split(asked)
     # What a check makes is of use until its end: looking for rubbish takes as long as the check.
     gc.disable()
     try:
@@ -93,13 +87,7 @@ def run(asked: CheckRequest) -> int:
             _write(asked.write_baseline, baseline.baseline_text(report))
         for form, file in outputs:
             _write(file, FORMATS[form](report))
-        if asked.form == "text":
-            from trainer_infra.review import text
-
-            shown = text.report_text(report, colour=screen.screen_of_stdout().colour)
-        else:
-            shown = FORMATS[asked.form](report)
-        typer.echo(shown, nl=False, err=asked.print_objects)
+        _show(asked, report)
         if asked.print_objects and report.exit_code() == 0:
             from trainer_infra.review import applied
 
@@ -107,6 +95,28 @@ def run(asked: CheckRequest) -> int:
         return report.exit_code()
     finally:
         gc.enable()
+
+
+def _split(asked: CheckRequest) -> tuple[CheckRequest, tuple[str, ...]]:
+    """The request, and the files of a hook whose objects alone may be meant."""
+    if asked.deployed_by and (asked.changed_from or asked.pre_commit):
+        raise typer.BadParameter("--deployed-by judges all that is applied, and no change alone")
+    if not asked.pre_commit:
+        return asked, ()
+    from trainer_infra.cli import pre_commit
+
+    return pre_commit.split_paths(asked)
+
+
+def _show(asked: CheckRequest, report: Report) -> None:
+    """The report on stdout; on stderr where the objects are for stdout."""
+    if asked.form == "text":
+        from trainer_infra.review import text
+
+        shown = text.report_text(report, colour=screen.screen_of_stdout().colour)
+    else:
+        shown = FORMATS[asked.form](report)
+    typer.echo(shown, nl=False, err=asked.print_objects)
 
 
 def _output(given: str) -> tuple[str, str]:
@@ -211,7 +221,7 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
     if before is not None:
         notes |= {**before.notes(judged), **_policy_note(asked, given, before)}
     file = given.judge.file
-    if os.path.dirname(file) and not asked.config:
+    if os.pardir in Path(file).parts and not asked.config:
         notes[CONFIGURATION] = file
     return replace(
         report,
@@ -227,7 +237,7 @@ def _paths(report: Report) -> dict[str, str]:
     top, below = judge.path_of_folder()
     files = {each.place.file for each in report.items} | {*report.files}
     files |= {edit.file for each in report.items for edit in each.edits}
-    found = {each: os.path.normpath(os.path.join(top, below, each)) for each in files}
+    found = {each: os.path.normpath(Path(top, below, each)) for each in files}
     inside = f"{top}{os.sep}"
     return {
         file: path.removeprefix(inside)

@@ -1,11 +1,11 @@
 """The git revision that `check --changed-from` compares with: objects, costs, and what judged it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra.cli import judge
-from trainer_infra.cli.judge import FilesHere, FilesThere, Judge
+from trainer_infra.cli.judge import FilesThere, Judge
 from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.errors import InvalidInput
 from trainer_infra.review import baseline, changed_files, costs, environments, summary
@@ -14,6 +14,7 @@ from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Item, Report
 from trainer_infra.review.revision import Span
+from trainer_infra.rules.finding import Severity
 
 UNREAD: Final = "Could not be read before either, and this change does not touch it"
 """The title of what no tool could build or read, at the revision and now."""
@@ -63,7 +64,9 @@ class ComparedRevision:
         if not self.changed_policy:
             return {}
         if there is None or here is None:
-            title = f"The policy differs from {self.ref}, whose own cannot be used: the new one judged"
+            title = (
+                f"The policy differs from {self.ref}, whose own cannot be used: the new one judged"
+            )
             return {title: "\n".join(self.changed_policy)}
         title = f"The policy differs from {self.ref}, whose own judged; in all files the new one"
         effects = [*_effects("lets pass", there, here), *_effects("finds", here, there)]
@@ -95,16 +98,25 @@ def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedR
 
 
 def _effects(verb: str, one: Report, other: Report) -> Iterator[str]:
-    """What one judge says and the other one does not, a line for each rule."""
-    marks = (mark for each in other.items if each.counts for mark in baseline.marks_of(each))
-    counting = [each for each in one.items if each.counts]
-    told = baseline.with_known(counting, marks)
+    """What one judge says and the other does not, a line for each rule, the worst first."""
+    failing, counting = one.failing(), [e for e in one.items if e.counts and not one.fails(e)]
+    lost = [
+        *_without(failing, other.failing()),
+        *_without(counting, (each for each in other.items if each.counts)),
+    ]
+    ranks = {each: rank for rank, each in enumerate(reversed(Severity))}
     by_rule: dict[str, list[Item]] = {}
-    for each in told:
-        if not each.is_known:
-            by_rule.setdefault(f"{each.severity} {each.rule.id}", []).append(each)
+    for each in sorted(lost, key=lambda each: ranks[each.severity]):
+        by_rule.setdefault(f"{each.severity} {each.rule.id}", []).append(each)
     for rule, items in by_rule.items():
         objects = [*dict.fromkeys(map(summary.object_on_line, items))]
         more = f" and {len(objects) - _NAMED} more" if len(objects) > _NAMED else ""
         named = f"{', '.join(objects[:_NAMED])}{more}"
         yield f"{verb} {summary.count_text(len(items), 'finding')}: {rule} of {named}"
+
+
+def _without(items: Sequence[Item], others: Iterable[Item]) -> list[Item]:
+    """The findings that are not among others."""
+    marks = (mark for each in others for mark in baseline.marks_of(each))
+    plain = [replace(each, is_known=False) for each in items]
+    return [each for each in baseline.with_known(plain, marks) if not each.is_known]

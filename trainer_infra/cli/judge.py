@@ -133,10 +133,9 @@ def judge_of(asked: CheckRequest, files: Files) -> Judge:
 
         named = files.folder(asked.pack) if Path(asked.pack).is_dir() else asked.pack
         pack = pack_folder.find_pack(named).pack
-    root = os.path.dirname(file) if file and not asked.config else ""
-    settled = configuration.resolve_configuration(
-        found, asked.environment, pack, root or os.curdir
-    )
+    # Patterns of a file that is named are those of whoever runs the check.
+    root = os.curdir if asked.config else str(Path(file).parent)
+    settled = configuration.resolve_configuration(found, asked.environment, pack, root)
     known: tuple[Mark, ...] = ()
     listed = files.read(asked.baseline) if asked.baseline else None
     if asked.baseline and (is_here or listed is not None):
@@ -174,7 +173,7 @@ def _configuration(asked: CheckRequest, files: Files) -> tuple[str, bytes | None
     _, below = path_of_folder()
     depth = 0 if below == os.curdir else len(Path(below).parts)
     for steps in range(depth + 1):
-        file = os.path.join(*[os.pardir] * steps, USUAL)
+        file = str(Path(*[os.pardir] * steps, USUAL))
         text = files.read(file)
         if text is not None:
             return file, text

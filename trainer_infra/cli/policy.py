@@ -1,7 +1,6 @@
 """What a user asks of the commands about policy, by their options: `check` and `rules`."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
 import typer
@@ -99,7 +98,6 @@ class CheckRequest(NamedTuple):
     ] = False
     kubeconfig: Kubeconfig = None
     context: Context = None
-
 
 
 PackOfRules = Annotated[

@@ -16,7 +16,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.review import helm, kustomize, sources
 from trainer_infra.review.documents import Document
 from trainer_infra.review.exclusion import Exclusion
-from trainer_infra.review.helm import Release
+from trainer_infra.review.helm import HELMS_OWN, Release
 from trainer_infra.review.sources import SourceObjects
 
 ARGO_CD: Final = "argocd"
@@ -25,7 +25,9 @@ _FILES: Final = "values-files"
 _PARAMETERS: Final = "helm-parameters"
 _ENVIRONMENT: Final = "ARGOCD_ENV_"
 """How Argo CD begins the name of a variable that an application sets."""
-_BREAKS: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "\x7f\x85\u2028\u2029\ufeff"})
+_BREAKS: Final = str.maketrans(
+    {each: f"\\u{ord(each):04x}" for each in "\x7f\x85\u2028\u2029\ufeff"}
+)
 """What YAML takes for the end of a line, or does not take at all, where JSON does."""
 
 
@@ -35,7 +37,7 @@ class Application:
 
     tool: str
     """What applies it."""
-    release: Release = Release()
+    release: Release = HELMS_OWN
     """Of a chart."""
     values: tuple[str, ...] = ()
     """Files of values for a chart, the last one wins."""
@@ -57,12 +59,17 @@ def application_of(tool: str, variables: Mapping[str, str]) -> Application:
         what = "is nothing that the check can build a chart with"
         raise InvalidInput([Problem("spec.source.plugin", what, ", ".join(unknown), fix)])
     options = [
-        f"--set={key}={value}".replace(",", "\\,") for key, value in given.get(_PARAMETERS, {}).items()
+        f"--set={key}={value}".replace(",", "\\,")
+        for key, value in given.get(_PARAMETERS, {}).items()
     ]
     versions = {"KUBE_VERSION": "--kube-version", "KUBE_API_VERSIONS": "--api-versions"}
-    options += [f"{option}={variables[each]}" for each, option in versions.items() if variables.get(each)]
+    options += [
+        f"{option}={variables[each]}" for each, option in versions.items() if variables.get(each)
+    ]
     release = Release(
-        variables.get("ARGOCD_APP_NAME", ""), variables.get("ARGOCD_APP_NAMESPACE", ""), tuple(options)
+        variables.get("ARGOCD_APP_NAME", ""),
+        variables.get("ARGOCD_APP_NAMESPACE", ""),
+        tuple(options),
     )
     top = _top(variables.get("ARGOCD_APP_SOURCE_PATH", ""))
     return Application(tool, release, tuple(_inside(each, top) for each in given.get(_FILES, ())))
@@ -90,7 +97,9 @@ def read_applied(
         return sources.made_sources(where, kustomize.read_kustomization)
     if is_chart:
         files = (*values, *application.values)
-        return sources.made_sources(where, lambda it: helm.read_chart(it, files, application.release))
+        return sources.made_sources(
+            where, lambda it: helm.read_chart(it, files, application.release)
+        )
     if application.tool == FLUX:
         # Flux generates a kustomization of all manifests below it.
         return sources.read_sources([folder], values, exclusion)
@@ -148,6 +157,9 @@ def _top(path: str) -> Path:
 def _inside(file: str, top: Path) -> str:
     """A file of values, which is of the repository."""
     if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(top)):
-        what, fix = "must be a file of the repository", "write its path from the application's folder"
+        what, fix = (
+            "must be a file of the repository",
+            "write its path from the application's folder",
+        )
         raise InvalidInput([Problem(f"spec.source.plugin: {_FILES}", what, file, fix)])
     return file

@@ -73,7 +73,7 @@ def objects_in_base(
     Args:
         paths: as for `sources.read_sources`; stdin has no revision.
         span: the change.
-        values: files of values for charts, as they are now.
+        values: files of values for charts; those of the repository as they were.
         exclusion: what is left out there as well.
 
     Raises:
@@ -103,13 +103,24 @@ def objects_in_tree(
     """The objects that a tree of a repository has at some paths, with the names that these have now."""
     with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
         revision.write_manifests(repository, found, paths.values(), Path(scratch))
-        there = exclusion.moved(repository, scratch)
+        there, files = exclusion.moved(repository, scratch), _moved(values, repository, scratch)
         parts = (
-            _renamed(sources.read_sources([each], values, there), each, path)
+            _renamed(sources.read_sources([each], files, there), each, path)
             for path, inside in paths.items()
             if os.path.lexists(each := os.path.normpath(Path(scratch, inside)))
         )
         return sources.joined_sources(parts)
+
+
+def _moved(files: Iterable[str], repository: str, copy: str) -> tuple[str, ...]:
+    """Files as a copy of the repository has them; those outside as they are, those that it lacks are left out."""
+    found = []
+    for each in files:
+        below = os.path.relpath(os.path.realpath(each), repository)
+        is_outside = below.startswith(os.pardir)
+        there = each if is_outside else str(Path(copy, below))
+        found += [there] if Path(there).exists() else []
+    return tuple(found)
 
 
 def objects_now(
@@ -148,11 +159,16 @@ def _renamed(found: SourceObjects, there: str, path: str) -> SourceObjects:
         inside = "" if path == os.curdir else f"{os.path.normpath(path)}{os.sep}"
         return words.replace(f"{there}{os.sep}", inside).replace(there, path)
 
+    def text(one: Document) -> Document:
+        return replace(one, file=name(one.file))
+
     documents = (
         replace(
-            each,
-            file=name(each.file),
+            text(each),
             folders=tuple(map(name, each.folders)),
+            layers=tuple(map(name, each.layers)),
+            parts=tuple(replace(part, text=text(part.text)) for part in each.parts),
+            values=tuple((text(one), start) for one, start in each.values),
             is_editable=False,
         )
         for each in found.documents

@@ -152,9 +152,7 @@ def check_documents(
     pairs = ((documents[index], each) for index, each in subjects.items())
     hidden = ReportRedaction.of(pairs, there)
     counted = {
-        position: each
-        for position, each in subjects.items()
-        if asked.reach_of(position) in _TOLD
+        position: each for position, each in subjects.items() if asked.reach_of(position) in _TOLD
     }
     left = len(subjects) - len(counted)
     work = [

@@ -101,7 +101,9 @@ def others_text(items: Sequence[Item]) -> Iterator[str]:
         rest = len(items) - len(places)
         named = ", ".join((*places, *([f"and {rest} others"] if rest else [])))
         runtime = items[0].runtime
-        yield summary.one_line(f"The same of {len(items)} more{runtime and f' on {runtime}'}: {named}")
+        yield summary.one_line(
+            f"The same of {len(items)} more{runtime and f' on {runtime}'}: {named}"
+        )
 
 
 def of_runtime_text(items: Iterable[Item]) -> Iterator[str]:

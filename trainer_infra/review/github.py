@@ -60,7 +60,10 @@ def _place(place: Place, report: Report) -> dict[str, str | int]:
         return {}
     column = place.column if place.end_line in {0, place.line} else 0
     numbers = {"line": place.line, "col": column, "endLine": place.end_line}
-    return {"file": report.path(place.file), **{name: each for name, each in numbers.items() if each}}
+    return {
+        "file": report.path(place.file),
+        **{name: each for name, each in numbers.items() if each},
+    }
 
 
 def _written(name: str, properties: Mapping[str, str | int], message: str) -> str:

@@ -24,7 +24,9 @@ _SEVERITIES: Final[Mapping[Severity, str]] = {
 
 def gitlab_text(report: Report) -> str:
     """The findings that count: what is exempt or known is left out."""
-    return as_json.dumped_json(list(_issues((each for each in report.items if each.counts), report)))
+    return as_json.dumped_json(
+        list(_issues((each for each in report.items if each.counts), report))
+    )
 
 
 def _issues(items: Iterable[Item], report: Report) -> Iterator[JSONDict]:

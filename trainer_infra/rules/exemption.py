@@ -115,9 +115,7 @@ class ExemptionBook:
             if rule != OWN and not self.limits.refusal(severity, each.expires, self.today)
         )
         configured = (
-            each
-            for each in self.configured
-            if not self.limits.excess(each.expires, self.today)
+            each for each in self.configured if not self.limits.excess(each.expires, self.today)
         )
         found = (each for each in (*own, *configured) if each.rule == rule)
         mine = (each for each in found if each.is_for(self.subject))
