@@ -91,19 +91,19 @@ def hidden_text(report: Report) -> Iterator[str]:
         yield f"{summary.count_text(hidden, 'finding')} below {report.shown_from} not shown"
 
 
-def others_text(items: Sequence[Item]) -> Iterator[str]:
+def others_text(first: Item, others: Sequence[Item]) -> Iterator[str]:
     """`The same of 2 more on torch-distributed: TrainJob b at b.yaml:3, TrainJob c at c.yaml:3`."""
-    if items:
-        places = [
-            f"{summary.object_on_line(each)} at {summary.place_text(each.place)}"
-            for each in items[: summary.NAMED]
-        ]
-        rest = len(items) - len(places)
-        named = ", ".join((*places, *([f"and {rest} others"] if rest else [])))
-        runtime = items[0].runtime
-        yield summary.one_line(
-            f"The same of {len(items)} more{runtime and f' on {runtime}'}: {named}"
-        )
+    if not others:
+        return
+    own, *names = map(summary.object_on_line, (first, *others))
+    whose = ["" if each == own else f"{each} at " for each in names]
+    places = [summary.place_text(each.place) for each in others]
+    told = ["".join(each) for each in zip(whose, places, strict=True)]
+    rest = len(told) - summary.NAMED
+    named = ", ".join((*told[: summary.NAMED], *([f"and {rest} others"] if rest > 0 else [])))
+    on = f" on {first.runtime}" if first.runtime else ""
+    head = f"The same of {len(told)} more{on}:" if on or any(whose) else "The same at"
+    yield summary.one_line(f"{head} {named}")
 
 
 def of_runtime_text(items: Iterable[Item]) -> Iterator[str]:

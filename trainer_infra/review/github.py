@@ -49,7 +49,7 @@ def _commands(report: Report) -> Iterator[Command]:
 
 def _of(name: str, item: Item, others: Sequence[Item], report: Report) -> Command:
     title = summary.cut_line(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
-    alike = finding_groups.others_text(others)
+    alike = finding_groups.others_text(item, others)
     lines = (summary.clause(item), *summary.details(item), *summary.remarks(item), *alike)
     return name, {**_place(item.place, report), "title": title}, "\n".join(lines)
 
