@@ -125,10 +125,8 @@ def test_an_exemption_of_the_configuration_may_not_last_for_ever_either() -> Non
     ).documents
     found = check.check_documents(documents, CheckScope(settled, TODAY))
     assert (excused(found), found.exit_code()) == ([], 1)
-    assert found.unused == (
-        "a's exemption from privileged for * */* excuses nothing: "
-        "it ends in 367 days, and may last 366 at most",
-    )
+    why = "it ends in 367 days, and may last 366 at most"
+    assert found.unused == (f"a's exemption from privileged for * */* excuses nothing: {why}",)
     tomorrow = check.check_documents(documents, CheckScope(settled, TODAY + timedelta(days=1)))
     assert excused(tomorrow) == ["privileged"]
 
