@@ -30,6 +30,7 @@ def json_text(report: Report) -> str:
             "failOn": report.fail_on,
             "verdict": summary.verdict(report),
             "objects": report.objects,
+            "unchanged": report.unchanged,
             "unjudged": dict(report.unjudged),
             "files": report.files,
             "counts": summary.count_by_severity(report),

@@ -65,7 +65,20 @@ def tally(report: Report) -> str:
 
 
 def scope(report: Report) -> str:
-    """`12 objects of 3 files judged by 40 rules`, or `10 judged by 40 rules, 2 by none: PyTorchJob`."""
+    """`12 objects of 3 files judged by 40 rules`, or `10 judged by 40 rules, 2 by none: PyTorchJob`.
+
+    Of a change also how many objects did not change.
+    """
+    return "; ".join((_changed_scope(report), *_unchanged_scope(report)))
+
+
+def _unchanged_scope(report: Report) -> Iterator[str]:
+    if report.unchanged:
+        looking = count_text(sum(each.looks_around for each in report.rules), "rule")
+        yield f"{count_text(report.unchanged, 'unchanged object')} by the {looking} that look at others"
+
+
+def _changed_scope(report: Report) -> str:
     objects = f"{count_text(report.objects, 'object')} of {count_text(len(report.files), 'file')}"
     rules = count_text(len(report.rules), "rule")
     unjudged = sum(report.unjudged.values())
