@@ -82,7 +82,9 @@ def test_a_patch_of_an_overlay_changes_the_objects_that_it_builds(work: Path) ->
     base = changed_files.objects_in_base(["top"], Span("HEAD")).found.documents
     reach = changed_files.reach_of_change(now, base)
     names = [each.value["metadata"]["name"] for each in now]
-    assert [names[index] for index, each in reach.items() if each == Reach.CHANGED] == ["digits-2-2"]
+    assert [names[index] for index, each in reach.items() if each == Reach.CHANGED] == [
+        "digits-2-2"
+    ]
 
 
 def test_what_is_below_a_folder_is_built_once() -> None:

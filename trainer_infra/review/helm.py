@@ -163,8 +163,10 @@ def _values(
         yield from ((text, ()) for text in texts)
         return
     yield from ((text, (name,)) for text in texts)
-    if (folder / FOLDER / name).is_dir():
-        yield from _values(folder / FOLDER / name, below, (), read)
+    called = [name, *(str(value_at(each, ("name",))) for *_, each in _dependencies(folder, name))]
+    inner = next((each for each in called if (folder / FOLDER / each).is_dir()), None)
+    if inner:
+        yield from _values(folder / FOLDER / inner, below, (), read)
 
 
 def _placed(objects: Sequence[JSONObject], folder: Path, template: str) -> Iterator[Document]:
