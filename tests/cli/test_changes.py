@@ -171,7 +171,7 @@ def test_a_runtime_that_is_gone_is_missed_by_its_jobs(branch: Command) -> None:
 
 
 def test_what_others_have_merged_since_is_no_change_of_the_branch(branch: Command) -> None:
-    commit(branch, **{"notes__a": "words: more\n"})
+    commit(branch, notes__a="words: more\n")
     git(branch, "checkout", "--quiet", "main")
     commit(branch, jobs__1=EVIL, queues=QUEUES.replace("64", "32"))
     git(branch, "checkout", "--quiet", "topic")
@@ -183,7 +183,7 @@ def test_what_others_have_merged_since_is_no_change_of_the_branch(branch: Comman
 def test_a_clone_that_lacks_the_commit_is_told_what_to_fetch(
     branch: Command, tmp_path: Path
 ) -> None:
-    commit(branch, **{"notes__a": "words: more\n"})
+    commit(branch, notes__a="words: more\n")
     clone = tmp_path / "clone"
     url = branch.folder.as_uri()
     subprocess.run(["git", "clone", "-q", "--depth", "1", url, clone], check=True)
@@ -208,7 +208,7 @@ def test_what_could_not_be_read_before_is_a_note_until_it_is_touched(branch: Com
     git(branch, "checkout", "--quiet", "main")
     commit(branch, broken="a: [\n")
     git(branch, "checkout", "--quiet", "-B", "topic")
-    commit(branch, **{"notes__a": "words: more\n"})
+    commit(branch, notes__a="words: more\n")
     found = report(branch)
     assert (found["exitCode"], found["problems"]) == (0, [])
     assert any("broken.yaml" in each for each in found["notes"].values())
