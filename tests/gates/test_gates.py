@@ -382,3 +382,62 @@ def test_the_first_commit_of_all_and_a_deleted_runtime_are_judged(hooked: Place)
     git(hooked, "checkout", "--quiet", "--orphan", "new")
     done = git(hooked, "commit", "--message", "first")
     assert (done.code, "runtime-exists" in done.out + done.err) == (1, True)
+
+
+# What `--changed-from` sees of charts.
+
+
+def changed(place: Place, *arguments: str) -> dict[str, Any]:
+    words = ("trainer-infra", "check", ".", "--changed-from", "main", "--format", "json")
+    done = place.shell(*words, *arguments, folder=place.repository.folder)
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def test_a_chart_is_judged_whose_values_alone_changed(place: Place) -> None:
+    template = JOB.replace("numNodes: 2", "numNodes: {{ .Values.nodes }}").replace(
+        "limits: {cpu: 4, memory: 16Gi}",
+        "limits:\n        {{- toYaml .Values.limits | nindent 8 }}",
+    )
+    values = "nodes: 2\nlimits: {cpu: 4, memory: 16Gi}\n"
+    place.commit(
+        {
+            **CHART,
+            f"{APP}/templates/job.yaml": template,
+            f"{APP}/values.yaml": values,
+            f"{APP}/values-prod.yaml": "nodes: 2\n",
+        }
+    )
+    place.repository.git("checkout", "--quiet", "-b", "topic")
+    prod = ("--values", f"{APP}/values-prod.yaml")
+    assert changed(place, *prod)["objects"] == 0
+    place.commit({f"{APP}/values-prod.yaml": "nodes: 2\nlimits: {cpu: 2, memory: 16Gi}\n"})
+    found = changed(place, *prod)
+    assert found["objects"] == 1
+    places = {
+        (each["place"]["file"], each["place"]["line"])
+        for each in found["findings"]
+        if each["fails"]
+    }
+    assert places == {(f"{APP}/values-prod.yaml", 2)}
+
+
+def test_dependencies_that_helm_fetched_are_those_of_the_work_tree(place: Place) -> None:
+    chart = CHART[f"{APP}/Chart.yaml"] + "dependencies: [{name: sub, version: 0.1.0}]\n"
+    place.commit(
+        {
+            **CHART,
+            ".gitignore": "charts/\n",
+            f"{APP}/Chart.yaml": chart,
+            f"{APP}/templates/job.yaml": JOB,
+        }
+    )
+    place.repository.git("checkout", "--quiet", "-b", "topic")
+    place.write(
+        {
+            f"{APP}/charts/sub/Chart.yaml": "apiVersion: v2\nname: sub\nversion: 0.1.0\n",
+            f"{APP}/charts/sub/templates/job.yaml": JOB.replace("name: digits", "name: other"),
+        }
+    )
+    found = changed(place)
+    assert (found["objects"], found["problems"]) == (0, [])
