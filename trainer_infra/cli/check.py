@@ -278,7 +278,7 @@ def _of_change(
 
     reach = before.reach(judged)
     report = checking.check_documents(judged, replace(scope, reach=reach), _spread(len(judged)))
-    if not any(each.is_unchanged for each in report.items):
+    if not report.unseen and not any(each.is_unchanged for each in report.items):
         return report
     left = replace(scope, reach=before.left(judged), problems=())
     there = checking.check_documents(before.documents, left, _spread(len(before.documents)))

@@ -211,15 +211,13 @@ def without_known(now: Report, then: Report) -> Report:
     told = baseline.with_known(reached, marks)
     known = {id(one) for one, each in zip(reached, told, strict=True) if each.is_known}
     left = tuple(each for each in now.items if id(each) in known)
-    if not left:
-        return now
     files = {each.place.file for each in left}
     said = f"{summary.count_text(len(left), 'finding')} in {summary.count_text(len(files), 'file')}"
     return replace(
         now,
         items=tuple(each for each in now.items if id(each) not in known),
         unseen=tuple(each for each in now.unseen if each not in then.unseen),
-        notes={**now.notes, KNOWN: said},
+        notes={**now.notes, **({KNOWN: said} if left else {})},
     )
 
 
