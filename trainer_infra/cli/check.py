@@ -29,7 +29,7 @@ from trainer_infra.rules.finding import Severity
 
 if TYPE_CHECKING:
     from trainer_infra.cli.compared_revision import ComparedRevision
-    from trainer_infra.review.applied import Application
+    from trainer_infra.review.application import Application
     from trainer_infra.review.live import Live
     from trainer_infra.review.revision import Span
 
@@ -89,9 +89,9 @@ def run(asked: CheckRequest) -> int:
             _write(file, FORMATS[form](report))
         _show(asked, report)
         if asked.print_objects and report.exit_code() == 0:
-            from trainer_infra.review import applied
+            from trainer_infra.review import application
 
-            typer.echo(applied.objects_text(given.judged), nl=False)
+            typer.echo(application.objects_text(given.judged), nl=False)
         return report.exit_code()
     finally:
         gc.enable()
@@ -154,12 +154,12 @@ def _given(asked: CheckRequest, files: tuple[str, ...]) -> _MendingInputs:
         if not there.problems:
             # What a cluster does not have either is nowhere.
             chosen = replace(chosen, settled=replace(chosen.settled, is_whole=True))
-    application: Application | None = None
+    asked_for: Application | None = None
     if asked.deployed_by:
-        from trainer_infra.review import applied
+        from trainer_infra.review import application
 
-        application = applied.application_of(asked.deployed_by, os.environ)
-    return _MendingInputs(chosen, stdin, there, before, span, named, application)
+        asked_for = application.application_of(asked.deployed_by, os.environ)
+    return _MendingInputs(chosen, stdin, there, before, span, named, asked_for)
 
 
 def _change(
@@ -194,9 +194,9 @@ def _read_path(path: str, asked: CheckRequest, given: _MendingInputs) -> SourceO
     values, exclusion = tuple(asked.values or ()), given.judge.exclusion
     if given.application is None:
         return sources.read_sources([path], values, exclusion)
-    from trainer_infra.review import applied
+    from trainer_infra.review import application
 
-    return applied.read_applied(path, given.application, values, exclusion)
+    return application.read_applied(path, given.application, values, exclusion)
 
 
 def _report(asked: CheckRequest, given: _MendingInputs) -> Report:

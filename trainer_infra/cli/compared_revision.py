@@ -84,7 +84,7 @@ def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedR
     try:
         there, is_usable = judge.judge_of(asked, files), True
     except InvalidInput:
-        # It judged nothing: whoever mends it may.
+        # It judged nothing; this change may mend it.
         there, is_usable = here, False
     changed = tuple(judge.changed_policy(asked, (here, there), files))
     paths, values = asked.paths or (), asked.values or ()

@@ -133,7 +133,7 @@ def judge_of(asked: CheckRequest, files: Files) -> Judge:
 
         named = files.folder(asked.pack) if Path(asked.pack).is_dir() else asked.pack
         pack = pack_folder.find_pack(named).pack
-    # Patterns of a file that is named are those of whoever runs the check.
+    # Patterns of a file that is named are relative to where the check runs.
     root = os.curdir if asked.config else str(Path(file).parent)
     settled = configuration.resolve_configuration(found, asked.environment, pack, root)
     known: tuple[Mark, ...] = ()

@@ -31,7 +31,7 @@ from trainer_infra.review.subprocess_tool import ToolFailure
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class ChartRelease:
     """What an installation of a chart is called, and set to."""
 
     name: str = ""
@@ -44,7 +44,7 @@ class Release:
 
 NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
-HELMS_OWN: Final = Release()
+HELMS_OWN: Final = ChartRelease()
 VALUES: Final = "values.yaml"
 """What the file of a chart's own values is called."""
 FOLDER: Final = "charts"
@@ -90,7 +90,7 @@ def is_library(folder: Path) -> bool:
 
 
 def read_chart(
-    folder: Path, values: Sequence[str] = (), release: Release = HELMS_OWN
+    folder: Path, values: Sequence[str] = (), release: ChartRelease = HELMS_OWN
 ) -> tuple[Document, ...]:
     """The objects that the chart renders to with files of values, of which the last one wins.
 
@@ -113,7 +113,7 @@ def read_chart(
     )
 
 
-def _rendered(folder: Path, values: Sequence[str], release: Release) -> str:
+def _rendered(folder: Path, values: Sequence[str], release: ChartRelease) -> str:
     helm = subprocess_tool.find_tool("helm")
     if helm is None:
         raise NotAvailable(

@@ -16,7 +16,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.review import helm, kustomize, sources
 from trainer_infra.review.documents import Document
 from trainer_infra.review.exclusion import Exclusion
-from trainer_infra.review.helm import HELMS_OWN, Release
+from trainer_infra.review.helm import HELMS_OWN, ChartRelease
 from trainer_infra.review.sources import SourceObjects
 
 ARGO_CD: Final = "argocd"
@@ -37,7 +37,7 @@ class Application:
 
     tool: str
     """What applies it."""
-    release: Release = HELMS_OWN
+    release: ChartRelease = HELMS_OWN
     """Of a chart."""
     values: tuple[str, ...] = ()
     """Files of values for a chart, the last one wins."""
@@ -66,7 +66,7 @@ def application_of(tool: str, variables: Mapping[str, str]) -> Application:
     options += [
         f"{option}={variables[each]}" for each, option in versions.items() if variables.get(each)
     ]
-    release = Release(
+    release = ChartRelease(
         variables.get("ARGOCD_APP_NAME", ""),
         variables.get("ARGOCD_APP_NAMESPACE", ""),
         tuple(options),
