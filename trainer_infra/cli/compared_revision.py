@@ -14,6 +14,7 @@ from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Item, Report
 from trainer_infra.review.revision import Span
+from trainer_infra.rules import pack
 from trainer_infra.rules.finding import Severity
 
 UNREAD: Final = "Could not be read before either, and this change does not touch it"
@@ -83,6 +84,8 @@ def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedR
     files = FilesThere(span)
     try:
         there, is_usable = judge.judge_of(asked, files), True
+        for each in (there.settled, *there.settled.environments.values()):
+            pack.pack_rules(each.pack)
     except InvalidInput:
         # It judged nothing; this change may mend it.
         there, is_usable = here, False
