@@ -208,8 +208,8 @@ def _place_in_values(document: Document, path: Path) -> tuple[Document, Path] | 
     line, _ = document.place(own)
     last, _ = document.end(own)
     named = [*template_text.value_paths(document.lines[line - 1 : max(line, last)])]
-    # A mapping that is written as YAML begins on the next line.
-    below = [*template_text.value_paths(document.lines[line : line + 1])]
+    # A mapping that is written as YAML begins behind what the template says itself.
+    below = [*template_text.value_paths(document.lines[line - 1 : max(line, last) + 2])]
     for length in range(len(path), len(own) - len(document.start) - 1, -1):
         value = value_at(document.value, path[:length])
         is_whole = isinstance(value, Mapping | list)
