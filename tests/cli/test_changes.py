@@ -278,6 +278,26 @@ def test_a_policy_of_the_platform_is_as_it_is(branch: Command, tmp_path: Path) -
     assert failing(report(branch, "--config", str(policy))) == []
 
 
+def test_a_policy_that_is_a_link_is_followed_in_the_revision(branch: Command) -> None:
+    git(branch, "checkout", "--quiet", "main")
+    branch.write("policies/a.yaml", "rules: {privileged: {severity: medium}}\n")
+    (branch.folder / "trainer-policy.yaml").symlink_to("policies/a.yaml")
+    commit(branch)
+    git(branch, "checkout", "--quiet", "-B", "topic")
+    commit(branch, evil=EVIL, policies__a=OFF)
+    severities = {each["rule"]: each["severity"] for each in report(branch)["findings"]}
+    assert severities["privileged"] == "medium"
+
+
+def test_a_policy_of_another_repository_is_as_it_is(branch: Command, tmp_path: Path) -> None:
+    other = Command(tmp_path / "other", branch.env)
+    other.folder.mkdir()
+    git(other, "init", "--quiet")
+    commit(other, policy=OFF)
+    commit(branch, evil=EVIL)
+    assert failing(report(branch, "--config", "../other/policy.yaml")) == []
+
+
 def test_a_baseline_and_a_pack_are_those_of_the_revision(branch: Command) -> None:
     git(branch, "checkout", "--quiet", "main")
     pack = "from trainer_infra.rules.pack import Pack\nPACK = Pack('own')\n"

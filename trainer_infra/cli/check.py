@@ -280,7 +280,7 @@ def _of_change(
     report = checking.check_documents(judged, replace(scope, reach=reach), _spread(len(judged)))
     if not report.unseen and not any(each.is_unchanged for each in report.items):
         return report
-    left = replace(scope, reach=before.left(judged), problems=())
+    left = replace(scope, reach=before.left(judged, report), problems=())
     there = checking.check_documents(before.documents, left, _spread(len(before.documents)))
     return changed_files.without_known(report, there)
 

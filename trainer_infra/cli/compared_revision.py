@@ -44,11 +44,17 @@ class ComparedRevision:
         """How far the change since then reaches the objects, by position."""
         return changed_files.reach_of_change(now, self.documents)
 
-    def left(self, now: Sequence[Document]) -> Mapping[int, Reach]:
-        """The same of the revision's own objects, of which those that changed are not judged."""
+    def left(self, now: Sequence[Document], told: Report) -> Mapping[int, Reach]:
+        """The same of the revision's own objects: those are judged that are as they were, and of which is told."""
+        keys = {(each.kind, each.namespace, each.name) for each in (*told.items, *told.unseen)}
         found = changed_files.reach_of_change(self.documents, now)
-        gone = {Reach.CHANGED: Reach.GONE}
-        return {position: gone.get(each, each) for position, each in found.items()}
+        for position, each in enumerate(self.documents):
+            if (
+                found[position] == Reach.CHANGED
+                or environments.object_key(each.value)[1:] not in keys
+            ):
+                found[position] = Reach.GONE
+        return found
 
     def split(self, problems: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
         """What could not be read because of the change, and a note on what it does not touch."""

@@ -63,7 +63,7 @@ class FilesHere:
 
 @dataclass(frozen=True, slots=True)
 class FilesThere:
-    """The files as a branch found them; what is in no repository, such as the platform's, is as it is."""
+    """The files as a branch found them; what is not in its repository, such as the platform's, is as it is."""
 
     span: "Span"
     """The change."""
@@ -91,12 +91,15 @@ class FilesThere:
         return str(copy) if copy.is_dir() else path
 
     def _place(self, path: str) -> tuple[str, str, str] | None:
-        """Repository, tree and path there; None where it is in no repository."""
+        """Repository, tree and path there; None where it is not in the repository of the check."""
         from trainer_infra.review import revision
 
         try:
             ((repository, own),) = revision.by_repository([path]).items()
+            is_ours = repository in revision.by_repository([os.curdir])
         except NotAvailable:
+            return None
+        if not is_ours:
             return None
         if repository not in self._trees:
             self._trees[repository] = revision.base_tree(repository, self.span)

@@ -121,9 +121,12 @@ def base_tree(repository: str, span: Span) -> str:
 
 
 def content(repository: str, tree: str, path: str) -> bytes | None:
-    """What a file of a tree holds; None where it has no such file."""
-    name = f"{tree}:{path}"
-    return _git(repository, "cat-file", "blob", name) if _verified(repository, name) else None
+    """What a file of a tree holds, or the file that it is a link to; None where it has no such file."""
+    name = f"{tree}:{path}\n".encode("utf-8", "surrogateescape")
+    found = _git(repository, "cat-file", "--batch", "--follow-symlinks", given=name)
+    header, _, text = found.partition(b"\n")
+    _, *kind = header.split()
+    return text[: int(kind[1])] if kind[:1] == [b"blob"] and len(kind) > 1 else None
 
 
 def changed_paths(repository: str, before: str, after: str | None = None) -> frozenset[str]:
