@@ -205,10 +205,11 @@ def _written(file: str) -> Iterator[tuple[Document, ...]]:
         return
     lines = tuple(text.splitlines())
     for each in template_text.template_texts(text):
-        # Of what is not YAML even so the line of its kind is known at least.
-        found = _skeleton(each, file) or _skeleton(template_text.heads(each), file)
+        whole = tuple(replace(one, lines=lines) for one in _skeleton(each, file))
+        # Of what is not YAML even so the line of its kind is known at least, and shown alone.
+        found = whole or _skeleton(template_text.heads(each), file)
         if found:
-            yield tuple(replace(one, lines=lines) for one in found)
+            yield found
 
 
 def _skeleton(text: str, file: str) -> tuple[Document, ...]:
