@@ -278,6 +278,24 @@ def test_a_policy_of_the_platform_is_as_it_is(branch: Command, tmp_path: Path) -
     assert failing(report(branch, "--config", str(policy))) == []
 
 
+def test_pools_say_what_there_is_as_queues_do(branch: Command) -> None:
+    pool = {
+        "name": "h100",
+        "capacity": {"cpu": 96, "memory": "1000Gi", "nvidia.com/gpu": 8},
+        "nodes": 8,
+    }
+    git(branch, "checkout", "--quiet", "main")
+    policy = {"rules": {"image-digest": {"severity": "low"}}, "pools": [pool]}
+    commit(branch, **{"trainer-policy": yaml.safe_dump(policy)})
+    git(branch, "checkout", "--quiet", "-B", "topic")
+    assert failing(report(branch)) == []
+    pool["nodes"] = 2
+    commit(branch, **{"trainer-policy": yaml.safe_dump(policy)})
+    found = report(branch)
+    assert {name for _, name in failing(found)} == {f"sweep-{index}" for index in range(JOBS)}
+    assert all(each["isUnchanged"] for each in found["findings"])
+
+
 def test_a_policy_that_is_a_link_is_followed_in_the_revision(branch: Command) -> None:
     git(branch, "checkout", "--quiet", "main")
     branch.write("policies/a.yaml", "rules: {privileged: {severity: medium}}\n")

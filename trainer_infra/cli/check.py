@@ -280,7 +280,9 @@ def _of_change(
     report = checking.check_documents(judged, replace(scope, reach=reach), _spread(len(judged)))
     if not report.unseen and not any(each.is_unchanged for each in report.items):
         return report
-    left = replace(scope, reach=before.left(judged, report), problems=())
+    is_whole = scope.settled.is_whole
+    then = replace(before.settled, is_whole=is_whole)
+    left = replace(scope, settled=then, reach=before.left(judged, report), problems=())
     there = checking.check_documents(before.documents, left, _spread(len(before.documents)))
     return changed_files.without_known(report, there)
 

@@ -15,6 +15,7 @@ from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Item, Report
 from trainer_infra.review.revision import Span
 from trainer_infra.rules import pack
+from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.finding import Severity
 
 UNREAD: Final = "Could not be read before either, and this change does not touch it"
@@ -33,8 +34,10 @@ class ComparedRevision:
     """What it has below the paths that are checked."""
     documents: tuple[Document, ...]
     """Its objects, of the environment that is checked."""
+    settled: ResolvedConfiguration
+    """What held there."""
     judge: Judge
-    """The revision's."""
+    """The revision's, with the pools of now: they say what there is, as queues do."""
     proposed: Judge | None
     """That of the change, where it is another one."""
     changed_policy: tuple[str, ...]
@@ -103,7 +106,17 @@ def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedR
         asked.environment, base.found.documents, settled.folders, settled.root
     )
     proposed = here if changed and is_usable else None
-    return ComparedRevision(span.ref, base, documents, there, proposed, changed)
+    now = replace(there, settled=_with_pools(settled, here.settled))
+    return ComparedRevision(span.ref, base, documents, settled, now, proposed, changed)
+
+
+def _with_pools(then: ResolvedConfiguration, now: ResolvedConfiguration) -> ResolvedConfiguration:
+    known = now.environments
+    environments = {
+        name: replace(each, pools=known[name].pools) if name in known else each
+        for name, each in then.environments.items()
+    }
+    return replace(then, pools=now.pools, environments=environments)
 
 
 def _effects(verb: str, one: Report, other: Report) -> Iterator[str]:
