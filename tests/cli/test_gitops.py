@@ -142,7 +142,7 @@ def test_every_object_says_what_it_is() -> None:
         and path.name != "trainer-policy.yaml"
         for each in documents(path)
     ]
-    assert len(objects) == 20
+    assert len(objects) == 19
     assert [name for name, is_whole in objects if not is_whole] == []
 
 
