@@ -56,7 +56,7 @@ def application_of(tool: str, variables: Mapping[str, str]) -> Application:
     unknown += [each for each in variables if each.startswith(_ENVIRONMENT)]
     if unknown:
         fix = f"use the parameters {_FILES} and {_PARAMETERS}"
-        what = "is nothing that the check can build a chart with"
+        what = "sets nothing that the check can build with"
         raise InvalidInput([Problem("spec.source.plugin", what, ", ".join(unknown), fix)])
     options = [
         f"--set={key}={value}".replace(",", "\\,")

@@ -3,7 +3,7 @@
 The revision's files are written into a folder of ours and read as the ones that are there now are,
 charts and kustomizations included; then objects are compared, not files, so that a renamed file, a
 comment or another layout is not a change. What a change reaches in other objects is told by comparing
-what rules say of them, there and here: `known_before` leaves out what was so before.
+what rules say of them, there and here: `without_known` leaves out what was so before.
 """
 
 import os
