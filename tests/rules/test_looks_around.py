@@ -1,13 +1,15 @@
 """Rules say whether they look at other objects: `--changed-from` and stack policies ask those again."""
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
+from typing_extensions import override
 
 from trainer_infra.rules import RULES, fixture, tree
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.rule import AnyRule
-from trainer_infra.rules.world import World, world_of
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.world import NOWHERE, World, world_of
 
 RUNTIME_ALONE = [each for each in RULES if not each.looks_around]
 
@@ -15,10 +17,21 @@ RUNTIME_ALONE = [each for each in RULES if not each.looks_around]
 class Closed(World):
     """A world that no rule may look into."""
 
-    def of_kind(self, *_given: Any) -> NoReturn:
-        raise AssertionError(_given)
+    @override
+    def of_kind(self, kind: str, namespace: str | None = None) -> NoReturn:
+        raise AssertionError(kind)
 
-    named = get = is_repeated = of_kind
+    @override
+    def named(self, kind: str, name: str, namespace: str | None = None) -> NoReturn:
+        raise AssertionError(kind)
+
+    @override
+    def get(self, kind: str, name: str, namespace: str = NOWHERE) -> NoReturn:
+        raise AssertionError(kind)
+
+    @override
+    def is_repeated(self, subject: Subject) -> NoReturn:
+        raise AssertionError(subject.kind)
 
 
 @pytest.mark.parametrize("rule", RUNTIME_ALONE, ids=lambda each: each.id)
