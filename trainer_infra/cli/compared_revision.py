@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from trainer_infra.cli import judge
@@ -91,15 +93,10 @@ def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedR
     Raises:
         NotAvailable: There is no git, no repository or no such revision.
     """
-    files = FilesThere(span)
-    try:
-        there, is_usable = judge.judge_of(asked, files), True
-        for each in (there.settled, *there.settled.environments.values()):
-            pack.pack_rules(each.pack)
-    except InvalidInput:
-        # It judged nothing; this change may mend it.
-        there, is_usable = here, False
-    changed = tuple(judge.changed_policy(asked, (here, there), files))
+    with TemporaryDirectory(prefix="trainer-infra-") as scratch:
+        files = FilesThere(span, Path(scratch))
+        there, is_usable = _judge_there(asked, here, files)
+        changed = tuple(judge.changed_policy(asked, (here, there), files))
     paths, values = asked.paths or (), asked.values or ()
     base = changed_files.objects_in_base(paths, span, values, there.exclusion)
     settled = there.settled
@@ -109,6 +106,18 @@ def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedR
     proposed = here if changed and is_usable else None
     now = replace(there, settled=_with_pools(settled, here.settled))
     return ComparedRevision(span.ref, base, documents, settled, now, proposed, changed)
+
+
+def _judge_there(asked: CheckRequest, here: Judge, files: FilesThere) -> tuple[Judge, bool]:
+    """The revision's judge, and whether it can be used; the one that is here where it cannot."""
+    try:
+        there = judge.judge_of(asked, files)
+        for each in (there.settled, *there.settled.environments.values()):
+            pack.pack_rules(each.pack)
+    except InvalidInput:
+        # It judged nothing; this change may mend it.
+        return here, False
+    return there, True
 
 
 def _with_pools(then: ResolvedConfiguration, now: ResolvedConfiguration) -> ResolvedConfiguration:

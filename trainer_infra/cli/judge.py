@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Protocol
 
 from trainer_infra.cli.policy import USUAL, CheckRequest
@@ -67,9 +66,8 @@ class FilesThere:
 
     span: "Span"
     """The change."""
-    _scratch: "TemporaryDirectory[str]" = field(
-        default_factory=lambda: TemporaryDirectory(prefix="trainer-infra-"), init=False, repr=False
-    )
+    scratch: Path
+    """A folder of ours for copies."""
     _trees: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     def read(self, path: str) -> bytes | None:
@@ -86,8 +84,8 @@ class FilesThere:
         place = self._place(path)
         if place is None:
             return path
-        revision.write_folder(*place, Path(self._scratch.name))
-        copy = Path(self._scratch.name, place[-1])
+        revision.write_folder(*place, self.scratch)
+        copy = self.scratch / place[-1]
         return str(copy) if copy.is_dir() else path
 
     def _place(self, path: str) -> tuple[str, str, str] | None:
