@@ -7,6 +7,9 @@ from typing import Final
 
 from trainer_infra.render.command_lines.program_options import LauncherKind
 
+_WITH_FILE: Final = ("--rcfile", "--init-file")
+"""Options of Bash with a value."""
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -70,6 +73,16 @@ class Program:
     def file(self) -> str:
         """The name of its file."""
         return PurePosixPath(self.name).name
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """Of a shell that runs a file: that and its arguments."""
+        left = [*reversed(self.starts)]
+        while left and left[-1][:1] in ("-", "+") and left[-1] != "-":
+            word = left.pop()
+            if left and (word in _WITH_FILE or (word[1:2] != "-" and word.endswith(("o", "O")))):
+                left.pop()
+        return tuple(each for each in reversed(left) if each != "-")
 
     def option(self, *names: str) -> str | None:
         """The value of an option under one of its names; None where it is not given."""

@@ -16,6 +16,7 @@ from trainer_infra.render.command_lines.node_counts import (
     TORCH,
     Fault,
     TrainingNodes,
+    counted,
     each_alone,
     idle,
     is_this_machine,
@@ -89,7 +90,7 @@ def _visible(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
             continue
         shown = [each for each in listed.split(",") if each.strip() not in ("", "-1")]
         if listed != "all" and len(shown) != nodes.devices:
-            what = f"sees {len(shown)} accelerators by {name}={listed}, and the node has {nodes.devices}"
+            what = f"has {name}={listed}, and the node has {counted(nodes.devices, 'accelerator')}"
             yield what, f"leave {name} out: a container sees the accelerators that it asks for"
 
 
@@ -161,7 +162,7 @@ def _meeting(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
     first, last = number_of(least), number_of(most or least)
     if first is not None and last is not None and not first <= nodes.nodes <= last:
         end = ": each trains alone" if last == 1 else ""
-        what = f"has --nnodes={written}, and the TrainJob has {nodes.nodes} nodes{end}"
+        what = f"has --nnodes={written}, and the TrainJob has {counted(nodes.nodes, 'node')}{end}"
         yield what, _left_out(nodes, "PET_NNODES")
     rank = number_of(program.option("node_rank"))
     if rank is not None:
@@ -226,7 +227,7 @@ def _accelerate(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
         if nodes.nodes > 1:
             yield each_alone(nodes), _TORCHRUN_OR_MACHINES
     elif machines is not None and machines != nodes.nodes:
-        what = f"has --num_machines {machines}, and the TrainJob has {nodes.nodes} nodes"
+        what = f"has --num_machines {machines}, and the TrainJob has {counted(nodes.nodes, 'node')}"
         yield what, f"write --num_machines {nodes.nodes}, or $(PET_NNODES)"
     elif nodes.nodes > 1:
         yield from _accelerate_rank(program, nodes)
@@ -278,7 +279,7 @@ def _deepspeed_nodes(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
         what = f"has --node_rank {rank} on each of {nodes.nodes} nodes"
         yield what, "write --node_rank $(PET_NODE_RANK)"
     if number is not None and number > 0 and number != nodes.nodes:
-        what = f"has --num_nodes {number}, and the TrainJob has {nodes.nodes} nodes"
+        what = f"has --num_nodes {number}, and the TrainJob has {counted(nodes.nodes, 'node')}"
         yield what, f"write --num_nodes {nodes.nodes}, or leave the option out"
 
 

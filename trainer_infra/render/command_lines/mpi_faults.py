@@ -12,6 +12,7 @@ from trainer_infra.render.command_lines.node_counts import (
     MPI,
     Fault,
     TrainingNodes,
+    counted,
     each_alone,
     idle,
     is_this_machine,
@@ -74,7 +75,10 @@ def _hosts(hosts: str | None, nodes: TrainingNodes) -> Iterator[Fault]:
     slots = [each[2] for each in listed if each[2]]
     fix = "leave the option out: mpirun reads /etc/mpi/hostfile"
     if len(listed) != nodes.nodes:
-        yield f"names {len(listed)} hosts, and the TrainJob has {nodes.nodes} nodes", fix
+        yield (
+            f"names {counted(len(listed), 'host')}, and the TrainJob has {counted(nodes.nodes, 'node')}",
+            fix,
+        )
     elif any(number_of(each) not in (None, nodes.slots) for each in slots):
         yield f"gives hosts {slots[0]} slots, and numProcPerNode is {nodes.slots}", fix
 

@@ -56,3 +56,8 @@ def number_of(text: str | None) -> int | None:
     if text is None or UNREAD in text:
         return None
     return int(text) if text.strip().isdecimal() else None
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

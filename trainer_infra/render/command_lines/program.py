@@ -82,11 +82,13 @@ def read_shell_text(text: str) -> CommandLine:
 
 def _read(words: Sequence[tuple[int, str]], reading: _Reading, *, has_shell: bool) -> None:
     """Reads one command; each word stands with its item."""
-    words = _unwrapped(words, reading)
+    whole, words = words, _unwrapped(words, reading)
     if not words:
+        if whole and whole[0][1] != "exec":
+            reading.start(Program(LauncherKind.OTHER, whole[0][1], whole[0][0]), is_main=False)
         return
     item, name = words[0]
-    file = PurePosixPath(name).name
+    file = PurePosixPath(name).name or name
     if file in program_options.SHELLS:
         _read_shell(words, reading)
         return
@@ -154,7 +156,7 @@ def _read_commands(
 ) -> tuple[Program, ...]:
     """The programs that its commands start."""
     outer, started = reading.around, list[tuple[Program, ...]]()
-    first = len(reading.programs)
+    first, exported = len(reading.programs), dict[str, str]()
     reading.unread = reading.unread or (script.unread and reading.is_main)
     for command in script.commands:
         if len(reading.programs) > MOST_PROGRAMS:
@@ -167,12 +169,13 @@ def _read_commands(
             made_by,
             command.here,
             command.files,
-            command.settings,
+            {**exported, **command.settings},
             command.is_background,
             command.is_endless,
         )
         reading.around = own.within(outer, takes_words=takes_words)
         _read_command(command, item, reading)
+        exported |= command.settings if command.words[:1] == ("export",) else {}
         started.append(tuple(reading.programs[begin:]))
     reading.around = outer
     return tuple(reading.programs[first:])
@@ -204,8 +207,9 @@ def _read_file(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     (item, shell), *rest = words
     started = Program(LauncherKind.SHELL, shell, item, starts=tuple(each for _, each in rest))
     reading.start(started, is_main=False)
-    file = next(((at, each) for at, each in rest if each[:1] not in ("-", "+")), None)
-    if file is None or started.starts[:1] == ("-s",):
+    operand = next(iter(started.operands), None)
+    file = next(((at, each) for at, each in rest if each == operand), None)
+    if file is None or "-s" in started.starts:
         texts = (*reading.around.here, *map(_shown, reading.around.reads))
         known = [each for each in texts if each and reading.depth <= shell_script.MOST_NESTED]
         reading.unread = reading.unread or not known

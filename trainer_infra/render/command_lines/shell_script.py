@@ -97,6 +97,18 @@ def read_script(
     return ShellScript(tuple(reading.commands), reading.unread)
 
 
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Commands that a word opens."""
+
+    word: str
+    first: int
+    """The first of them."""
+    reads: range
+    """Those whose output a pipe gives to it."""
+    never_ends: bool = False
+
+
 class _ScriptReading:
     """What was found of a script as far as it was read."""
 
@@ -117,8 +129,7 @@ class _ScriptReading:
         self.words: ShellWords[ShellScript] = ShellWords(text, known, nested, arguments)
         self.commands: list[ShellCommand] = []
         self.unread = False
-        self._open: list[tuple[str, int, bool]] = []
-        """Blocks: what opens each, the first of its commands, whether it never ends."""
+        self._open: list[_Block] = []
         self._now = ShellCommand(())
         self._unit = range(0)
         """The commands of what was read last, a block or one command."""
@@ -197,7 +208,7 @@ class _ScriptReading:
         """Whether it is one, after which a command begins."""
         self.unread = self.unread or word in _UNDECIDED or word == _TEST
         if word in _OPENS:
-            self._open.append((word, len(self.commands), False))
+            self._opened(word)
             self._become(*((word,) if word in _DROPPED else ()))
         elif word == _FUNCTION:
             self._opens_function = True
@@ -212,31 +223,34 @@ class _ScriptReading:
             return word in _GOES_ON
         return True
 
+    def _opened(self, word: str) -> None:
+        self._open.append(_Block(word, len(self.commands), self._now.reads))
+
     def _open_block(self, word: str) -> None:
-        self._open.append((_FUNCTION if self._opens_function else word, len(self.commands), False))
+        self._opened(_FUNCTION if self._opens_function else word)
         if self._opens_function:
             self.words.arguments = None
         self._opens_function = False
 
     def _begin_loop(self) -> None:
-        word, first, _ = self._open[-1]
-        condition = tuple(each.words for each in self.commands[first:])
+        block = self._open[-1]
+        condition = tuple(each.words for each in self.commands[block.first :])
         only = condition[0] if len(condition) == 1 else ()
         never_ends = {
             "while": only in _ALWAYS or only[:1] == ("sleep",),
             "until": only == ("false",),
         }
-        self._open[-1] = (word, first, never_ends.get(word, False))
+        self._open[-1] = replace(block, never_ends=never_ends.get(block.word, False))
 
     def _close(self) -> None:
         self._is_pattern = False
         if self._open:
-            _, first, _ = self._open.pop()
-            self._unit = range(first, len(self.commands))
+            self._unit = range(self._open.pop().first, len(self.commands))
             self._is_behind_block = True
 
     def _operator(self, text: str) -> None:
-        if self._first() in (_TEST, _FUNCTION):
+        waits = text == "\n" and self._now.reads and not self._now.words
+        if self._first() in (_TEST, _FUNCTION) or waits:
             return
         if self._is_pattern:
             self._is_pattern = text != ")"
@@ -250,7 +264,7 @@ class _ScriptReading:
         reads = self._now.reads if text == "(" else range(0)
         self.finish(is_background=text == "&")
         if text == "(":
-            self._open.append((_SUBSHELL, len(self.commands), False))
+            self._open.append(_Block(_SUBSHELL, len(self.commands), reads))
         elif text == ")":
             self._close()
         elif text in (";;", ";&", ";;&"):
@@ -272,15 +286,17 @@ class _ScriptReading:
     def _add(self, command: ShellCommand) -> None:
         first = self._unit.start if self._is_behind_block else len(self.commands)
         self._unit = range(first, len(self.commands) + 1)
+        outer = next((each.reads for each in reversed(self._open) if each.reads), range(0))
+        command = replace(command, reads=command.reads or outer)
         given = self._set(command)
-        is_certain = not {word for word, _, _ in self._open} & _UNDECIDED
+        is_certain = not {each.word for each in self._open} & _UNDECIDED
         self.commands.append(
             replace(
                 command,
                 settings=given,
                 missing=command.missing if self._tells and is_certain else (),
                 is_certain=is_certain,
-                is_endless=any(never_ends for _, _, never_ends in self._open),
+                is_endless=any(each.never_ends for each in self._open),
             )
         )
 

@@ -4,6 +4,7 @@ Source of the syntax: POSIX.1-2024, "Shell Command Language", 2.2 to 2.7; of `$'
 `<<<`: the manual of Bash.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -261,7 +262,7 @@ class ShellWords(Generic[S]):
         text, at = self._text, self._at
         if text.startswith("$((", at):
             self._at = _closing(text, at + 2)
-            return UNREAD
+            return _product(text[at + 3 : self._at - 2])
         if text.startswith("$(", at):
             return self._substitution(token, at + 2)
         if text.startswith("$'", at) and not is_quoted:
@@ -309,6 +310,14 @@ class ShellWords(Generic[S]):
             return _SPLIT.join(given) or _SPLIT
         at = int(position) - 1
         return given[at] if 0 <= at < len(given) else UNREAD
+
+
+def _product(expression: str) -> str:
+    """The value of `60 * 60`, which is how people write hours; unread where it is another expression."""
+    factors = [each.strip() for each in expression.split("*")]
+    if len(expression) > _MOST_DEEP or not all(each.isdecimal() for each in factors):
+        return UNREAD
+    return str(math.prod(map(int, factors)))
 
 
 def _closing(text: str, begin: int, pair: str = "()", depth: int = 0) -> int:

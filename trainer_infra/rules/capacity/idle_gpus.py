@@ -93,12 +93,12 @@ def _waiting(place: Command, most: int) -> tuple[Program, str] | None:
 
 def _wait(program: Program, every: Sequence[Program], most: int) -> str:
     """How a program waits; empty where it does not for long."""
-    if program.file == "sleep":
-        if _seconds(program.starts) > most:
-            return f"sleeps {' '.join(program.starts)}"
-        loop = [each for each in every if each.around.is_endless]
-        if program.around.is_endless and all(each.file in _IDLE for each in loop):
-            return "sleeps in a loop without an end"
+    if program.file == "sleep" and _seconds(program.starts) > most:
+        return f"sleeps {' '.join(program.starts)}"
+    if program.around.is_endless and all(
+        each.file in _IDLE for each in every if each.around.is_endless
+    ):
+        return "does nothing in a loop without an end"
     if program.file == "tail" and not program.around.reads:
         options, files = separated(
             program.starts, frozenset({"-n", "-c", "--lines", "--bytes", "-s"})
@@ -127,23 +127,26 @@ def _is_terminal(place: Command) -> bool:
         return False
     (only,) = place.line.every
     reads = container.value["stdin"].raw is True or container.value["tty"].raw is True
-    is_shell = only.kind == LauncherKind.SHELL and all(each.startswith("-") for each in only.starts)
+    is_shell = only.kind == LauncherKind.SHELL and not only.operands
     return reads and (is_shell or (only.file == "cat" and only.starts in ((), ("-",))))
 
 
 def _notebook(place: Command, subject: Subject) -> str:
     """That it is a notebook which nothing ends; empty for another program."""
-    serves = any(
-        _INTERACTIVE.fullmatch(each.file)
-        or (
-            each.kind == LauncherKind.PYTHON and "m" in each.options and each.starts[:1] in _MODULES
-        )
-        for each in place.line.programs
-    )
+    serves = any(map(_is_notebook, place.line.programs))
     return "" if not serves or _has_deadline(place, subject) else "is a notebook without a deadline"
 
 
-_MODULES: Final = (("jupyterlab",), ("notebook",), ("jupyter",))
+def _is_notebook(program: Program) -> bool:
+    words = program.starts
+    if program.kind == LauncherKind.PYTHON:
+        return "m" in program.options and words[:1] in _MODULES
+    serves = program.file != "jupyter" or words[:1] in _APPLICATIONS
+    return bool(_INTERACTIVE.fullmatch(program.file)) and serves
+
+
+_MODULES: Final = (("jupyterlab",), ("notebook",))
+_APPLICATIONS: Final = (("lab",), ("notebook",), ("server",), ("nbclassic",))
 
 
 def _has_deadline(place: Command, subject: Subject) -> bool:

@@ -9,8 +9,8 @@ from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
-from trainer_infra.rules.placement.commands import Command
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
+from trainer_infra.rules.placement.commands import CodeText, Command
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 
 _ANY: Final = ("0.0.0.0", "::", "[::]", "*", "+")  # noqa: S104  looked for
 _LOCAL: Final = ("127.0.0.1", "localhost", "::1", "[::1]")
@@ -60,7 +60,9 @@ _SERVERS: Final[Mapping[str, _Server]] = {
     "marimo": _Server(opens=("--no-token",), subcommands=("edit", "run")),
     "optuna-dashboard": _Server(("--host",)),
     "aim": _Server(("--host", "-h"), subcommands=("up", "server")),
-    "kubectl": _Server(("--address",), subcommands=("proxy",)),
+    "kubectl": _Server(("--address",), subcommands=("proxy", "port-forward")),
+    "mongod": _Server(("--bind_ip",), opens=("--bind_ip_all",), asks=("--auth", "--keyFile")),
+    "x11vnc": _Server(opens=("-nopw",), asks=("-rfbauth", "-passwd")),
     "node": _Server(("--inspect", "--inspect-brk")),
 }
 """By the name of the file, or of Python's module."""
@@ -76,11 +78,31 @@ _VALUED: Final = frozenset(each for server in _SERVERS.values() for each in serv
 }
 
 
-def _check_servers(place: Command, _context: Context[Parameters]) -> Iterator[Finding]:
+_WRITTEN: Final = re.compile(
+    r"\.token[ \t]*=[ \t]*u?(?:''|\"\")(?!['\"\w])|^[ \t]*PermitEmptyPasswords[ \t]+yes"
+    r"|^[ \t]*auth:[ \t]*[\"']?none\b|^[ \t]*protected-mode[ \t]+no\b",
+    re.MULTILINE,
+)
+"""The same in the settings of Jupyter, sshd, code-server and Redis."""
+_OF_SETTINGS: Final = (".token", "PermitEmpty", "auth:", "protected-mode")
+
+
+def _places(subject: Subject) -> Iterator[Command | CodeText]:
+    yield from commands.commands_of(subject)
+    yield from commands.texts_of(subject)
+
+
+def _check_servers(place: Command | CodeText, _context: Context[Parameters]) -> Iterator[Finding]:
+    fix = "let it ask for a token, or listen on 127.0.0.1 and reach it by kubectl port-forward"
+    if isinstance(place, CodeText):
+        text = place.value.raw
+        is_settings = isinstance(text, str) and any(each in text for each in _OF_SETTINGS)
+        if is_settings and place.name and (found := _WRITTEN.search(text)):
+            yield place.value.finding(f"lets anybody in by {found[0].strip()}", None, fix)
+        return
     for each in place.line.every:
         name, words = _server_of(each)
         if what := _openness(name, words):
-            fix = "let it ask for a token, or listen on 127.0.0.1 and reach it by kubectl port-forward"
             yield place.finding(each, f"starts {name}, which {what}", fix)
 
 
@@ -107,7 +129,7 @@ def _openness(name: str, words: tuple[str, ...]) -> str:
     if options.keys() & {*server.asks} or (server.subcommands and not others):
         return ""
     hosts = [value for each in server.hosts for value in options.get(each, ())]
-    if any(each.partition(" ")[0] in options and _has(options, each) for each in server.opens):
+    if any(each in words or _has(options, each) for each in server.opens):
         return "" if hosts and all(map(_is_local, hosts)) else "asks nobody for a token"
     if name == "gdbserver":
         hosts = list(others[:1])
@@ -117,7 +139,8 @@ def _openness(name: str, words: tuple[str, ...]) -> str:
 
 def _has(options: Mapping[str, tuple[str, ...]], option: str) -> bool:
     name, _, value = option.partition(" ")
-    return value in options[name] if value else options[name][-1].lower() not in ("false", "0")
+    given = options.get(name, ("false",))
+    return value in given if value else given[-1].lower() not in ("false", "0")
 
 
 def _of_jupyter(options: Mapping[str, tuple[str, ...]]) -> str:
@@ -168,6 +191,6 @@ RULE: Final = Rule(
         "code for whoever asks."
     ),
     fix="Give it a token from a Secret, or let it listen on 127.0.0.1 and use kubectl port-forward.",
-    places=commands.commands_of,
+    places=_places,
     check=_check_servers,
 )

@@ -27,17 +27,8 @@ _TUNNELS: Final = frozenset(
             "tailscaled",
         ),
         *("zerotier-one", "wstunnel", "gs-netcat", "gsocket", "rathole", "pagekite", "pagekite.py"),
-        *(
-            "tmate",
-            "upterm",
-            "teleconsole",
-            "inlets",
-            "inlets-pro",
-            "playit",
-            "ligolo-ng",
-            "sish",
-            "pyngrok",
-        ),
+        *("tmate", "upterm", "teleconsole", "inlets", "inlets-pro", "playit", "sish", "pyngrok"),
+        *("sshx", "openvpn", "wg-quick", "npc", "nps", "revsocks", "gost", "ligolo-ng"),
     }
 )
 _MINERS: Final = re.compile(
@@ -46,16 +37,31 @@ _MINERS: Final = re.compile(
     re.IGNORECASE,
 )
 _POOLS: Final = re.compile(
-    r"stratum\d?\+(?:tcp|ssl|tls|udp)://|--donate-level|--coin[= ](?:monero|xmr)|randomx",
+    r"stratum\d?\+(?:tcp|ssl|tls|udp)://|--donate-level|--coin[= ](?:monero|xmr)|randomx"
+    r"|\b(?:supportxmr|minexmr|nanopool|2miners|ethermine|hashvault|moneroocean|unmineable|nicehash)\.",
     re.IGNORECASE,
 )
-_OF_POOLS: Final = ("stratum", "donate-level", "--coin", "randomx")
+_OF_POOLS: Final = (
+    *(
+        "stratum",
+        "donate-level",
+        "--coin",
+        "randomx",
+        "xmr",
+        "nanopool",
+        "2miners",
+        "ethermine",
+        "hashvault",
+    ),
+    *("moneroocean", "unmineable", "nicehash"),
+)
+"""Texts without any of these are not searched."""
 _SCRIPTED: Final = re.compile(
-    r"(?:TCPSocket|fsockopen|IO::Socket|use Socket|net\.Socket|net\.connect|Sockets\.TCPClient)"
-    r"[\s\S]*(?:(?:ba)?sh\s+-i|/bin/(?:ba)?sh|cmd\.exe|child_process|proc_open|exec\b)"
+    r"(?:TCPSocket|fsockopen|IO::Socket|use Socket|net\.Socket|net\.connect|Sockets\.TCPClient|/inet/tcp)"
+    r"[\s\S]*(?:(?:ba)?sh\s+-i|/bin/(?:ba)?sh|cmd\.exe|child_process|proc_open|getline|exec\b)"
 )
 """Code of Perl, Ruby, PHP, Node and PowerShell that gives a shell to a connection."""
-_OF_SCRIPTED: Final = ("Socket", "fsockopen", "net.connect", "TCPClient")
+_OF_SCRIPTED: Final = ("Socket", "fsockopen", "net.connect", "TCPClient", "/inet/tcp")
 _INTERPRETER: Final = re.compile(r"(perl|ruby|php|node|pwsh|powershell|lua|awk|gawk)[\d.]*")
 _OUT: Final = "remove it: nothing outside the cluster may take part in a training"
 
@@ -98,6 +104,8 @@ def _way_out(program: Program, every: Iterable[Program]) -> str:
 
 def _is_tunnel(program: Program) -> bool:
     words = program.starts
+    if program.kind == LauncherKind.PYTHON:
+        return "m" in program.options and words[:1] and words[0] in _TUNNELS
     if program.file in ("ssh", "autossh"):
         options, _ = separated(words, _OF_SSH)
         forwards = any("remoteforward" in each.lower() for each in options.get("-o", ()))

@@ -10,20 +10,23 @@ from trainer_infra.render.command_lines.program_options import LauncherKind, sep
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
 from trainer_infra.rules.placement.commands import Command
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
+from trainer_infra.rules.pods import PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 
 _VALUED: Final = frozenset(
     {
-        *("-o", "-O", "-P", "-H", "-d", "-X", "-u", "-A", "-b", "-c", "-e", "-F", "-T", "-w", "-m"),
+        *("-o", "-P", "-H", "-d", "-X", "-u", "-A", "-b", "-c", "-e", "-F", "-T", "-w", "-m"),
         *("--output", "--output-document", "--output-dir", "--directory-prefix", "--header"),
         *("--data", "--request", "--user", "--user-agent", "--max-time", "--connect-timeout"),
         *("--retry", "--retry-delay", "--cacert", "--timeout", "--tries", "-t", "-U", "--proto"),
     }
 )
-"""Options of curl and wget whose value may be the next word."""
+"""Options of curl and wget whose value may be the next word, but for wget's -O, which has none of curl's."""
 _FETCHERS: Final = frozenset(
     {"curl", "wget", "wget2", "aria2c", "fetch", "http", "https", "lwp-download"}
 )
+_AS_REMOTE: Final = frozenset({"-O", "--remote-name", "--remote-name-all"})
+"""Options by which curl names a file as its address does."""
 _INTERPRETER: Final = re.compile(r"(i?python|pypy|perl|ruby|node|php|lua|Rscript|julia)[\d.]*")
 _SUMS: Final = re.compile(r"(sha\d*|b2|md5)sum|shasum|rhash")
 _VERIFIERS: Final = frozenset(
@@ -41,12 +44,11 @@ _UNCHECKED: Final = (
 )
 
 
-def _check_downloads(place: Command, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check_downloads(place: Command, context: Context[Parameters]) -> Iterator[Finding]:
     if any(each.runs_download for each in place.codes):
-        yield place.words[-1].finding(
-            "has Python code that runs what it downloads", None, _UNCHECKED
-        )
-    known: dict[str, Program] = {}
+        what = "has Python code that runs what it downloads"
+        yield place.words[-1].finding(what, None, _UNCHECKED)
+    known = _from_init(place, context.subject)
     for each in place.line.every:
         what = _what_is_run(each, known)
         if what:
@@ -54,33 +56,69 @@ def _check_downloads(place: Command, _context: Context[Parameters]) -> Iterator[
         _note(each, known)
 
 
+def _from_init(place: Command, subject: Subject) -> dict[str, Program]:
+    """Files that init containers before it downloaded to volumes that it mounts, by the paths that they have there."""
+    found: dict[str, Program] = {}
+    here = place.container
+    for other in commands.commands_of(subject) if here else ():
+        there = other.container
+        if there is here:
+            break
+        if here and there and there.is_init and there.pod is here.pod:
+            files: dict[str, Program] = {}
+            for each in other.line.every:
+                _note(each, files)
+            for path, program in files.items():
+                found |= dict.fromkeys(_mounted(path, there, here), program)
+    return found
+
+
+def _mounted(path: str, there: PodContainer, here: PodContainer) -> Iterator[str]:
+    """A file of one container's volumes as another container sees it."""
+    for volume, folder in _mounts(there):
+        if path.startswith(f"{folder}/"):
+            yield from (
+                other + path.removeprefix(folder) for name, other in _mounts(here) if name == volume
+            )
+
+
+def _mounts(container: PodContainer) -> Iterator[tuple[tuple[object, object], str]]:
+    """Each volume, with the part of it that is mounted, and its folder."""
+    for each in container.value["volumeMounts"].items():
+        folder = each["mountPath"].raw
+        if isinstance(folder, str):
+            yield (each["name"].raw, each["subPath"].raw), folder.rstrip("/")
+
+
 def _what_is_run(program: Program, known: dict[str, Program]) -> str:
     """What is wrong with a program that runs something downloaded; empty for nothing."""
     source = None
     if _reads_code(program):
-        read = tuple(_all_read(program.around.reads))
+        around = program.around
+        named = around.made_by if any(UNREAD in each for each in around.files) else ()
+        read = tuple(_all_read((*around.reads, *named)))
         source = _fetcher(read)
         if source is None and any(_is_decoder(each) for each in read):
             return f"has {program.file} run text that is encoded, so that no reviewer can read it"
     if source is None and _is_made_code(program):
         source = _fetcher(_all_read(program.around.made_by))
     if source is not None:
-        return f"has {program.file.strip(UNREAD) or 'a shell'} run what {source.file}{_from(source)} downloads, unchecked"
+        shell = program.file.strip(UNREAD) or "a shell"
+        return f"has {shell} run what {source.file} downloads{_from(source)}, unchecked"
     return _file_run(program, known)
 
 
 def _file_run(program: Program, known: Mapping[str, Program]) -> str:
     path = _run_path(program)
     source = next((each for at, each in known.items() if _is_file(path, at)), None)
-    return f"runs a file that {source.file}{_from(source)} downloads, unchecked" if source else ""
+    return f"runs a file that {source.file} downloads{_from(source)}, unchecked" if source else ""
 
 
 def _reads_code(program: Program) -> bool:
     """Whether it is an interpreter that runs what a pipe gives to it."""
     first = program.starts[:1]
     if program.kind == LauncherKind.SHELL:
-        operands = [each for each in program.starts if each[:1] not in ("-", "+")]
-        return program.name != "source" and (not operands or "-s" in program.starts)
+        return program.name != "source" and (not program.operands or "-s" in program.starts)
     if program.kind == LauncherKind.PYTHON:
         return not program.options.keys() & {"c", "m"} and first in ((), ("-",), ("/dev/stdin",))
     return bool(_INTERPRETER.fullmatch(program.file)) and first in ((), ("-",))
@@ -91,7 +129,8 @@ def _is_made_code(program: Program) -> bool:
     if UNREAD in program.name or not program.around.made_by:
         return program.name.startswith(UNREAD) and bool(program.around.made_by)
     if program.kind in (LauncherKind.SHELL, LauncherKind.PYTHON):
-        return next((each for each in program.starts if each[:1] != "-"), "").startswith(UNREAD)
+        first = next(iter(program.operands), "")
+        return first.startswith(UNREAD) or (program.unread and not first)
     if _INTERPRETER.fullmatch(program.file):
         return any(
             following.startswith(UNREAD)
@@ -125,8 +164,12 @@ def _is_decoder(program: Program) -> bool:
     return program.file in _DECODES and bool(decodes)
 
 
+def _separated(program: Program) -> tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]:
+    return separated(program.starts, _VALUED if program.file == "curl" else _VALUED | {"-O"})
+
+
 def _urls(program: Program) -> tuple[str, ...]:
-    options, others = separated(program.starts, _VALUED)
+    options, others = _separated(program)
     return (*others, *options.get("--url", ()))
 
 
@@ -173,20 +216,13 @@ def _checks(program: Program) -> bool:
 
 
 def _written(program: Program) -> Iterator[str]:
-    options, others = separated(
-        program.starts, _VALUED - {"-O"} if program.file == "curl" else _VALUED
-    )
-    named = [
-        *options.get("-o", ()),
-        *options.get("--output", ()),
-        *(options.get("-O", ()) if program.file != "curl" else ()),
-        *options.get("--output-document", ()),
-    ]
-    yield from (each for each in named if each not in ("", "-"))
-    yield from program.around.files
-    if not named and (
-        program.file != "curl" or {"-O", "--remote-name", "--remote-name-all"} & {*options}
-    ):
+    """The files that curl or wget writes."""
+    options, others = _separated(program)
+    is_curl = program.file == "curl"
+    keys = ("-o", "--output") if is_curl else ("-O", "--output-document", "-o", "--out")
+    named = [each for key in keys for each in options.get(key, ()) if each not in ("", "-")]
+    yield from (*named, *program.around.files)
+    if not named and (not is_curl or options.keys() & _AS_REMOTE):
         folder = next(iter((*options.get("-P", ()), *options.get("--output-dir", ()))), "")
         for url in others:
             name = url.partition("?")[0].rstrip("/").rpartition("/")[2]
@@ -198,7 +234,7 @@ def _run_path(program: Program) -> str:
     if program.kind in (LauncherKind.SHELL, LauncherKind.PYTHON):
         if program.options.keys() & {"c", "m"}:
             return ""
-        return next((each for each in program.starts if each[:1] not in ("-", "+")), "")
+        return next(iter(program.operands), "")
     if program.kind != LauncherKind.OTHER:
         return next(iter(program.starts), "")
     if _INTERPRETER.fullmatch(program.file):
@@ -325,7 +361,7 @@ def _unpacked(program: Program, before: Sequence[Program]) -> tuple[str, str] | 
     name = urls[-1].partition("?")[0].rpartition("/")[2] if urls else ""
     return re.sub(
         r"(\.tar)?\.\w+$", "", name
-    ), f"an archive that {found.file}{_from(found)} downloads"
+    ), f"an archive that {found.file} downloads{_from(found)}"
 
 
 def _git_words(program: Program) -> tuple[str, ...]:

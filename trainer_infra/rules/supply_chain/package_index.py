@@ -28,9 +28,8 @@ _OPTIONS: Final[Mapping[str, str]] = {
 _OF_CONDA: Final = frozenset({"conda", "mamba", "micromamba"})
 _OF_NPM: Final = frozenset({"npm", "pnpm", "yarn"})
 _VARIABLES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "NPM_CONFIG_REGISTRY"), INDEX
-    ),
+    **dict.fromkeys(("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"), INDEX),
+    **dict.fromkeys(("NPM_CONFIG_REGISTRY", "npm_config_registry"), INDEX),
     **dict.fromkeys(("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX"), EXTRA),
     **dict.fromkeys(("PIP_FIND_LINKS", "UV_FIND_LINKS"), EXTRA),
     **dict.fromkeys(("PIP_TRUSTED_HOST", "UV_INSECURE_HOST"), TRUSTED),
@@ -44,12 +43,16 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 """Of pip.conf, uv.toml, .npmrc and .condarc."""
 _SETTING: Final = re.compile(
-    rf"^[ \t]*({'|'.join(_SETTINGS)})[ \t]*[=:]((?:[^\n]*)(?:\n[ \t]+-?[ \t]*\S+|\n-[ \t]+\S+)*)",
+    rf"(?:^|[\"']|\\n)[ \t]*({'|'.join(_SETTINGS)})[ \t]*[=:]((?:[^\n\"']*)(?:\n[ \t]+-?[ \t]*\S+|\n-[ \t]+\S+)*)",
     re.MULTILINE,
 )
-_MARKS: Final = ("index", "find-links", "find_links", "trusted", "registry", "channel")
-_URL: Final = re.compile(r"https?://[^\s\"',\]]+")
-_HOST: Final = re.compile(r"[\w.*-]+(?::\d+)?")
+_MARKS: Final = ("index", "source]]", "find-links", "find_links", "trusted", "registry", "channel")
+_NAMED: Final = re.compile(r"^[\w.-]+=(?=https?:)")
+"""What uv has before the URL of an index with a name."""
+_TABLE: Final = re.compile(
+    r"\[\[(?:tool\.uv\.|tool\.poetry\.|tool\.pdm\.)?(?:index|source)\]\][^\[]*?\burl[ \t]*=[ \t]*[\"']([^\"'\n]+)"
+)
+"""An index of uv.toml or of pyproject.toml."""
 _OF_VENDORS: Final = (
     *("pypi.org", "files.pythonhosted.org", "pypi.python.org", "test.pypi.org"),
     *("download.pytorch.org", "pypi.nvidia.com", "pypi.ngc.nvidia.com", "data.pyg.org"),
@@ -154,12 +157,10 @@ def _of_settings(
 
 
 def _of_variable(name: str, value: str) -> Iterator[_Origin]:
-    role = _VARIABLES.get(name.upper() if name.lower().startswith("npm_") else name)
+    role = _VARIABLES.get(name)
     if role is not None:
         yield from (
-            _Origin(role, each.partition("=")[2] or each, name)
-            for each in re.split(r"[\s,]+", value)
-            if each
+            _Origin(role, _NAMED.sub("", each), name) for each in re.split(r"[\s,]+", value) if each
         )
 
 
@@ -167,13 +168,14 @@ def _of_text(place: CodeText) -> Iterator[_Origin]:
     text = place.value.raw
     if not isinstance(text, str):
         return
-    if place.name in _VARIABLES or place.name.lower() == "npm_config_registry":
+    if place.name in _VARIABLES:
         yield from _of_variable(place.name, text)
     elif any(each in text for each in _MARKS):
         for found in _SETTING.finditer(text):
-            for value in re.split(r"[\s,\[\]\"']+", found[2]):
+            for value in re.split(r"[\s,\[\]\"']+|\\n.*", found[2]):
                 if value.strip("-"):
                     yield _Origin(_SETTINGS[found[1]], value, found[1])
+        yield from (_Origin(EXTRA, found[1], "url") for found in _TABLE.finditer(text))
 
 
 def _fault(origin: _Origin, allow: tuple[str, ...] | None) -> str:
