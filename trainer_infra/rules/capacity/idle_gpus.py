@@ -32,6 +32,18 @@ _IDLE: Final = frozenset(
     }
 )
 """Programs by which a loop does nothing with GPUs."""
+_PREPARES: Final = _IDLE | {
+    "tail",
+    "kill",
+    "exit",
+    "cd",
+    "mkdir",
+    "touch",
+    "chmod",
+    "set",
+    "ulimit",
+}
+"""Programs beside which nothing trains."""
 _SERVES: Final = frozenset({"sshd", "ray", "slurmd", "flux", "dask-worker", "orted", "prted"})
 """Programs in the background by which another pod starts the training here."""
 _INTERACTIVE: Final = re.compile(
@@ -83,7 +95,7 @@ def _waiting(place: Command, most: int) -> tuple[Program, str] | None:
     every = place.line.every
     serves = any(each.file in _SERVES for each in every)
     waits = any(each.name == "wait" for each in every)
-    works = any(each.around.is_background and each.file not in _IDLE | {"tail"} for each in every)
+    works = any(each.is_main and each.file not in _PREPARES for each in every)
     for each in every:
         what = _wait(each, every, most)
         if what and not serves and (not each.around.is_background or (waits and not works)):

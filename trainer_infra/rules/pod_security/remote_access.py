@@ -97,9 +97,13 @@ def _way_out(program: Program, every: Iterable[Program]) -> str:
         return f"runs {file}, a miner of cryptocurrencies"
     if file in _TUNNELS or _is_tunnel(program):
         return f"opens a tunnel into the cluster by {file}"
-    if _gives_shell(program) or _joins_shell(program) or _is_socket(program, every):
-        return f"gives a shell, or what a program prints, to a connection by {file or 'a shell'}"
-    return ""
+    if _gives_shell(program) or _is_socket(program, every):
+        return _CONNECTED.format(file or "a shell")
+    joined = _joined(program)
+    return _CONNECTED.format(joined.file) if joined else ""
+
+
+_CONNECTED: Final = "gives a shell, or what a program prints, to a connection by {}"
 
 
 def _is_tunnel(program: Program) -> bool:
@@ -138,12 +142,13 @@ def _gives_shell(program: Program) -> bool:
     )
 
 
-def _joins_shell(program: Program) -> bool:
-    """Whether a pipe leads from a shell to a connection, or from a connection to a shell."""
+def _joined(program: Program) -> Program | None:
+    """The program with a connection that a pipe joins with a shell."""
     read = program.around.reads
     if program.kind == LauncherKind.SHELL:
-        return any(map(_connects, read))
-    return _connects(program) and any(each.kind == LauncherKind.SHELL for each in read)
+        return next(filter(_connects, read), None)
+    is_fed = _connects(program) and any(each.kind == LauncherKind.SHELL for each in read)
+    return program if is_fed else None
 
 
 def _connects(program: Program) -> bool:
