@@ -138,7 +138,7 @@ def _read_shell(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     if after and not _OF_POSITIONS.search(text) and shell != _SU:
         what = f"is not run: {shell} -c runs the one word after it, and this one is an argument of that"
         reading.add(after[0][0], what, "write the script as one word")
-    _read_script(text, item, reading, tuple(each for _, each in after[1:]))
+    _read_script(text, item, reading, tuple(each for _, each in after))
 
 
 def _read_script(

@@ -81,7 +81,7 @@ def read_script(
 ) -> ShellScript:
     """What a script starts, whose `$(NAME)` are replaced already.
 
-    `arguments` are those of the script, None where they are not known; `depth` says in how many other
+    `arguments` are `$0` and those after it, None where they are not known; `depth` says in how many other
     scripts it stands.
     """
     is_large = len(text) > MOST_CHARACTERS or text.count("<<") > MOST_HERE_DOCUMENTS

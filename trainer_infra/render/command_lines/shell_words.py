@@ -68,7 +68,7 @@ class ShellWords(Generic[S]):
     Attributes:
         known: The variables as far as it was read; whoever reads adds those that the script sets.
         outputs: By variable, the scripts whose output it has.
-        arguments: What `$1` and those after it are; None where that is not known.
+        arguments: What `$0` and those after it are; None where that is not known.
     """
 
     def __init__(
@@ -307,9 +307,9 @@ class ShellWords(Generic[S]):
             return UNREAD
         if position in "@*":
             token.is_bare = False
-            return _SPLIT.join(given) or _SPLIT
-        at = int(position) - 1
-        return given[at] if 0 <= at < len(given) else UNREAD
+            return _SPLIT.join(given[1:]) or _SPLIT
+        at = int(position)
+        return given[at] if at < len(given) else UNREAD
 
 
 def _product(expression: str) -> str:
