@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 from typing import Final
 
 from trainer_infra.render.command_lines.program_options import LauncherKind
@@ -50,6 +49,11 @@ class Surroundings:
 ALONE: Final = Surroundings()
 
 
+def file_name(path: str) -> str:
+    """The last part of a path."""
+    return path.rpartition("/")[2] or path
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A program, and what it is told before what it starts itself."""
@@ -72,7 +76,7 @@ class Program:
     @property
     def file(self) -> str:
         """The name of its file."""
-        return PurePosixPath(self.name).name
+        return file_name(self.name)
 
     @property
     def operands(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 from typing import Final
 
 from trainer_infra.render.command_lines import program_options, references, shell_script
@@ -14,6 +13,7 @@ from trainer_infra.render.command_lines.command_line import (
     Program,
     Surroundings,
     WordFault,
+    file_name,
 )
 from trainer_infra.render.command_lines.program_options import LauncherKind, Options, canonical
 from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables
@@ -88,7 +88,7 @@ def _read(words: Sequence[tuple[int, str]], reading: _Reading, *, has_shell: boo
             reading.start(Program(LauncherKind.OTHER, whole[0][1], whole[0][0]), is_main=False)
         return
     item, name = words[0]
-    file = PurePosixPath(name).name or name
+    file = file_name(name)
     if file in program_options.SHELLS:
         _read_shell(words, reading)
         return
@@ -110,7 +110,7 @@ def _read(words: Sequence[tuple[int, str]], reading: _Reading, *, has_shell: boo
 
 def _is_a_line(name: str) -> bool:
     """Whether the name of a program is a whole command line; a path may have blanks."""
-    first = PurePosixPath((_split(name) or ("",))[0]).name
+    first = file_name((_split(name) or ("",))[0])
     is_known = first in program_options.SHELLS or _kind(first) != LauncherKind.OTHER
     return " " in name.strip() and (is_known or not name.startswith("/"))
 
@@ -259,7 +259,7 @@ _OF_SHELL: Final[Mapping[str, Callable[[Sequence[tuple[int, str]], _Reading], No
 def _unwrapped(words: Sequence[tuple[int, str]], reading: _Reading) -> Sequence[tuple[int, str]]:
     """The words without the programs before that only start what follows, such as `exec` and `env`."""
     while words:
-        name = PurePosixPath(words[0][1]).name
+        name = file_name(words[0][1])
         wrapper = program_options.WRAPPERS.get(name)
         rest = words[1:]
         if wrapper is None or (name == "command" and rest and rest[0][1][:2] in ("-v", "-V")):
@@ -301,7 +301,7 @@ def _read_program(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     kind = _kind(name)
     if kind == LauncherKind.PYTHON:
         kind, own = _module(own)
-    elif kind == LauncherKind.ACCELERATE and PurePosixPath(name).name == "accelerate":
+    elif kind == LauncherKind.ACCELERATE and file_name(name) == "accelerate":
         kind, own = (kind, own[1:]) if own[:1] == ["launch"] else (LauncherKind.OTHER, own)
     elif kind == LauncherKind.TUNE:
         kind, own = (kind, own[1:]) if own[:1] == ["run"] else (LauncherKind.OTHER, own)
@@ -316,7 +316,7 @@ def _read_program(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
 
 def _read_started(words: tuple[str, ...], item: int, reading: _Reading) -> None:
     """What a launcher starts on each node, in case that is a shell."""
-    if not words or PurePosixPath(words[0]).name not in program_options.SHELLS:
+    if not words or file_name(words[0]) not in program_options.SHELLS:
         return
     own = _Reading(reading.variables, around=reading.around, is_main=False, depth=reading.depth)
     _read([(item, each) for each in words], own, has_shell=True)
@@ -324,7 +324,7 @@ def _read_started(words: tuple[str, ...], item: int, reading: _Reading) -> None:
 
 
 def _kind(name: str) -> LauncherKind:
-    file = PurePosixPath(name).name
+    file = file_name(name)
     if _PYTHON.fullmatch(file):
         return LauncherKind.PYTHON
     return program_options.PROGRAMS.get(file, LauncherKind.OTHER)

@@ -1,8 +1,7 @@
 """The simple commands of a script that a shell is given, and what joins them: pipes, blocks, substitutions.
 
 What decides only when it runs what is started (a condition, a loop, a function) is said by
-`ShellScript.unread`, and the commands in it are not `is_certain`. Source of the syntax: POSIX.1-2024,
-"Shell Command Language".
+`ShellScript.unread`. Source of the syntax: POSIX.1-2024, "Shell Command Language".
 """
 
 import re
@@ -16,6 +15,7 @@ from trainer_infra.render.command_lines.references import UNREAD, ContainerVaria
 from trainer_infra.render.command_lines.shell_words import Lexeme, ShellWords, Token
 
 MOST_CHARACTERS, MOST_HERE_DOCUMENTS, MOST_NESTED = 2**15, 16, 4
+MOST_COMMANDS, MOST_SUBSTITUTED = 2**10, 2**8
 """Of a script that is read: one that is larger would keep a webhook busy, and is not a command by hand."""
 _OPENS: Final = frozenset({"if", "while", "until", "for", "case", "select"})
 _CLOSES: Final = frozenset({"fi", "done", "esac", "}"})
@@ -55,8 +55,6 @@ class ShellCommand:
     """Scripts whose output its words have or name."""
     reads: range = range(0)
     """The commands of the script whose output a pipe gives to it, by their places."""
-    is_certain: bool = True
-    """Whether it runs in any case, unless one before it ends the script."""
     is_background: bool = False
     """Whether the script goes on while it runs."""
     is_endless: bool = False
@@ -97,6 +95,19 @@ def read_script(
     return ShellScript(tuple(reading.commands), reading.unread)
 
 
+@dataclass(slots=True)
+class _Draft:
+    """A command as far as it was read; fields as those of `ShellCommand`."""
+
+    words: list[str] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    here: list[str] = field(default_factory=list)
+    made_by: list[ShellScript] = field(default_factory=list)
+    reads: range = range(0)
+
+
 @dataclass(frozen=True, slots=True)
 class _Block:
     """Commands that a word opens."""
@@ -129,8 +140,9 @@ class _ScriptReading:
         self.words: ShellWords[ShellScript] = ShellWords(text, known, nested, arguments)
         self.commands: list[ShellCommand] = []
         self.unread = False
+        self._substituted = 0
         self._open: list[_Block] = []
-        self._now = ShellCommand(())
+        self._now = _Draft()
         self._unit = range(0)
         """The commands of what was read last, a block or one command."""
         self._is_behind_block = False
@@ -140,6 +152,9 @@ class _ScriptReading:
         """Whether patterns of a case stand here."""
 
     def _nested(self, text: str, depth: int) -> ShellScript:
+        self._substituted += 1
+        if self._substituted > MOST_SUBSTITUTED:
+            raise ValueError(MOST_SUBSTITUTED)
         return read_script(text, self.words.known, self.words.arguments, depth + 1)
 
     def _first(self) -> str:
@@ -152,29 +167,20 @@ class _ScriptReading:
             self._operator(token.text)
         elif token.lexeme == Lexeme.REDIRECTION:
             self._is_target = token.here is None
-            self._note(token, here=() if token.here is None else (token.here,))
+            self._now.here += () if token.here is None else (token.here,)
+            self._note(token)
         elif self._is_target:
             self._is_target = False
-            self._note(token, files=(token.text,))
+            self._now.files.append(token.text)
+            self._now.made_by += token.made_by
         elif self._is_pattern or self._first() == _TEST:
             self._passed_over(token)
         else:
             self._word(token)
 
-    def _note(
-        self, token: Token[ShellScript], here: tuple[str, ...] = (), files: tuple[str, ...] = ()
-    ) -> None:
-        now = self._now
-        self._now = replace(
-            now,
-            made_by=(*now.made_by, *token.made_by),
-            missing=(*now.missing, *token.missing),
-            here=(*now.here, *here),
-            files=(*now.files, *files),
-        )
-
-    def _become(self, *words: str) -> None:
-        self._now = replace(self._now, words=words)
+    def _note(self, token: Token[ShellScript]) -> None:
+        self._now.made_by += token.made_by
+        self._now.missing += token.missing
 
     def _passed_over(self, token: Token[ShellScript]) -> None:
         """A pattern of a case, or a part of a condition."""
@@ -182,13 +188,13 @@ class _ScriptReading:
             if token.is_bare and token.text == "esac":
                 self._close()
         elif token.text == "]]":
-            self._become(":")
+            self._now.words = [":"]
 
     def _word(self, token: Token[ShellScript]) -> None:
         first, is_bare = self._first(), token.is_bare
         if first == _FUNCTION:
             if is_bare and token.text == _BLOCK:
-                self._now = ShellCommand(())
+                self._now = _Draft()
                 self._open_block(_BLOCK)
             return
         if not first and is_bare and self._keyword(token.text):
@@ -196,23 +202,22 @@ class _ScriptReading:
         found = None if first else _ASSIGNMENT.fullmatch(token.text)
         self._note(token)
         if found:
-            settings = {**self._now.settings, found[1]: found[2]}
-            self._now = replace(self._now, settings=settings)
+            self._now.settings[found[1]] = found[2]
         elif first == _CASE and is_bare and token.text == "in":
             self._is_pattern = True
-            self._become()
+            self._now.words = []
         else:
-            self._become(*self._now.words, *token.words)
+            self._now.words += token.words
 
     def _keyword(self, word: str) -> bool:
         """Whether it is one, after which a command begins."""
         self.unread = self.unread or word in _UNDECIDED or word == _TEST
         if word in _OPENS:
             self._opened(word)
-            self._become(*((word,) if word in _DROPPED else ()))
+            self._now.words = [word] if word in _DROPPED else []
         elif word == _FUNCTION:
             self._opens_function = True
-            self._become(word)
+            self._now.words = [word]
         elif word == _BLOCK:
             self._open_block(word)
         elif word in _CLOSES:
@@ -259,7 +264,7 @@ class _ScriptReading:
             self._opens_function = self.unread = True
             return
         if text == ")" and self._opens_function:
-            self._now = ShellCommand(())
+            self._now = _Draft()
             return
         reads = self._now.reads if text == "(" else range(0)
         self.finish(is_background=text == "&")
@@ -269,13 +274,13 @@ class _ScriptReading:
             self._close()
         elif text in (";;", ";&", ";;&"):
             self._is_pattern = True
-        self._now = replace(self._now, reads=self._unit if text in ("|", "|&") else reads)
+        self._now.reads = self._unit if text in ("|", "|&") else reads
 
     def finish(self, *, is_background: bool = False) -> None:
         """The end of a command, or of the block before it."""
-        now, self._now = self._now, ShellCommand(())
+        now, self._now = self._now, _Draft()
         if now.words and now.words[0] in _DROPPED:
-            now = replace(now, words=())
+            now.words = []
         if now.words or now.settings or now.files or now.made_by:
             self._add(now)
         self._is_behind_block = False
@@ -283,37 +288,41 @@ class _ScriptReading:
             for each in self._unit:
                 self.commands[each] = replace(self.commands[each], is_background=True)
 
-    def _add(self, command: ShellCommand) -> None:
+    def _add(self, draft: _Draft) -> None:
+        if len(self.commands) >= MOST_COMMANDS:
+            raise ValueError(MOST_COMMANDS)
         first = self._unit.start if self._is_behind_block else len(self.commands)
         self._unit = range(first, len(self.commands) + 1)
         outer = next((each.reads for each in reversed(self._open) if each.reads), range(0))
-        command = replace(command, reads=command.reads or outer)
-        given = self._set(command)
-        is_certain = not {each.word for each in self._open} & _UNDECIDED
+        is_certain = not any(each.word in _UNDECIDED for each in self._open)
+        draft.reads = draft.reads or outer
+        self._set(draft)
         self.commands.append(
-            replace(
-                command,
-                settings=given,
-                missing=command.missing if self._tells and is_certain else (),
-                is_certain=is_certain,
+            ShellCommand(
+                tuple(draft.words),
+                tuple(draft.missing) if self._tells and is_certain else (),
+                draft.settings,
+                tuple(draft.files),
+                tuple(draft.here),
+                tuple(draft.made_by),
+                draft.reads,
                 is_endless=any(each.never_ends for each in self._open),
             )
         )
 
-    def _set(self, command: ShellCommand) -> Mapping[str, str]:
+    def _set(self, draft: _Draft) -> None:
         """The variables that are set before a command or by it, noted where they hold for those after it."""
-        first = command.words[:1]
-        if first == ("read",) and command.reads:
-            read = (replace(self.commands[each], reads=range(0)) for each in command.reads)
+        first = draft.words[0] if draft.words else ""
+        if first == "read" and draft.reads:
+            read = (replace(self.commands[each], reads=range(0)) for each in draft.reads)
             script = ShellScript(tuple(read), unread=False)
-            self.words.outputs |= {each: [script] for each in command.words[1:]}
-        if first and first[0] not in _SETS:
-            return command.settings
-        found = (_ASSIGNMENT.fullmatch(each) for each in command.words[1:])
-        given = {**command.settings, **{each[1]: each[2] for each in found if each}}
-        for name, value in given.items():
+            self.words.outputs |= {each: [script] for each in draft.words[1:]}
+        if first and first not in _SETS:
+            return
+        found = (_ASSIGNMENT.fullmatch(each) for each in draft.words[1:])
+        draft.settings |= {each[1]: each[2] for each in found if each}
+        for name, value in draft.settings.items():
             if name in self._once:
                 self._values[name] = None if UNREAD in value or not value else value
-            if command.made_by:
-                self.words.outputs[name] = [*command.made_by[:MOST_NESTED]]
-        return given
+            if draft.made_by:
+                self.words.outputs[name] = draft.made_by[:MOST_NESTED]

@@ -176,7 +176,7 @@ class ShellWords(Generic[S]):
         token: Token[S] = Token(Lexeme.WORD, "")
         parts: list[str] = []
         while self._at < len(self._text):
-            part = self._part(token, "".join(parts))
+            part = self._part(token, parts)
             if part is None:
                 break
             parts.append(part)
@@ -186,7 +186,7 @@ class ShellWords(Generic[S]):
         token.words = tuple(split)
         return token
 
-    def _part(self, token: Token[S], before: str) -> str | None:
+    def _part(self, token: Token[S], before: list[str]) -> str | None:
         """The next part of a word; None at its end."""
         text, at = self._text, self._at
         if found := _PLAIN.match(text, at):
@@ -199,7 +199,7 @@ class ShellWords(Generic[S]):
         if self._is_substituted():
             token.is_bare = False
             return self._substitution(token, at + 2)
-        if character == "(" and _ARRAY.fullmatch(before):
+        if character == "(" and _ARRAY.fullmatch("".join(before)):
             self._at = _closing(text, at + 1)
             return UNREAD
         return None

@@ -155,8 +155,10 @@ def _fetcher(programs: Iterable[Program]) -> Program | None:
 
 def _fetches(program: Program) -> bool:
     """Whether it downloads something that may be another thing tomorrow."""
+    if program.file not in _FETCHERS:
+        return False
     urls = _urls(program)
-    return program.file in _FETCHERS and not (urls and all(map(_PINNED.search, urls)))
+    return not (urls and all(map(_PINNED.search, urls)))
 
 
 def _is_decoder(program: Program) -> bool:
