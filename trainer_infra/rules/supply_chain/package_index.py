@@ -185,7 +185,7 @@ def _fault(origin: _Origin, allow: tuple[str, ...] | None) -> str:
     is_named = origin.role in (CHANNEL, TRUSTED)
     if UNREAD in value or not (host or is_named):
         return ""
-    shown = f"{host or value} by {origin.named}"
+    shown = f"{host or downloads.host_of(value)} by {origin.named}"
     if allow is not None:
         return "" if _is_in(value, allow) else f"takes packages from {shown}, which is not allowed"
     if _is_inside(host or value):
