@@ -35,7 +35,11 @@ _TORCHRUN_OR_MACHINES: Final = (
     "start the program with torchrun, which Accelerate works under, or write --num_machines, "
     "--machine_rank $(PET_NODE_RANK), --main_process_ip $(PET_MASTER_ADDR) and --main_process_port"
 )
-_SHOW_DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+_SHOW_DEVICES: Final = (
+    *("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    *("GPU_DEVICE_ORDINAL", "ASCEND_RT_VISIBLE_DEVICES", "HABANA_VISIBLE_MODULES"),
+    "TPU_VISIBLE_CHIPS",
+)
 """Variables that say which of a node's accelerators a program sees, by number."""
 _RANKS: Final = ("RANK", "NODE_RANK", "GROUP_RANK", "MACHINE_RANK")
 _REMOTE: Final = (LauncherKind.MPIRUN, LauncherKind.HOROVODRUN)

@@ -102,10 +102,24 @@ def _read(words: Sequence[tuple[int, str]], reading: _Reading, *, has_shell: boo
         own = tuple(each for _, each in words[1:])
         reading.start(Program(LauncherKind.OTHER, name, item, starts=own), is_main=False)
         return
-    if not has_shell and _is_a_line(name):
-        reading.add(item, "is the name of one program, blanks included")
-        words = [(item, each) for each in _split(name)] + list(words[1:])
-    _read_program(words, reading)
+    _read_program(words if has_shell else _as_words(words, reading), reading)
+
+
+def _as_words(words: Sequence[tuple[int, str]], reading: _Reading) -> Sequence[tuple[int, str]]:
+    """The words of a program that no shell reads; one of them may be a whole command line by mistake.
+
+    An image's entrypoint may give such words to a shell: `-c` and a script, or a script alone.
+    """
+    (item, name), *rest = words
+    is_option = _SCRIPT_OPTION.fullmatch(name) is not None
+    if (is_option and rest) or " " in name.strip():
+        own = _Reading(reading.variables, is_main=False)
+        _read_script(rest[0][1] if is_option else name, rest[0][0] if is_option else item, own)
+        reading.programs += own.programs
+    if not _is_a_line(name):
+        return words
+    reading.add(item, "is the name of one program, blanks included")
+    return [*((item, each) for each in _split(name)), *rest]
 
 
 def _is_a_line(name: str) -> bool:
@@ -211,7 +225,9 @@ def _read_file(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     file = next(((at, each) for at, each in rest if each == operand), None)
     if file is None or "-s" in started.starts:
         texts = (*reading.around.here, *map(_shown, reading.around.reads))
-        known = [each for each in texts if each and reading.depth <= shell_script.MOST_NESTED]
+        is_deep = reading.depth > shell_script.MOST_NESTED
+        known = [each for each in texts if each.strip(f" 
+{UNREAD}") and not is_deep]
         reading.unread = reading.unread or not known
         for each in known:
             reading.around = replace(reading.around, here=(), reads=())

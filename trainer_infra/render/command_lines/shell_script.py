@@ -147,6 +147,7 @@ class _ScriptReading:
         """The commands of what was read last, a block or one command."""
         self._is_behind_block = False
         self._is_target = False
+        self._is_here_string = False
         self._opens_function = False
         self._is_pattern = False
         """Whether patterns of a case stand here."""
@@ -167,11 +168,12 @@ class _ScriptReading:
             self._operator(token.text)
         elif token.lexeme == Lexeme.REDIRECTION:
             self._is_target = token.here is None
+            self._is_here_string = token.text.endswith("<<<")
             self._now.here += () if token.here is None else (token.here,)
             self._note(token)
         elif self._is_target:
             self._is_target = False
-            self._now.files.append(token.text)
+            (self._now.here if self._is_here_string else self._now.files).append(token.text)
             self._now.made_by += token.made_by
         elif self._is_pattern or self._first() == _TEST:
             self._passed_over(token)
@@ -317,6 +319,8 @@ class _ScriptReading:
             read = (replace(self.commands[each], reads=range(0)) for each in draft.reads)
             script = ShellScript(tuple(read), unread=False)
             self.words.outputs |= {each: [script] for each in draft.words[1:]}
+        elif first == "read" and draft.here and UNREAD not in draft.here[0]:
+            self._values[draft.words[-1]] = draft.here[0]
         if first and first not in _SETS:
             return
         found = (_ASSIGNMENT.fullmatch(each) for each in draft.words[1:])

@@ -133,7 +133,7 @@ class ShellWords(Generic[S]):
     def _redirection(self, found: str) -> Token[S]:
         self._at += len(found)
         token: Token[S] = Token(Lexeme.REDIRECTION, found)
-        if found.endswith(("<<", "<<-")):
+        if found.endswith(("<<", "<<-")) and not found.endswith("<<<"):
             self._here_document(token)
         return token
 

@@ -27,7 +27,8 @@ _HANDLERS: Final = (
     *(("lifecycle", each, "exec", "command") for each in ("postStart", "preStop")),
     *((each, "exec", "command") for each in ("livenessProbe", "readinessProbe", "startupProbe")),
 )
-_SHELL_FILE: Final = re.compile(r".*\.(sh|bash|ksh|zsh)|\.?(bash|z)rc|\.?(bash_)?profile")
+_SHELL_FILE: Final = re.compile(r".*\.(sh|bash|ksh|zsh)|\.?(bash|z)rc|\.?(bash_)?profile|[\w-]+")
+"""Names of scripts; one without a dot may be one, too."""
 _SHELL_TEXT: Final = re.compile(r"\s*(#![^\n]*\b(ba|da|z|k)?sh\b|set -[a-z]+)")
 _REQUIREMENTS: Final = re.compile(r"(.*[-_.])?(requirements|constraints|packages)[\w.-]*\.(txt|in)")
 """Files whose lines are words of `pip install`."""
@@ -83,6 +84,7 @@ def _texts(subject: Subject) -> Iterator[CodeText]:
             name, value = variable["name"].raw, variable["value"]
             if not value.is_noted():
                 yield CodeText(value, name if isinstance(name, str) else "")
+    yield from (CodeText(each, "") for each in _entrypoints(subject))
     if subject.kind == CONFIG_MAP:
         yield from (CodeText(value, key) for key, value in _data(subject))
 
@@ -102,9 +104,19 @@ def _commands(subject: Subject) -> Iterator[Command]:
         for words in _handlers(container.value):
             line = program.read_command_line([*map(_text, words)], variables)
             yield from _with_code(Command(words, line, container, variables, is_main=False))
+    for entrypoint in _entrypoints(subject):
+        line = program.read_shell_text(entrypoint.raw)
+        yield from _with_code(Command((entrypoint,), line, is_main=False))
     if subject.kind == CONFIG_MAP:
         for key, value in _data(subject):
             yield from _of_file(key, value.raw, Command((value,), NOTHING))
+
+
+def _entrypoints(subject: Subject) -> Iterator[Value]:
+    """The command line that a RayJob gives to its cluster."""
+    found = subject.object.at("spec", "entrypoint")
+    if subject.kind == "RayJob" and not found.is_noted() and isinstance(found.raw, str):
+        yield found
 
 
 def _written(container: Value) -> Iterator[tuple[Value, ...]]:

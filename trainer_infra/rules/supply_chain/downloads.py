@@ -95,7 +95,8 @@ def _what_is_run(program: Program, known: dict[str, Program]) -> str:
     source = None
     if _reads_code(program):
         around = program.around
-        named = around.made_by if any(UNREAD in each for each in around.files) else ()
+        is_named = any(UNREAD in each for each in (*around.files, *around.here))
+        named = around.made_by if is_named else ()
         read = tuple(_all_read((*around.reads, *named)))
         source = _fetcher(read)
         if source is None and any(_is_decoder(each) for each in read):
