@@ -226,8 +226,7 @@ def _read_file(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     if file is None or "-s" in started.starts:
         texts = (*reading.around.here, *map(_shown, reading.around.reads))
         is_deep = reading.depth > shell_script.MOST_NESTED
-        known = [each for each in texts if each.strip(f" 
-{UNREAD}") and not is_deep]
+        known = [each for each in texts if each.strip().strip(UNREAD) and not is_deep]
         reading.unread = reading.unread or not known
         for each in known:
             reading.around = replace(reading.around, here=(), reads=())
