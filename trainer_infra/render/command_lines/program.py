@@ -284,13 +284,24 @@ def _unwrapped(words: Sequence[tuple[int, str]], reading: _Reading) -> Sequence[
                 break
             rest = rest[1:]
         own = _own_words(wrapper, [each for _, each in rest])
-        found = (_SETTING.fullmatch(each) for _, each in rest[:own])
-        settings = {each[1]: each[2] for each in found if each}
-        if settings:
-            given = {**reading.around.settings, **settings}
-            reading.around = replace(reading.around, settings=given)
+        _note_wrapper(words[0], wrapper.subcommand, [each for _, each in rest[:own]], reading)
         words = rest[own:]
     return words
+
+
+def _note_wrapper(
+    word: tuple[int, str], subcommand: str, own: Sequence[str], reading: _Reading
+) -> None:
+    """The variables that `env` sets, and the words of a wrapper that may install something, such as `uv run`."""
+    item, name = word
+    found = (_SETTING.fullmatch(each) for each in own)
+    settings = {each[1]: each[2] for each in found if each}
+    if settings:
+        given = {**reading.around.settings, **settings}
+        reading.around = replace(reading.around, settings=given)
+    if subcommand and own:
+        started = Program(LauncherKind.OTHER, name, item, starts=(subcommand, *own))
+        reading.start(started, is_main=False)
 
 
 def _own_words(wrapper: program_options.Wrapper, words: Sequence[str]) -> int:

@@ -165,7 +165,7 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
         (
             *("exec", "nohup", "time", "setsid", "catchsegv", "ddtrace-run", "catatonit"),
             *("dumb-init", "unbuffer", "jemalloc.sh", "prlimit", "busybox", "command", "builtin"),
-            *("coproc", "npx", "uvx", "pipx"),
+            *("coproc", "npx"),
         ),
         Wrapper(),
     ),
