@@ -285,13 +285,14 @@ _ARCHIVE: Final = (".whl", ".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".c
 _INSTALLERS: Final = frozenset(
     {"pip", "pip3", "uv", "uvx", "pipx", "poetry", "pdm", "conda", "mamba", "micromamba"}
 )
+_HERE: Final = "."
 _CLONE_WORDS: Final = 3
 """`clone`, the branch and the URL."""
 _COMMIT_WORD: Final = re.compile(r"[0-9a-f]{7,40}")
 _MOVES: Final = "so that the same job may train with other code tomorrow"
 
 
-def _check_packages(place: Command, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check_packages(place: Command, context: Context[Parameters]) -> Iterator[Finding]:
     for each in place.line.every:
         words = installed_words(each)
         for word in words:
@@ -303,7 +304,7 @@ def _check_packages(place: Command, _context: Context[Parameters]) -> Iterator[F
                 f"has {each.file} read its requirements from {host_of(following)}, {_MOVES}",
                 _PIN,
             )
-    yield from _clones(place)
+    yield from _clones(place, context.subject)
 
 
 _PIN: Final = "name the commit, @<40 hex digits>, or for a file its hash, #sha256=<64 hex digits>; or build it into the image"
@@ -336,7 +337,7 @@ def moving_part(word: str) -> str:
     return ""
 
 
-def _clones(place: Command) -> Iterator[Finding]:
+def _clones(place: Command, subject: Subject) -> Iterator[Finding]:
     """Branches that are cloned and archives that are unpacked, and something in them is run."""
     every = place.line.every
     if any(map(_checks, every)):
@@ -344,8 +345,24 @@ def _clones(place: Command) -> Iterator[Finding]:
     for at, each in enumerate(every):
         after = every[at + 1 :]
         folder, source = _cloned(each) or _unpacked(each, every[:at]) or ("", "")
-        if folder and not any(map(_names_commit, after)) and _is_run(folder, after):
-            yield place.finding(each, f"runs code of {source}, {_MOVES}", _PIN_FOLDER)
+        if folder and not any(map(_names_commit, after)):
+            is_run = _is_run(folder, after) or _is_run_later(folder, place, subject)
+            if is_run:
+                yield place.finding(each, f"runs code of {source}, {_MOVES}", _PIN_FOLDER)
+
+
+def _is_run_later(folder: str, place: Command, subject: Subject) -> bool:
+    """Whether a container that mounts the volume of an init container runs something in a folder there."""
+    there = place.container
+    if there is None or not there.is_init:
+        return False
+    others = (each for each in commands.commands_of(subject) if each.container is not there)
+    return any(
+        _is_run(path.rstrip("/"), other.line.every)
+        for other in others
+        if other.container and other.container.pod is there.pod
+        for path in _mounted(f"{folder}/", there, other.container)
+    )
 
 
 _PIN_FOLDER: Final = "check a commit out before, git checkout <40 hex digits>, or compare the archive with its checksum"
@@ -379,6 +396,8 @@ def _git_words(program: Program) -> tuple[str, ...]:
 def _cloned(program: Program) -> tuple[str, str] | None:
     """The folder of a clone of a branch, and how it is called."""
     words = _git_words(program) if program.file == "git" else ()
+    if words[:1] == ("pull",):
+        return _HERE, "a branch that git pulls"
     if len(words) < _CLONE_WORDS or words[0] != "clone":
         return None
     branch, url, *named = words[1:]
@@ -402,10 +421,13 @@ def _names_commit(program: Program) -> bool:
 def _is_run(folder: str, programs: Iterable[Program]) -> bool:
     """Whether something in a folder is run, by its path or from within."""
     name = folder.rpartition("/")[2]
-    is_within = False
+    is_within = folder == _HERE
     for each in programs:
         if each.file in ("cd", "pushd"):
-            is_within = any(name in word.split("/") for word in each.starts)
+            is_within = any(
+                name in word.split("/") or (is_within and not word.startswith("/"))
+                for word in each.starts
+            )
             continue
         path = _run_path(each)
         installs = [at for at in installed_words(each) if at == "." or name in at.split("/")]
