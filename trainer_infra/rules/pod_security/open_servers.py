@@ -84,6 +84,7 @@ _WRITTEN: Final = re.compile(
     re.MULTILINE,
 )
 """The same in the settings of Jupyter, sshd, code-server and Redis."""
+_OF_JUPYTER: Final = "JUPYTER_TOKEN"
 _OF_SETTINGS: Final = (".token", "PermitEmpty", "auth:", "protected-mode")
 
 
@@ -97,6 +98,8 @@ def _check_servers(place: Command | CodeText, _context: Context[Parameters]) -> 
     if isinstance(place, CodeText):
         text = place.value.raw
         is_settings = isinstance(text, str) and any(each in text for each in _OF_SETTINGS)
+        if place.name == _OF_JUPYTER and not text:
+            yield place.value.finding("lets anybody in: Jupyter asks for no token then", None, fix)
         if is_settings and place.name and (found := _WRITTEN.search(text)):
             yield place.value.finding(f"lets anybody in by {found[0].strip()}", None, fix)
         return

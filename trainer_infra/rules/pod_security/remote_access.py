@@ -99,6 +99,8 @@ def _way_out(program: Program, every: Iterable[Program]) -> str:
         return f"opens a tunnel into the cluster by {file}"
     if _gives_shell(program) or _is_socket(program, every):
         return _CONNECTED.format(file or "a shell")
+    if _sends(program):
+        return f"sends variables or keys of the pod elsewhere by {file}"
     joined = _joined(program)
     return _CONNECTED.format(joined.file) if joined else ""
 
@@ -149,6 +151,23 @@ def _joined(program: Program) -> Program | None:
         return next(filter(_connects, read), None)
     is_fed = _connects(program) and any(each.kind == LauncherKind.SHELL for each in read)
     return program if is_fed else None
+
+
+def _sends(program: Program) -> bool:
+    """Whether curl or wget sends all variables, or a file with keys."""
+    if program.file not in ("curl", "wget", "http"):
+        return False
+    read = (*program.around.reads, *program.around.made_by)
+    return any(
+        each.file in ("env", "printenv", "set") or any(map(_KEYS.search, each.starts))
+        for each in read
+    ) or any(each[:1] != "-" and "@" in each and _KEYS.search(each) for each in program.starts)
+
+
+_KEYS: Final = re.compile(
+    r"/var/run/secrets/|/etc/(?:passwd|shadow)|/\.(?:ssh|aws|kube|docker|netrc)|/proc/\d*(?:self)?/environ"
+)
+"""Files with keys, passwords or variables."""
 
 
 def _connects(program: Program) -> bool:

@@ -68,6 +68,10 @@ _OF_VENDORS: Final = (
         "developer.download.nvidia.com",
         "download.openmmlab.com",
         "us-python.pkg.dev/ml-oss-artifacts-published",
+        "pytorch-extension.intel.com",
+        "vault.habana.ai",
+        "www.paddlepaddle.org.cn",
+        "aiinfra.pkgs.visualstudio.com",
     ),
 )
 """Indexes of the makers of frameworks and accelerators, which their guides name beside PyPI."""
