@@ -1,7 +1,7 @@
-"""Code that a container downloads when it starts: what is run of it unchecked, and what may be other code tomorrow."""
+"""remote-code: nothing is run that a container downloads when it starts, and that nothing checks."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -34,9 +34,13 @@ _VERIFIERS: Final = frozenset(
 )
 """Programs that compare a file with what it has to be, beside those that compare checksums."""
 _COPIES: Final = frozenset({"mv", "cp", "install", "ln"})
+_INSTALLERS: Final = frozenset(
+    {"pip", "pip3", "uv", "uvx", "pipx", "poetry", "pdm", "conda", "mamba", "micromamba"}
+)
 _DECODES: Final = frozenset({"base64", "base32", "xxd", "uudecode", "openssl"})
-_PINNED: Final = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64})(?![0-9a-f])")
+PINNED: Final = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64})(?![0-9a-f])")
 """A commit or a digest in an address."""
+_MOST_READ: Final = 64
 _CODE_OPTIONS: Final = ("-c", "-e", "-r", "-E")
 _UNCHECKED: Final = (
     "build it into the image, or download it to a file, compare that with its checksum by sha256sum -c, "
@@ -69,11 +73,11 @@ def _from_init(place: Command, subject: Subject) -> dict[str, Program]:
             for each in other.line.every:
                 _note(each, files)
             for path, program in files.items():
-                found |= dict.fromkeys(_mounted(path, there, here), program)
+                found |= dict.fromkeys(mounted_at(path, there, here), program)
     return found
 
 
-def _mounted(path: str, there: PodContainer, here: PodContainer) -> Iterator[str]:
+def mounted_at(path: str, there: PodContainer, here: PodContainer) -> Iterator[str]:
     """A file of one container's volumes as another container sees it."""
     for volume, folder in _mounts(there):
         if path.startswith(f"{folder}/"):
@@ -97,22 +101,24 @@ def _what_is_run(program: Program, known: dict[str, Program]) -> str:
         around = program.around
         is_named = any(UNREAD in each for each in (*around.files, *around.here))
         named = around.made_by if is_named else ()
-        read = tuple(_all_read((*around.reads, *named)))
-        source = _fetcher(read)
+        read = tuple(all_read((*around.reads, *named)))
+        source = fetcher(read)
         if source is None and any(_is_decoder(each) for each in read):
             return f"has {program.file} run text that is encoded, so that no reviewer can read it"
     if source is None and _is_made_code(program):
-        source = _fetcher(_all_read(program.around.made_by))
+        source = fetcher(all_read(program.around.made_by))
     if source is not None:
         shell = program.file.strip(UNREAD) or "a shell"
-        return f"has {shell} run what {source.file} downloads{_from(source)}, unchecked"
+        return f"has {shell} run what {source.file} downloads{from_host(source)}, unchecked"
     return _file_run(program, known)
 
 
 def _file_run(program: Program, known: Mapping[str, Program]) -> str:
-    path = _run_path(program)
+    path = run_path(program)
     source = next((each for at, each in known.items() if _is_file(path, at)), None)
-    return f"runs a file that {source.file} downloads{_from(source)}, unchecked" if source else ""
+    return (
+        f"runs a file that {source.file} downloads{from_host(source)}, unchecked" if source else ""
+    )
 
 
 def _reads_code(program: Program) -> bool:
@@ -141,25 +147,29 @@ def _is_made_code(program: Program) -> bool:
     return False
 
 
-def _all_read(programs: Iterable[Program]) -> Iterator[Program]:
-    """They, and those whose output they read or show."""
-    for each in programs:
-        yield each
-        yield from _all_read(each.around.reads)
-        if each.name in ("echo", "printf", "cat"):
-            yield from each.around.made_by
+def all_read(programs: Iterable[Program]) -> Iterator[Program]:
+    """They, and those whose output they read or show; of a very long pipe those that are near."""
+    waiting, seen = [*programs], set[int]()
+    while waiting and len(seen) < _MOST_READ:
+        each = waiting.pop(0)
+        if id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            shows = each.around.made_by if each.name in ("echo", "printf", "cat") else ()
+            waiting += (*each.around.reads, *shows)
 
 
-def _fetcher(programs: Iterable[Program]) -> Program | None:
-    return next((each for each in programs if _fetches(each)), None)
+def fetcher(programs: Iterable[Program]) -> Program | None:
+    """The first that downloads something."""
+    return next((each for each in programs if fetches(each)), None)
 
 
-def _fetches(program: Program) -> bool:
+def fetches(program: Program) -> bool:
     """Whether it downloads something that may be another thing tomorrow."""
     if program.file not in _FETCHERS:
         return False
-    urls = _urls(program)
-    return not (urls and all(map(_PINNED.search, urls)))
+    urls = urls_of(program)
+    return not (urls and all(map(PINNED.search, urls)))
 
 
 def _is_decoder(program: Program) -> bool:
@@ -171,14 +181,18 @@ def _separated(program: Program) -> tuple[Mapping[str, tuple[str, ...]], tuple[s
     return separated(program.starts, _VALUED if program.file == "curl" else _VALUED | {"-O"})
 
 
-def _urls(program: Program) -> tuple[str, ...]:
+def urls_of(program: Program) -> tuple[str, ...]:
+    """What curl or wget downloads."""
     options, others = _separated(program)
     return (*others, *options.get("--url", ()))
 
 
-def _from(program: Program) -> str:
-    hosts = [host for each in _urls(program) if (host := host_of(each))]
-    return f" from {hosts[0]}" if hosts else ""
+def from_host(program: Program) -> str:
+    """From where, for a sentence; empty where no URL says it."""
+    # A word that is no URL may be a credential.
+    hosts = (host_of(each) for each in urls_of(program) if "://" in each)
+    host = next(filter(None, hosts), "")
+    return f" from {host}" if host else ""
 
 
 def host_of(url: str) -> str:
@@ -190,26 +204,32 @@ def host_of(url: str) -> str:
     return "" if UNREAD in host else host
 
 
+def installed_words(program: Program) -> tuple[str, ...]:
+    """The words after the name of an installer that installs: those of pip, of uv and of conda; none of others."""
+    words = program.starts
+    if program.kind == LauncherKind.PYTHON and "m" in program.options:
+        name, words = words[:1], words[1:]
+        return words if name in (("pip",), ("uv",)) else ()
+    return words if re.sub(r"[\d.]+$", "", program.file) in _INSTALLERS else ()
+
+
 def _note(program: Program, known: dict[str, Program]) -> None:
     """Adds the files that a program writes; those that it compares are as they have to be."""
-    source = program if _fetches(program) else _fetcher(_all_read(program.around.reads))
-    if _checks(program):
+    source = program if fetches(program) else fetcher(all_read(program.around.reads))
+    if compares(program):
         known.clear()
-    elif _fetches(program):
-        known |= dict.fromkeys(_written(program), program)
+    elif fetches(program):
+        known |= dict.fromkeys(written_files(program), program)
     elif source is not None:
         copied = program.starts if program.file == "tee" else ()
         known |= dict.fromkeys((*program.around.files, *copied), source)
     elif program.file in _COPIES:
-        *sources, last = (*(each for each in program.starts if each[:1] != "-"), "")[:-1] or (
-            "",
-            "",
-        )
-        moved = [known[each] for each in sources if each in known]
-        known |= dict.fromkeys((last,), moved[0]) if moved else {}
+        *sources, last = ("", *(each for each in program.starts if each[:1] != "-"))
+        moved = next((known[each] for each in sources if each in known), None)
+        known |= {last: moved} if moved else {}
 
 
-def _checks(program: Program) -> bool:
+def compares(program: Program) -> bool:
     """Whether it compares files with what they have to be, or prints a checksum for a comparison."""
     words = {*program.starts}
     if _SUMS.fullmatch(program.file):
@@ -218,7 +238,7 @@ def _checks(program: Program) -> bool:
     return program.file in _VERIFIERS and any("verify" in each for each in words)
 
 
-def _written(program: Program) -> Iterator[str]:
+def written_files(program: Program) -> Iterator[str]:
     """The files that curl or wget writes."""
     options, others = _separated(program)
     is_curl = program.file == "curl"
@@ -232,7 +252,7 @@ def _written(program: Program) -> Iterator[str]:
             yield f"{folder}/{name}" if folder else name
 
 
-def _run_path(program: Program) -> str:
+def run_path(program: Program) -> str:
     """The file that a program is, or that it runs."""
     if program.kind in (LauncherKind.SHELL, LauncherKind.PYTHON):
         if program.options.keys() & {"c", "m"}:
@@ -255,7 +275,7 @@ def _is_file(run: str, written: str) -> bool:
     return run == written or (is_relative and run.rpartition("/")[2] == name)
 
 
-REMOTE_CODE: Final = Rule(
+RULE: Final = Rule(
     id="remote-code",
     title="Containers must not run what they download unchecked",
     severity=Severity.HIGH,
@@ -272,187 +292,4 @@ REMOTE_CODE: Final = Rule(
     ),
     places=commands.commands_of,
     check=_check_downloads,
-)
-
-
-_COMMIT: Final = re.compile(r"@[0-9a-f]{40}(?:[#&?].*)?")
-_VERSION: Final = re.compile(r"v?\d+(?:\.\d+)+[\w.+-]*|.*[-_/]v?\d+(?:\.\d+)+[\w.+-]*")
-"""A tag that names a release."""
-_HASHED: Final = re.compile(r"[#&]sha(?:256|384|512)=[0-9a-f]{64,}")
-_FROM_GIT: Final = re.compile(r"(?:[\w.\[\],-]+\s*@\s*)?(git\+[^\s\"';]+)")
-_FROM_URL: Final = re.compile(r"(?:[\w.\[\],-]+\s*@\s*)?(https?://[^\s\"';]+)")
-_ARCHIVE: Final = (".whl", ".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".conda")
-_INSTALLERS: Final = frozenset(
-    {"pip", "pip3", "uv", "uvx", "pipx", "poetry", "pdm", "conda", "mamba", "micromamba"}
-)
-_HERE: Final = "."
-_CLONE_WORDS: Final = 3
-"""`clone`, the branch and the URL."""
-_COMMIT_WORD: Final = re.compile(r"[0-9a-f]{7,40}")
-_MOVES: Final = "so that the same job may train with other code tomorrow"
-
-
-def _check_packages(place: Command, context: Context[Parameters]) -> Iterator[Finding]:
-    for each in place.line.every:
-        words = installed_words(each)
-        for word in words:
-            if what := moving_part(word):
-                yield place.finding(each, f"has {each.file} install {what}, {_MOVES}", _PIN)
-        for following in (at for at in words if at.startswith("http") and at.endswith(".txt")):
-            yield place.finding(
-                each,
-                f"has {each.file} read its requirements from {host_of(following)}, {_MOVES}",
-                _PIN,
-            )
-    yield from _clones(place, context.subject)
-
-
-_PIN: Final = "name the commit, @<40 hex digits>, or for a file its hash, #sha256=<64 hex digits>; or build it into the image"
-
-
-def installed_words(program: Program) -> tuple[str, ...]:
-    """The words after the name of an installer that installs: those of pip, of uv and of conda; none of others."""
-    words = program.starts
-    if program.kind == LauncherKind.PYTHON and "m" in program.options:
-        name, words = words[:1], words[1:]
-        return words if name in (("pip",), ("uv",)) else ()
-    return words if re.sub(r"[\d.]+$", "", program.file) in _INSTALLERS else ()
-
-
-def moving_part(word: str) -> str:
-    """What of a requirement may change, in words that show no credential; empty for nothing."""
-    if UNREAD in word:
-        return ""
-    if found := _FROM_GIT.fullmatch(word):
-        url = found[1].partition("#")[0]
-        path = url.partition("://")[2].partition("/")[2]
-        _, at, reference = path.rpartition("@")
-        if _COMMIT.search(found[1]) or (at and _VERSION.fullmatch(reference)):
-            return ""
-        return f"a branch of a repository on {host_of(url.removeprefix('git+'))}"
-    if found := _FROM_URL.fullmatch(word):
-        path = found[1].partition("#")[0].partition("?")[0]
-        if path.endswith(_ARCHIVE) and not _HASHED.search(found[1]) and not _PINNED.search(path):
-            return f"a file from {host_of(path)} without its hash"
-    return ""
-
-
-def _clones(place: Command, subject: Subject) -> Iterator[Finding]:
-    """Branches that are cloned and archives that are unpacked, and something in them is run."""
-    every = place.line.every
-    if any(map(_checks, every)):
-        return
-    for at, each in enumerate(every):
-        after = every[at + 1 :]
-        folder, source = _cloned(each) or _unpacked(each, every[:at]) or ("", "")
-        if folder and not any(map(_names_commit, after)):
-            is_run = _is_run(folder, after) or _is_run_later(folder, place, subject)
-            if is_run:
-                yield place.finding(each, f"runs code of {source}, {_MOVES}", _PIN_FOLDER)
-
-
-def _is_run_later(folder: str, place: Command, subject: Subject) -> bool:
-    """Whether a container that mounts the volume of an init container runs something in a folder there."""
-    there = place.container
-    if there is None or not there.is_init:
-        return False
-    others = (each for each in commands.commands_of(subject) if each.container is not there)
-    return any(
-        _is_run(path.rstrip("/"), other.line.every)
-        for other in others
-        if other.container and other.container.pod is there.pod
-        for path in _mounted(f"{folder}/", there, other.container)
-    )
-
-
-_PIN_FOLDER: Final = "check a commit out before, git checkout <40 hex digits>, or compare the archive with its checksum"
-
-
-def _unpacked(program: Program, before: Sequence[Program]) -> tuple[str, str] | None:
-    """The folder of an archive that was downloaded, and how it is called."""
-    if program.file not in ("tar", "unzip", "bsdtar", "7z"):
-        return None
-    piped = _fetcher(_all_read(program.around.reads))
-    files = {path: each for each in before if _fetches(each) for path in _written(each)}
-    found = next((files[each] for each in program.starts if each in files), piped)
-    if found is None or any(_PINNED.search(each) for each in _urls(found)):
-        return None
-    urls = [each for each in _urls(found) if "/" in each]
-    name = urls[-1].partition("?")[0].rpartition("/")[2] if urls else ""
-    return re.sub(
-        r"(\.tar)?\.\w+$", "", name
-    ), f"an archive that {found.file} downloads{_from(found)}"
-
-
-def _git_words(program: Program) -> tuple[str, ...]:
-    valued = frozenset(
-        {"-C", "-b", "--branch", "--depth", "-c", "-o", "--origin", "--revision", "-j", "--jobs"}
-    )
-    options, others = separated(program.starts, valued)
-    branch = (*options.get("-b", ()), *options.get("--branch", ()), *options.get("--revision", ()))
-    return (*others[:1], next(iter(branch), ""), *others[1:])
-
-
-def _cloned(program: Program) -> tuple[str, str] | None:
-    """The folder of a clone of a branch, and how it is called."""
-    words = _git_words(program) if program.file == "git" else ()
-    if words[:1] == ("pull",):
-        return _HERE, "a branch that git pulls"
-    if len(words) < _CLONE_WORDS or words[0] != "clone":
-        return None
-    branch, url, *named = words[1:]
-    if _VERSION.fullmatch(branch) or _COMMIT_WORD.fullmatch(branch) or UNREAD in branch:
-        return None
-    folder = named[0] if named else url.rstrip("/").rpartition("/")[2].removesuffix(".git")
-    host = f" from {host_of(url)}" if host_of(url) else ""
-    return (
-        (folder.rstrip("/"), f"a repository that git clones by a branch{host}") if folder else None
-    )
-
-
-def _names_commit(program: Program) -> bool:
-    words = _git_words(program) if program.file == "git" else ()
-    return words[:1] in (("checkout",), ("reset",), ("switch",), ("fetch",)) and any(
-        _COMMIT_WORD.fullmatch(each) or UNREAD in each or _VERSION.fullmatch(each)
-        for each in words[2:]
-    )
-
-
-def _is_run(folder: str, programs: Iterable[Program]) -> bool:
-    """Whether something in a folder is run, by its path or from within."""
-    name = folder.rpartition("/")[2]
-    is_within = folder == _HERE
-    for each in programs:
-        if each.file in ("cd", "pushd"):
-            is_within = any(
-                name in word.split("/") or (is_within and not word.startswith("/"))
-                for word in each.starts
-            )
-            continue
-        path = _run_path(each)
-        installs = [at for at in installed_words(each) if at == "." or name in at.split("/")]
-        if (
-            installs
-            or name in path.split("/")[:-1]
-            or name in each.around.settings.get("PYTHONPATH", "").split("/")
-        ):
-            return True
-        if is_within and (each.file == "make" or (path and not path.startswith("/"))):
-            return True
-    return False
-
-
-UNPINNED_CODE: Final = Rule(
-    id="unpinned-code",
-    title="Code that is installed at the start must be pinned",
-    severity=Severity.MEDIUM,
-    kinds=commands.KINDS,
-    tags=("supply-chain", "commands"),
-    why=(
-        "A branch and a file at an address change: a restarted pod, or the next node, trains with code that "
-        "differs from what was reviewed and from that of its neighbors."
-    ),
-    fix="Name a commit or a hash, or build the package into the image.",
-    places=commands.commands_of,
-    check=_check_packages,
 )

@@ -1,4 +1,4 @@
-"""Where packages come from that a container installs when it starts."""
+"""package-index: packages that a container installs when it starts come from indexes that are trusted."""
 
 import itertools
 import re
@@ -58,21 +58,10 @@ _OF_VENDORS: Final = (
     *("download.pytorch.org", "pypi.nvidia.com", "pypi.ngc.nvidia.com", "data.pyg.org"),
     *("storage.googleapis.com/jax-releases", "storage.googleapis.com/libtpu-releases"),
     *("storage.googleapis.com/libtpu-wheels", "wheels.vllm.ai", "flashinfer.ai", "repo.radeon.com"),
-    *(
-        "pip.repos.neuron.amazonaws.com",
-        "conda.anaconda.org",
-        "repo.anaconda.com",
-        "registry.npmjs.org",
-    ),
-    *(
-        "developer.download.nvidia.com",
-        "download.openmmlab.com",
-        "us-python.pkg.dev/ml-oss-artifacts-published",
-        "pytorch-extension.intel.com",
-        "vault.habana.ai",
-        "www.paddlepaddle.org.cn",
-        "aiinfra.pkgs.visualstudio.com",
-    ),
+    *("pip.repos.neuron.amazonaws.com", "conda.anaconda.org", "repo.anaconda.com"),
+    *("registry.npmjs.org", "developer.download.nvidia.com", "download.openmmlab.com"),
+    *("us-python.pkg.dev/ml-oss-artifacts-published", "pytorch-extension.intel.com"),
+    *("vault.habana.ai", "www.paddlepaddle.org.cn", "aiinfra.pkgs.visualstudio.com"),
 )
 """Indexes of the makers of frameworks and accelerators, which their guides name beside PyPI."""
 _TEST: Final = "test.pypi.org"
@@ -240,7 +229,7 @@ def _fix(origin: _Origin, allow: tuple[str, ...] | None) -> str:
     return "use https, and an index whose uploads are yours"
 
 
-PACKAGE_INDEX: Final = Rule(
+RULE: Final = Rule(
     id="package-index",
     title="Packages must come from trusted indexes",
     severity=Severity.MEDIUM,
