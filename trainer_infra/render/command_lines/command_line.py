@@ -11,7 +11,7 @@ _WITH_FILE: Final = ("--rcfile", "--init-file")
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ProgramSurroundings:
     """What a shell gives to a program beside its words."""
 
     reads: tuple["Program", ...] = ()
@@ -29,7 +29,7 @@ class Surroundings:
     is_endless: bool = False
     """Whether it runs again and again, in a loop without a condition."""
 
-    def within(self, outer: "Surroundings", *, takes_words: bool) -> "Surroundings":
+    def within(self, outer: "ProgramSurroundings", *, takes_words: bool) -> "ProgramSurroundings":
         """They, of a program in a script that has surroundings itself.
 
         `takes_words` says whether the script is what other programs print.
@@ -46,7 +46,7 @@ class Surroundings:
         )
 
 
-ALONE: Final = Surroundings()
+ALONE: Final = ProgramSurroundings()
 
 
 def file_name(path: str) -> str:
@@ -69,7 +69,7 @@ class Program:
     """What it starts, with its arguments."""
     unread: bool = False
     """Whether it has further words that are known only when it runs."""
-    around: Surroundings = ALONE
+    around: ProgramSurroundings = ALONE
     is_main: bool = True
     """Whether it is started for its own sake: not for its output, nor to start what stands in its words."""
 

@@ -11,7 +11,7 @@ from trainer_infra.render.command_lines.command_line import (
     ALONE,
     CommandLine,
     Program,
-    Surroundings,
+    ProgramSurroundings,
     WordFault,
     file_name,
 )
@@ -40,7 +40,7 @@ class _Reading:
     programs: list[Program] = field(default_factory=list)
     faults: list[WordFault] = field(default_factory=list)
     unread: bool = False
-    around: Surroundings = ALONE
+    around: ProgramSurroundings = ALONE
     """Of the command that is read now."""
     is_main: bool = True
     depth: int = 0
@@ -178,7 +178,7 @@ def _read_commands(
             break
         made_by = _substituted(command, item, reading)
         begin = len(reading.programs)
-        own = Surroundings(
+        own = ProgramSurroundings(
             tuple(each for at in command.reads for each in started[at]),
             made_by,
             command.here,

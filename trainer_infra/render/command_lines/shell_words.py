@@ -66,7 +66,7 @@ class ShellWords(Generic[S]):
     """Reads a script from left to right.
 
     Attributes:
-        known: The variables as far as it was read; whoever reads adds those that the script sets.
+        known: The variables as far as it was read; the reader adds those that the script sets.
         outputs: By variable, the scripts whose output it has.
         arguments: What `$0` and those after it are; None where that is not known.
     """

@@ -9,7 +9,7 @@ from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, commands
-from trainer_infra.rules.placement.commands import Command
+from trainer_infra.rules.placement.commands import ContainerCommand
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 from trainer_infra.rules.value import ABSENT
 
@@ -59,7 +59,7 @@ class IdleGpus(Parameters):
     """The longest wait of a command on GPUs, in seconds."""
 
 
-def _check_idle(place: Command, context: Context[IdleGpus]) -> Iterator[Finding]:
+def _check_idle(place: ContainerCommand, context: Context[IdleGpus]) -> Iterator[Finding]:
     container = place.container
     if (
         container is None
@@ -72,7 +72,7 @@ def _check_idle(place: Command, context: Context[IdleGpus]) -> Iterator[Finding]
     found = _waiting(place, most)
     if found is None:
         what = (
-            "is a terminal that waits for somebody"
+            "is a terminal that waits for input"
             if _is_terminal(place)
             else _notebook(place, context.subject)
         )
@@ -87,7 +87,7 @@ def _check_idle(place: Command, context: Context[IdleGpus]) -> Iterator[Finding]
 _END: Final = "let the command end with the training, or leave the GPUs out"
 
 
-def _waiting(place: Command, most: int) -> tuple[Program, str] | None:
+def _waiting(place: ContainerCommand, most: int) -> tuple[Program, str] | None:
     """The program that waits, and how."""
     if any(each.sleeps for each in place.codes):
         python = (each for each in place.line.every if each.kind == LauncherKind.PYTHON)
@@ -132,8 +132,8 @@ def _seconds(words: Sequence[str]) -> float:
     return total
 
 
-def _is_terminal(place: Command) -> bool:
-    """Whether it is a shell or `cat` that reads what somebody types."""
+def _is_terminal(place: ContainerCommand) -> bool:
+    """Whether it is a shell or `cat` that reads what a person types."""
     container = place.container
     if container is None or len(place.line.every) != 1:
         return False
@@ -143,7 +143,7 @@ def _is_terminal(place: Command) -> bool:
     return reads and (is_shell or (only.file == "cat" and only.starts in ((), ("-",))))
 
 
-def _notebook(place: Command, subject: Subject) -> str:
+def _notebook(place: ContainerCommand, subject: Subject) -> str:
     """That it is a notebook which nothing ends; empty for another program."""
     serves = any(map(_is_notebook, place.line.programs))
     return "" if not serves or _has_deadline(place, subject) else "is a notebook without a deadline"
@@ -161,7 +161,7 @@ _MODULES: Final = (("jupyterlab",), ("notebook",))
 _APPLICATIONS: Final = (("lab",), ("notebook",), ("server",), ("nbclassic",))
 
 
-def _has_deadline(place: Command, subject: Subject) -> bool:
+def _has_deadline(place: ContainerCommand, subject: Subject) -> bool:
     if subject.kind == names.TRAIN_JOB and subject.object.at("spec", _DEADLINE).raw is not ABSENT:
         return True
     pod = place.container.pod if place.container else None

@@ -27,8 +27,9 @@ _HANDLERS: Final = (
     *(("lifecycle", each, "exec", "command") for each in ("postStart", "preStop")),
     *((each, "exec", "command") for each in ("livenessProbe", "readinessProbe", "startupProbe")),
 )
-_SHELL_FILE: Final = re.compile(r".*\.(sh|bash|ksh|zsh)|\.?(bash|z)rc|\.?(bash_)?profile|[\w-]+")
-"""Names of scripts; one without a dot may be one, too."""
+_SHELL_FILE: Final = re.compile(r".*\.(sh|bash|ksh|zsh)|\.?(bash|z)rc|\.?(bash_)?profile")
+_MOST_UNNAMED: Final = 2**13
+"""Characters of a text that may be a script though its name does not say so: it has no ending."""
 _SHELL_TEXT: Final = re.compile(r"\s*(#![^\n]*\b(ba|da|z|k)?sh\b|set -[a-z]+)")
 _REQUIREMENTS: Final = re.compile(r"(.*[-_.])?(requirements|constraints|packages)[\w.-]*\.(txt|in)")
 """Files whose lines are words of `pip install`."""
@@ -38,7 +39,7 @@ _SCRIPT_HEADERS: Final = ("sh", "-c")
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ContainerCommand:
     """One command line, or one text with code."""
 
     words: tuple[Value, ...]
@@ -66,7 +67,7 @@ class CodeText:
     """That of the variable or key; empty for a word of a command."""
 
 
-def commands_of(subject: Subject) -> tuple[Command, ...]:
+def commands_of(subject: Subject) -> tuple[ContainerCommand, ...]:
     """All of an object's commands, each of which is read once for all rules."""
     return subject.once(_commands)
 
@@ -95,21 +96,23 @@ def _data(subject: Subject) -> Iterator[tuple[str, Value]]:
             yield key, value
 
 
-def _commands(subject: Subject) -> Iterator[Command]:
+def _commands(subject: Subject) -> Iterator[ContainerCommand]:
     for container in pods.containers(subject):
         variables = policy_variables.variables_of(container, subject)
         for words in _written(container.value):
             line = program.read_command_line([*map(_text, words)], variables)
-            yield from _with_code(Command(words, line, container, variables))
+            yield from _with_code(ContainerCommand(words, line, container, variables))
         for words in _handlers(container.value):
             line = program.read_command_line([*map(_text, words)], variables)
-            yield from _with_code(Command(words, line, container, variables, is_main=False))
+            yield from _with_code(
+                ContainerCommand(words, line, container, variables, is_main=False)
+            )
     for entrypoint in _entrypoints(subject):
         line = program.read_shell_text(entrypoint.raw)
-        yield from _with_code(Command((entrypoint,), line, is_main=False))
+        yield from _with_code(ContainerCommand((entrypoint,), line, is_main=False))
     if subject.kind == CONFIG_MAP:
         for key, value in _data(subject):
-            yield from _of_file(key, value.raw, Command((value,), NOTHING))
+            yield from _of_file(key, value.raw, ContainerCommand((value,), NOTHING))
 
 
 def _entrypoints(subject: Subject) -> Iterator[Value]:
@@ -138,20 +141,20 @@ def _text(word: Value) -> str:
     return word.raw if isinstance(word.raw, str) else ""
 
 
-def _with_code(command: Command) -> Iterator[Command]:
+def _with_code(command: ContainerCommand) -> Iterator[ContainerCommand]:
     """A command, and those in code and in files that it has in its words."""
     codes = []
-    more: list[Command] = []
+    more: list[ContainerCommand] = []
     for each in command.line.every:
         place = (command.words[min(each.item, len(command.words) - 1)],)
-        inner = Command(place, NOTHING, command.container, is_main=False)
+        inner = ContainerCommand(place, NOTHING, command.container, is_main=False)
         for text in _python_texts(each):
             code = python_code.read_python(text)
             codes.append(code)
             more += _of_code(code, inner)
         for key, text in _files(each):
             more += _of_file(key, text, inner)
-    yield Command(
+    yield ContainerCommand(
         command.words,
         command.line,
         command.container,
@@ -181,18 +184,19 @@ def _files(each: Program) -> Iterator[tuple[str, str]]:
             yield (name.rpartition("/")[2] if each.name != "read" else ".py"), text
 
 
-def _of_file(key: str, text: str, outer: Command) -> Iterator[Command]:
+def _of_file(key: str, text: str, outer: ContainerCommand) -> Iterator[ContainerCommand]:
     """The commands of a file."""
-    if _SHELL_FILE.fullmatch(key) or _SHELL_TEXT.match(text):
+    is_unnamed = "." not in key and len(text) <= _MOST_UNNAMED
+    if is_unnamed or _SHELL_FILE.fullmatch(key) or _SHELL_TEXT.match(text):
         line = program.read_shell_text(text)
-        yield from _with_code(Command(outer.words, line, outer.container, is_main=False))
+        yield from _with_code(ContainerCommand(outer.words, line, outer.container, is_main=False))
     elif _REQUIREMENTS.fullmatch(key):
         pip = Program(LauncherKind.OTHER, "pip", 0, starts=("install", *_requirements(text)))
         line = CommandLine((pip,), (), unread=False)
-        yield Command(outer.words, line, outer.container, is_main=False)
+        yield ContainerCommand(outer.words, line, outer.container, is_main=False)
     elif key.endswith(".py") or _PYTHON_TEXT.match(text):
         code = python_code.read_python(text)
-        yield Command(outer.words, NOTHING, outer.container, is_main=False, codes=(code,))
+        yield ContainerCommand(outer.words, NOTHING, outer.container, is_main=False, codes=(code,))
         yield from _of_code(code, outer)
 
 
@@ -205,10 +209,10 @@ def _requirements(text: str) -> Iterator[str]:
             yield re.split(r"\s+--hash=|\s*;", line, maxsplit=1)[0]
 
 
-def _of_code(code: PythonCode, outer: Command) -> Iterator[Command]:
+def _of_code(code: PythonCode, outer: ContainerCommand) -> Iterator[ContainerCommand]:
     for words in code.commands:
         line = _read(words)
-        yield Command(outer.words, line, outer.container, is_main=False)
+        yield ContainerCommand(outer.words, line, outer.container, is_main=False)
 
 
 def _read(words: Sequence[str]) -> CommandLine:

@@ -44,6 +44,8 @@ _KEPT_OUT: Final = re.compile(
     r"no_?proxy|\bDROP\b|\bREJECT\b|blackhole|\bexcept\b|/32\b|\bdeny\b|^\s*#", re.IGNORECASE
 )
 """Lines that keep programs away from it, or do not send it through a proxy."""
+_NEAR: Final = 200
+"""Characters of a line on each side of an address that are looked at."""
 _LAST_KEY: Final = re.compile(r"no_?proxy", re.IGNORECASE)
 
 
@@ -90,9 +92,9 @@ def _reached(text: str) -> str:
     """The address that a text reaches, as it is written; empty for none, and where it asks only for the machine."""
     asked = []
     for found in _addresses().finditer(text):
-        begin = text.rfind("\n", 0, found.start()) + 1
-        end = text.find("\n", found.end())
-        if _KEPT_OUT.search(text[begin : end if end >= 0 else len(text)]):
+        line = text[max(0, found.start() - _NEAR) : found.start()].rpartition("\n")[2]
+        line += text[found.start() : found.end() + _NEAR].partition("\n")[0]
+        if _KEPT_OUT.search(line):
             continue
         rest = _PATH.match(text, found.end())
         path = f"/{rest[0] if rest else ''}"

@@ -1,4 +1,4 @@
-"""open-servers: no server in a pod answers to whoever asks."""
+"""open-servers: servers in a pod ask for a token."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
-from trainer_infra.rules.placement.commands import CodeText, Command
+from trainer_infra.rules.placement.commands import CodeText, ContainerCommand
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 
 _ANY: Final = ("0.0.0.0", "::", "[::]", "*", "+")  # noqa: S104  looked for
@@ -88,12 +88,14 @@ _OF_JUPYTER: Final = "JUPYTER_TOKEN"
 _OF_SETTINGS: Final = (".token", "PermitEmpty", "auth:", "protected-mode")
 
 
-def _places(subject: Subject) -> Iterator[Command | CodeText]:
+def _places(subject: Subject) -> Iterator[ContainerCommand | CodeText]:
     yield from commands.commands_of(subject)
     yield from commands.texts_of(subject)
 
 
-def _check_servers(place: Command | CodeText, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check_servers(
+    place: ContainerCommand | CodeText, _context: Context[Parameters]
+) -> Iterator[Finding]:
     fix = "let it ask for a token, or listen on 127.0.0.1 and reach it by kubectl port-forward"
     if isinstance(place, CodeText):
         text = place.value.raw
@@ -133,11 +135,11 @@ def _openness(name: str, words: tuple[str, ...]) -> str:
         return ""
     hosts = [value for each in server.hosts for value in options.get(each, ())]
     if any(each in words or _has(options, each) for each in server.opens):
-        return "" if hosts and all(map(_is_local, hosts)) else "asks nobody for a token"
+        return "" if hosts and all(map(_is_local, hosts)) else "asks for no token"
     if name == "gdbserver":
         hosts = list(others[:1])
     is_open = any(map(_is_any, hosts)) if hosts else server.listens_to_all
-    return "listens on every address and asks nobody for a token" if is_open else ""
+    return "listens on every address and asks for no token" if is_open else ""
 
 
 def _has(options: Mapping[str, tuple[str, ...]], option: str) -> bool:
@@ -159,7 +161,7 @@ def _of_jupyter(options: Mapping[str, tuple[str, ...]]) -> str:
     ]
     allows = [each for each in _UNAUTHENTICATED if options.get(each, ("",))[-1].lower() == "true"]
     if (empty or allows) and not (hosts and all(map(_is_local, hosts))):
-        return "asks nobody for a token"
+        return "asks for no token"
     return ""
 
 
@@ -191,7 +193,7 @@ RULE: Final = Rule(
     tags=("pod-security", "commands", "network"),
     why=(
         "Every pod of the cluster reaches that port, and a notebook, a debugger or a dashboard of jobs runs "
-        "code for whoever asks."
+        "code for anyone who asks."
     ),
     fix="Give it a token from a Secret, or let it listen on 127.0.0.1 and use kubectl port-forward.",
     places=_places,

@@ -1,4 +1,4 @@
-"""remote-access: no container calls out to somebody who then works in it, and none mines."""
+"""remote-access: containers open no way in from outside, and do not mine."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
-from trainer_infra.rules.placement.commands import CodeText, Command
+from trainer_infra.rules.placement.commands import CodeText, ContainerCommand
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
@@ -56,22 +56,25 @@ _OF_POOLS: Final = (
     *("moneroocean", "unmineable", "nicehash"),
 )
 """Texts without any of these are not searched."""
-_SCRIPTED: Final = re.compile(
-    r"(?:TCPSocket|fsockopen|IO::Socket|use Socket|net\.Socket|net\.connect|Sockets\.TCPClient|/inet/tcp)"
-    r"[\s\S]*(?:(?:ba)?sh\s+-i|/bin/(?:ba)?sh|cmd\.exe|child_process|proc_open|getline|exec\b)"
+_OPENED: Final = re.compile(
+    r"TCPSocket|fsockopen|IO::Socket|use Socket|net\.Socket|net\.connect|Sockets\.TCPClient|/inet/tcp"
+)
+_SHELL: Final = re.compile(
+    r"(?:ba)?sh\s+-i|/bin/(?:ba)?sh|cmd\.exe|child_process|proc_open|getline|exec\b"
 )
 """Code of Perl, Ruby, PHP, Node and PowerShell that gives a shell to a connection."""
-_OF_SCRIPTED: Final = ("Socket", "fsockopen", "net.connect", "TCPClient", "/inet/tcp")
 _INTERPRETER: Final = re.compile(r"(perl|ruby|php|node|pwsh|powershell|lua|awk|gawk)[\d.]*")
 _OUT: Final = "remove it: nothing outside the cluster may take part in a training"
 
 
-def _places(subject: Subject) -> Iterator[Command | CodeText]:
+def _places(subject: Subject) -> Iterator[ContainerCommand | CodeText]:
     yield from commands.commands_of(subject)
     yield from commands.texts_of(subject)
 
 
-def _check_ways_out(place: Command | CodeText, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check_ways_out(
+    place: ContainerCommand | CodeText, _context: Context[Parameters]
+) -> Iterator[Finding]:
     if isinstance(place, CodeText):
         text = place.value.raw
         if (
@@ -138,10 +141,12 @@ def _gives_shell(program: Program) -> bool:
         )
     if program.file == "socat":
         return any(re.match(r"(exec|system|shell):", each, re.IGNORECASE) for each in words)
-    is_code = _INTERPRETER.fullmatch(program.file) is not None
-    return is_code and any(
-        any(mark in each for mark in _OF_SCRIPTED) and _SCRIPTED.search(each) for each in words
-    )
+    return bool(_INTERPRETER.fullmatch(program.file)) and any(map(_opens_shell, words))
+
+
+def _opens_shell(code: str) -> bool:
+    opened = _OPENED.search(code)
+    return opened is not None and _SHELL.search(code, opened.end()) is not None
 
 
 def _joined(program: Program) -> Program | None:
@@ -205,7 +210,7 @@ RULE: Final = Rule(
     tags=("pod-security", "commands"),
     frameworks=("owasp-k8s/K07",),
     why=(
-        "A shell that calls out and a tunnel pass every firewall: whoever is at the other end works with the "
+        "A shell that calls out and a tunnel pass every firewall: the person at the other end works with the "
         "pod's data, tokens and GPUs, and reaches the cluster's network."
     ),
     fix="Remove it. To look into a pod use kubectl exec or kubectl port-forward, which the cluster authorizes.",

@@ -13,7 +13,7 @@ from trainer_infra.render.launch_warnings import lacks_devices, starts_training
 from trainer_infra.render.plugins import mpi
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, commands, nodes, policy_variables
-from trainer_infra.rules.placement.commands import Command
+from trainer_infra.rules.placement.commands import ContainerCommand
 from trainer_infra.rules.placement.policy_variables import ContainerPlace
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
@@ -90,7 +90,7 @@ in a runtime is overwritten.
 """
 
 
-def _check_command(place: Command, context: Context[Parameters]) -> Iterator[Finding]:
+def _check_command(place: ContainerCommand, context: Context[Parameters]) -> Iterator[Finding]:
     container, words = place.container, [each.raw for each in place.words]
     if container is None or not place.is_main or not words:
         return

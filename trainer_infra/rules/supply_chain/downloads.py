@@ -9,7 +9,7 @@ from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
-from trainer_infra.rules.placement.commands import Command
+from trainer_infra.rules.placement.commands import ContainerCommand
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 
@@ -48,7 +48,7 @@ _UNCHECKED: Final = (
 )
 
 
-def _check_downloads(place: Command, context: Context[Parameters]) -> Iterator[Finding]:
+def _check_downloads(place: ContainerCommand, context: Context[Parameters]) -> Iterator[Finding]:
     if any(each.runs_download for each in place.codes):
         what = "has Python code that runs what it downloads"
         yield place.words[-1].finding(what, None, _UNCHECKED)
@@ -60,7 +60,7 @@ def _check_downloads(place: Command, context: Context[Parameters]) -> Iterator[F
         _note(each, known)
 
 
-def _from_init(place: Command, subject: Subject) -> dict[str, Program]:
+def _from_init(place: ContainerCommand, subject: Subject) -> dict[str, Program]:
     """Files that init containers before it downloaded to volumes that it mounts, by the paths that they have there."""
     found: dict[str, Program] = {}
     here = place.container
@@ -283,7 +283,7 @@ RULE: Final = Rule(
     tags=("supply-chain", "commands"),
     frameworks=("owasp-k8s/K02",),
     why=(
-        "Whoever controls that address, or the network on the way to it, runs code with the job's data, "
+        "Anyone who controls that address, or the network on the way to it, can run code with the job's data, "
         "tokens and GPUs, and no review sees it."
     ),
     fix=(

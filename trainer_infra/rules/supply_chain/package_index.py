@@ -10,7 +10,7 @@ from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import separated
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
-from trainer_infra.rules.placement.commands import CodeText, Command
+from trainer_infra.rules.placement.commands import CodeText, ContainerCommand
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 from trainer_infra.rules.supply_chain import downloads
 
@@ -87,7 +87,7 @@ class _Origin:
     """The option, variable or setting."""
 
 
-Place = Command | CodeText
+Place = ContainerCommand | CodeText
 
 
 def _places(subject: Subject) -> Iterator[Place]:
@@ -96,7 +96,7 @@ def _places(subject: Subject) -> Iterator[Place]:
 
 
 def _check_indexes(place: Place, context: Context[PackageIndex]) -> Iterator[Finding]:
-    if isinstance(place, Command):
+    if isinstance(place, ContainerCommand):
         for each in place.line.every:
             for origin in _of_program(each):
                 if what := _fault(origin, context.parameters.allow):

@@ -8,7 +8,7 @@ from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import separated
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
-from trainer_infra.rules.placement.commands import Command
+from trainer_infra.rules.placement.commands import ContainerCommand
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 from trainer_infra.rules.supply_chain import downloads
 
@@ -26,7 +26,7 @@ _COMMIT_WORD: Final = re.compile(r"[0-9a-f]{7,40}")
 _MOVES: Final = "so that the same job may train with other code tomorrow"
 
 
-def _check_packages(place: Command, context: Context[Parameters]) -> Iterator[Finding]:
+def _check_packages(place: ContainerCommand, context: Context[Parameters]) -> Iterator[Finding]:
     for each in place.line.every:
         words = downloads.installed_words(each)
         for word in words:
@@ -66,7 +66,7 @@ def _moving_part(word: str) -> str:
     return ""
 
 
-def _clones(place: Command, subject: Subject) -> Iterator[Finding]:
+def _clones(place: ContainerCommand, subject: Subject) -> Iterator[Finding]:
     """Branches that are cloned and archives that are unpacked, and something in them is run."""
     every = place.line.every
     if any(map(downloads.compares, every)):
@@ -80,7 +80,7 @@ def _clones(place: Command, subject: Subject) -> Iterator[Finding]:
                 yield place.finding(each, f"runs code of {source}, {_MOVES}", _PIN_FOLDER)
 
 
-def _is_run_later(folder: str, place: Command, subject: Subject) -> bool:
+def _is_run_later(folder: str, place: ContainerCommand, subject: Subject) -> bool:
     """Whether a container that mounts the volume of an init container runs something in a folder there."""
     there = place.container
     if there is None or not there.is_init:
