@@ -186,7 +186,7 @@ def _files(each: Program) -> Iterator[tuple[str, str]]:
 
 def _of_file(key: str, text: str, outer: ContainerCommand) -> Iterator[ContainerCommand]:
     """The commands of a file."""
-    is_unnamed = "." not in key and len(text) <= _MOST_UNNAMED
+    is_unnamed = key != "" and "." not in key and len(text) <= _MOST_UNNAMED
     if is_unnamed or _SHELL_FILE.fullmatch(key) or _SHELL_TEXT.match(text):
         line = program.read_shell_text(text)
         yield from _with_code(ContainerCommand(outer.words, line, outer.container, is_main=False))

@@ -79,11 +79,12 @@ _VALUED: Final = frozenset(each for server in _SERVERS.values() for each in serv
 
 
 _WRITTEN: Final = re.compile(
-    r"\.token[ \t]*=[ \t]*u?(?:''|\"\")(?!['\"\w])|^[ \t]*PermitEmptyPasswords[ \t]+yes"
+    r"\bc\.\w+\.token[ \t]*=[ \t]*u?(?:''(?!')|\"\"(?!\"))|(?:^|[\"'])[ \t]*PermitEmptyPasswords[ \t]+yes"
     r"|^[ \t]*auth:[ \t]*[\"']?none\b|^[ \t]*protected-mode[ \t]+no\b",
     re.MULTILINE,
 )
 """The same in the settings of Jupyter, sshd, code-server and Redis."""
+_OF_CODE_SERVER: Final = "bind-addr"
 _OF_JUPYTER: Final = "JUPYTER_TOKEN"
 _OF_SETTINGS: Final = (".token", "PermitEmpty", "auth:", "protected-mode")
 
@@ -99,11 +100,12 @@ def _check_servers(
     fix = "let it ask for a token, or listen on 127.0.0.1 and reach it by kubectl port-forward"
     if isinstance(place, CodeText):
         text = place.value.raw
-        is_settings = isinstance(text, str) and any(each in text for each in _OF_SETTINGS)
-        if place.name == _OF_JUPYTER and not text:
+        if place.name == _OF_JUPYTER and text == "":
             yield place.value.finding("lets anybody in: Jupyter asks for no token then", None, fix)
-        if is_settings and place.name and (found := _WRITTEN.search(text)):
-            yield place.value.finding(f"lets anybody in by {found[0].strip()}", None, fix)
+        elif isinstance(text, str) and any(each in text for each in _OF_SETTINGS):
+            found = _WRITTEN.search(text)
+            if found and (_OF_CODE_SERVER in text or "auth:" not in found[0]):
+                yield place.value.finding(f"lets anybody in by {found[0].strip()}", None, fix)
         return
     for each in place.line.every:
         name, words = _server_of(each)
