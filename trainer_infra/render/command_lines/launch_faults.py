@@ -74,15 +74,13 @@ def launch_faults(line: CommandLine, nodes: TrainingNodes) -> Iterator[WordFault
     if line.unread or nodes.policy == "flux":
         return
     # Of several, such as one that prepares data before the other, one that is right will do.
-    found = [(each, tuple(_faults_of(each, nodes))) for each in line.launchers()]
+    launchers = line.launchers()
+    found = [(each, tuple(_JUDGES[each.kind](each, nodes))) for each in launchers]
+    if len(found) == 1 and not found[0][1]:
+        found = [(launchers[0], tuple(_visible(launchers[0], nodes)))]
     if found and all(faults for _, faults in found):
         program, faults = found[-1]
         yield from (WordFault(program.item, what, fix) for what, fix in faults)
-
-
-def _faults_of(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
-    found = tuple(_JUDGES[program.kind](program, nodes))
-    yield from found or _visible(program, nodes)
 
 
 def _visible(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:

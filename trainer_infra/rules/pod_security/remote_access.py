@@ -28,7 +28,7 @@ _TUNNELS: Final = frozenset(
         ),
         *("zerotier-one", "wstunnel", "gs-netcat", "gsocket", "rathole", "pagekite", "pagekite.py"),
         *("tmate", "upterm", "teleconsole", "inlets", "inlets-pro", "playit", "sish", "pyngrok"),
-        *("sshx", "openvpn", "wg-quick", "npc", "nps", "revsocks", "gost", "ligolo-ng"),
+        *("sshx", "openvpn", "wg-quick", "revsocks", "gost", "ligolo-ng"),
     }
 )
 _MINERS: Final = re.compile(

@@ -42,6 +42,11 @@ _SETTINGS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("channels", "channel_alias", "default_channels"), CHANNEL),
 }
 """Of pip.conf, uv.toml, .npmrc and .condarc."""
+_ONLY_IN: Final = {
+    "registry": ("npm", "yarn"),
+    **dict.fromkeys(("channels", "channel_alias", "default_channels"), ("conda", "environment.y")),
+}
+"""Parts of the name or the text of a file without which a setting is that of another program."""
 _SETTING: Final = re.compile(
     rf"(?:^|[\"']|\\n)[ \t]*({'|'.join(_SETTINGS)})[ \t]*[=:]((?:[^\n\"']*)(?:\n[ \t]+-?[ \t]*\S+|\n-[ \t]+\S+)*)",
     re.MULTILINE,
@@ -165,6 +170,8 @@ def _of_text(place: CodeText) -> Iterator[_Origin]:
         yield from _of_variable(place.name, text)
     elif any(each in text for each in _MARKS):
         for found in _SETTING.finditer(text):
+            if all(each not in text + place.name for each in _ONLY_IN.get(found[1], ("",))):
+                continue
             for value in re.split(r"[\s,\[\]\"']+|\\n.*", found[2]):
                 if value.strip("-"):
                     yield _Origin(_SETTINGS[found[1]], value, found[1])
