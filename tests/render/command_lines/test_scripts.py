@@ -147,7 +147,7 @@ def endless(length: int = 2**15) -> Iterator[str]:
     yield "A=$(x);" + "".join(f"A{each}=$A$A;A=$A{each};" for each in range(1000))
 
 
-@pytest.mark.parametrize("text", endless(), ids=lambda text: text[:9])
+@pytest.mark.parametrize("text", [*endless()], ids=lambda text: text[:9])
 def test_no_text_keeps_a_webhook_busy(text: str) -> None:
     line = program.read_command_line(["bash", "-c", text])
     assert len(line.every) <= 2 * program.MOST_PROGRAMS

@@ -114,7 +114,7 @@ _CONNECTED: Final = "gives a shell, or what a program prints, to a connection by
 def _is_tunnel(program: Program) -> bool:
     words = program.starts
     if program.kind == LauncherKind.PYTHON:
-        return "m" in program.options and words[:1] and words[0] in _TUNNELS
+        return "m" in program.options and any(each in _TUNNELS for each in words[:1])
     if program.file in ("ssh", "autossh"):
         options, _ = separated(words, _OF_SSH)
         forwards = any("remoteforward" in each.lower() for each in options.get("-o", ()))
