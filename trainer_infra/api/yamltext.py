@@ -27,6 +27,9 @@ def dump_yaml(objects: Iterable[Mapping[str, Any]]) -> str:
 
 def flow_text(value: Any) -> str:
     """One value on one line, as it stands inside other YAML: a scalar, `{a: 1}`, `[a, b]`."""
+    if isinstance(value, str) and "\n" in value:
+        # By itself it would be a block.
+        return flow_text([value])[1:-1]
     return _text([value], is_flow=True).removesuffix("\n").removesuffix("\n...")
 
 

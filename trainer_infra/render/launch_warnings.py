@@ -4,6 +4,7 @@ A rule says the same of files: rules/shape/launch.py.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from trainer_infra import names
@@ -12,8 +13,9 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve, resources
 from trainer_infra.render.command_lines import launch_faults
-from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
-from trainer_infra.render.command_lines.program import CommandLine, read_command_line
+from trainer_infra.render.command_lines.command_line import CommandLine
+from trainer_infra.render.command_lines.node_counts import MPI, TrainingNodes
+from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.plugins import mpi
 
@@ -30,7 +32,10 @@ def launch_sentences(job: TrainJob, runtime: Runtime, job_set: JSONObject) -> It
     wire = policy.to_wire() if policy else {}
     framework = next((each for each in FRAMEWORKS if each in wire), "")
     jobs = job_set["spec"]["replicatedJobs"]
-    nodes = _training_nodes(framework, wire, jobs)
+    nodes = replace(
+        _training_nodes(framework, wire, jobs),
+        processes=job.spec.trainer.num_proc_per_node if job.spec.trainer else None,
+    )
     if framework == MPI:
         yield from _refused_keys(jobs)
     left = MOST_CHARACTERS
@@ -106,13 +111,26 @@ def _training_nodes(
     training = [
         each for each in jobs if (each["name"] == names.NODE if is_mpi else resolve.trains(each))
     ]
-    nodes = (resolve.node_container(resolve.pod_spec(each)) for each in training)
-    devices = max((resources.devices(each.get("resources") or {}) for each in nodes), default=0)
+    nodes = [resolve.node_container(resolve.pod_spec(each)) for each in training]
+    asked = [each.get("resources") or {} for each in nodes]
+    devices = max(map(resources.devices, asked), default=0)
     launchers = (resolve.pod_spec(each) for each in jobs if each["name"] == names.LAUNCHER)
     values = (_variables(resolve.node_container(each)).values for each in launchers)
     slots = next((each.get(names.OMPI_DEFAULT_SLOTS) for each in values), None) or ""
     count = sum(_count(each) for each in training) + joins
-    return TrainingNodes(framework, count, devices, int(slots) if slots.isdecimal() else 1)
+    return TrainingNodes(
+        framework,
+        count,
+        devices,
+        int(slots) if slots.isdecimal() else 1,
+        lacks_devices=bool(asked) and all(map(lacks_devices, asked)),
+    )
+
+
+def lacks_devices(asked: JSONObject) -> bool:
+    """Whether a container says what it needs, and no accelerator is among that."""
+    says = any(asked.get(part) for part in ("limits", "requests"))
+    return says and not asked.get("claims") and not resources.devices(asked)
 
 
 def _count(job: JSONObject) -> int:

@@ -24,7 +24,7 @@ there beside it. Each rule has more of them in `trainer_infra/rules/fixtures/`.
 _GROUPS: Final = {
     "shape": "Shape: what is refused, or can never start",
     "admission": "Admission: what the API server refuses of pods and Jobs",
-    "supply-chain": "Supply chain: where images come from",
+    "supply-chain": "Supply chain: where images and code come from",
     "pod-security": "Pod security: what pods may do, and secrets",
     "capacity": "Capacity: what is asked for, for how long, at what cost",
     "scheduling": "Scheduling: what can never be admitted",

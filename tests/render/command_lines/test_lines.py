@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from trainer_infra.render.command_lines import launch_faults, program
-from trainer_infra.render.command_lines.launch_faults import TrainingNodes
+from trainer_infra.render.command_lines.node_counts import TrainingNodes
 from trainer_infra.render.command_lines.references import ContainerVariables
 
 SITUATIONS = yaml.safe_load((Path(__file__).parent / "lines.yaml").read_text())

@@ -2,79 +2,34 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from trainer_infra.render.command_lines import program_options, references, shell_script
+from trainer_infra.render.command_lines.command_line import (
+    ALONE,
+    CommandLine,
+    Program,
+    ProgramSurroundings,
+    WordFault,
+    file_name,
+)
 from trainer_infra.render.command_lines.program_options import LauncherKind, Options, canonical
 from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables
+from trainer_infra.render.command_lines.shell_script import ShellCommand, ShellScript
 
-MOST_WORDS: Final = 2**12
+MOST_WORDS, MOST_PROGRAMS = 2**12, 2**10
 """Of a command line that is read."""
 _PYTHON: Final = re.compile(r"(i?python|pypy)[\d.]*t?")
 _OF_POSITIONS: Final = re.compile(r"\$\{?[@*\d]")
 _SCRIPT_OPTION: Final = re.compile(r"[-+][a-z]*c")
 _OPTION_WITH_VALUE: Final = re.compile(r"--?[A-Za-z][\w-]* [^\s=]+")
 _EACH_WORD: Final = "write each word as an item of its own"
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A program, and what it is told before what it starts itself."""
-
-    kind: LauncherKind
-    name: str
-    """The word that names it."""
-    item: int
-    """Which word of the command line it stands in, from 0."""
-    options: Mapping[str, str] = field(default_factory=dict)
-    """Of a launcher, by canonical name; an option without a value has an empty one."""
-    starts: tuple[str, ...] = ()
-    """What it starts, with its arguments."""
-    unread: bool = False
-    """Whether it has further words that are known only when it runs."""
-
-    def option(self, *names: str) -> str | None:
-        """The value of an option under one of its names; None where it is not given."""
-        return next((self.options[each] for each in names if each in self.options), None)
-
-
-@dataclass(frozen=True, slots=True)
-class WordFault:
-    """What is wrong with one word of a command line."""
-
-    item: int
-    """Which word, from 0."""
-    what: str
-    fix: str
-
-
-@dataclass(frozen=True, slots=True)
-class CommandLine:
-    """What was read of a command line."""
-
-    programs: tuple[Program, ...]
-    """In order, those that only prepare something among them."""
-    faults: tuple[WordFault, ...]
-    """Words that are not what they look like: variables that nothing replaces, several words in one."""
-    unread: bool
-    """Whether what is started is decided when it runs, or by a script in the image."""
-
-    def launchers(self) -> tuple[Program, ...]:
-        """Those that start, or may start, the training: launchers, else Python programs."""
-        others = (LauncherKind.OTHER, LauncherKind.PYTHON)
-        known = tuple(each for each in self.programs if each.kind not in others)
-        return known or tuple(each for each in self.programs if each.kind == LauncherKind.PYTHON)
-
-    def exports(self) -> frozenset[str] | None:
-        """Variables that mpirun's -x gives to processes on other nodes; None where no mpirun is read."""
-        started = [each for each in self.programs if each.kind == LauncherKind.MPIRUN]
-        if not started or any(each.unread for each in started):
-            return None
-        words = (each.option("x") or "" for each in started)
-        return frozenset(word.partition("=")[0] for each in words for word in each.split())
+_SETTING: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_SU: Final = "su"
+_SOURCES: Final = (".", "source")
+_SHOWN: Final = ("echo", "printf")
 
 
 @dataclass(slots=True)
@@ -85,6 +40,15 @@ class _Reading:
     programs: list[Program] = field(default_factory=list)
     faults: list[WordFault] = field(default_factory=list)
     unread: bool = False
+    around: ProgramSurroundings = ALONE
+    """Of the command that is read now."""
+    is_main: bool = True
+    depth: int = 0
+
+    def start(self, program: Program, *, is_main: bool = True) -> None:
+        """Notes a program."""
+        is_main = is_main and self.is_main
+        self.programs.append(replace(program, around=self.around, is_main=is_main))
 
     def add(self, item: int, what: str, fix: str = _EACH_WORD) -> None:
         self.faults.append(WordFault(item, what, fix))
@@ -109,30 +73,58 @@ def read_command_line(
     return CommandLine(tuple(reading.programs), tuple(reading.faults), reading.unread)
 
 
+def read_shell_text(text: str) -> CommandLine:
+    """What a script starts that is a file: nothing is known of its variables and arguments."""
+    reading = _Reading(references.NONE_KNOWN)
+    _read_script(text, 0, reading)
+    return CommandLine(tuple(reading.programs), tuple(reading.faults), reading.unread)
+
+
 def _read(words: Sequence[tuple[int, str]], reading: _Reading, *, has_shell: bool) -> None:
     """Reads one command; each word stands with its item."""
-    words = _unwrapped(words)
+    whole, words = words, _unwrapped(words, reading)
     if not words:
+        if whole and whole[0][1] != "exec":
+            reading.start(Program(LauncherKind.OTHER, whole[0][1], whole[0][0]), is_main=False)
         return
     item, name = words[0]
-    file = PurePosixPath(name).name
+    file = file_name(name)
     if file in program_options.SHELLS:
         _read_shell(words, reading)
+        return
+    if has_shell and file in _OF_SHELL:
+        _OF_SHELL[file](words, reading)
         return
     if not has_shell:
         _read_literals(words, reading)
     if UNREAD in name:
         reading.unread = True
+        own = tuple(each for _, each in words[1:])
+        reading.start(Program(LauncherKind.OTHER, name, item, starts=own), is_main=False)
         return
-    if not has_shell and _is_a_line(name):
-        reading.add(item, "is the name of one program, blanks included")
-        words = [(item, each) for each in _split(name)] + list(words[1:])
-    _read_program(words, reading)
+    _read_program(words if has_shell else _as_words(words, reading), reading)
+
+
+def _as_words(words: Sequence[tuple[int, str]], reading: _Reading) -> Sequence[tuple[int, str]]:
+    """The words of a program that no shell reads; one of them may be a whole command line by mistake.
+
+    An image's entrypoint may give such words to a shell: `-c` and a script, or a script alone.
+    """
+    (item, name), *rest = words
+    is_option = _SCRIPT_OPTION.fullmatch(name) is not None
+    if (is_option and rest) or " " in name.strip():
+        own = _Reading(reading.variables, is_main=False)
+        _read_script(rest[0][1] if is_option else name, rest[0][0] if is_option else item, own)
+        reading.programs += own.programs
+    if not _is_a_line(name):
+        return words
+    reading.add(item, "is the name of one program, blanks included")
+    return [*((item, each) for each in _split(name)), *rest]
 
 
 def _is_a_line(name: str) -> bool:
     """Whether the name of a program is a whole command line; a path may have blanks."""
-    first = PurePosixPath((_split(name) or ("",))[0]).name
+    first = file_name((_split(name) or ("",))[0])
     is_known = first in program_options.SHELLS or _kind(first) != LauncherKind.OTHER
     return " " in name.strip() and (is_known or not name.startswith("/"))
 
@@ -153,45 +145,163 @@ def _read_shell(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     (_, shell), *rest = words
     given = next((at for at, (_, each) in enumerate(rest) if _SCRIPT_OPTION.fullmatch(each)), None)
     if given is None or given + 1 >= len(rest):
-        _read_file(shell, rest, reading)
+        _read_file(words, reading)
         return
     item, text = rest[given + 1]
     after = rest[given + 2 :]
-    if after and not _OF_POSITIONS.search(text):
+    if after and not _OF_POSITIONS.search(text) and shell != _SU:
         what = f"is not run: {shell} -c runs the one word after it, and this one is an argument of that"
         reading.add(after[0][0], what, "write the script as one word")
-    script = shell_script.read_script(text, reading.variables)
-    reading.unread = reading.unread or script.unread
+    _read_script(text, item, reading, tuple(each for _, each in after))
+
+
+def _read_script(
+    text: str, item: int, reading: _Reading, arguments: tuple[str, ...] | None = None
+) -> None:
+    """A script that stands in one item of the command line."""
+    script = shell_script.read_script(text, reading.variables, arguments, reading.depth)
+    outer, reading.depth = reading.around, reading.depth + 1
+    _read_commands(script, item, reading, takes_words=text.lstrip().startswith(UNREAD))
+    reading.around, reading.depth = outer, reading.depth - 1
+
+
+def _read_commands(
+    script: ShellScript, item: int, reading: _Reading, *, takes_words: bool = False
+) -> tuple[Program, ...]:
+    """The programs that its commands start."""
+    outer, started = reading.around, list[tuple[Program, ...]]()
+    first, exported = len(reading.programs), dict[str, str]()
+    reading.unread = reading.unread or (script.unread and reading.is_main)
     for command in script.commands:
+        if len(reading.programs) > MOST_PROGRAMS:
+            reading.unread = True
+            break
+        made_by = _substituted(command, item, reading)
+        begin = len(reading.programs)
+        own = ProgramSurroundings(
+            tuple(each for at in command.reads for each in started[at]),
+            made_by,
+            command.here,
+            command.files,
+            {**exported, **command.settings},
+            command.is_background,
+            command.is_endless,
+        )
+        reading.around = own.within(outer, takes_words=takes_words)
+        _read_command(command, item, reading)
+        exported |= command.settings if command.words[:1] == ("export",) else {}
+        started.append(tuple(reading.programs[begin:]))
+    reading.around = outer
+    return tuple(reading.programs[first:])
+
+
+def _substituted(command: ShellCommand, item: int, reading: _Reading) -> tuple[Program, ...]:
+    """Programs whose output the words of a command have."""
+    outer = reading.around, reading.is_main
+    reading.around, reading.is_main = ALONE, False
+    found = [_read_commands(each, item, reading) for each in command.made_by]
+    reading.around, reading.is_main = outer
+    return tuple(each for programs in found for each in programs)
+
+
+def _read_command(command: ShellCommand, item: int, reading: _Reading) -> None:
+    words, before = command.words, len(reading.programs)
+    if words and words[0] in shell_script.SHOWS:
+        shows = Program(LauncherKind.OTHER, words[0], item, starts=words[1:])
+        reading.start(shows, is_main=False)
+    elif words:
         reading.add_missing(item, command.missing)
-        _read([(item, each) for each in command.words], reading, has_shell=True)
+        _read([(item, each) for each in words], reading, has_shell=True)
+    if len(reading.programs) == before:
+        reading.start(Program(LauncherKind.OTHER, "", item), is_main=False)
 
 
-def _read_file(shell: str, rest: Sequence[tuple[int, str]], reading: _Reading) -> None:
-    """A shell with a file, which is in the image."""
-    file = next(((item, each) for item, each in rest if each[:1] not in ("-", "+")), None)
-    reading.unread = True
-    if file is None:
+def _read_file(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
+    """A shell with a file, which is in the image, or one that runs what it reads."""
+    (item, shell), *rest = words
+    started = Program(LauncherKind.SHELL, shell, item, starts=tuple(each for _, each in rest))
+    reading.start(started, is_main=False)
+    operand = next(iter(started.operands), None)
+    file = next(((at, each) for at, each in rest if each == operand), None)
+    if file is None or "-s" in started.starts:
+        texts = (*reading.around.here, *map(_shown, reading.around.reads))
+        is_deep = reading.depth > shell_script.MOST_NESTED
+        known = [each for each in texts if each.strip().strip(UNREAD) and not is_deep]
+        reading.unread = reading.unread or not known
+        for each in known:
+            reading.around = replace(reading.around, here=(), reads=())
+            _read_script(each, item, reading)
         return
+    reading.unread = True
     name = (_split(file[1]) or ("",))[0]
     if " " in file[1].strip() or _kind(name) != LauncherKind.OTHER:
         what = f"would be the name of a script that {shell} opens"
         reading.add(file[0], what, f"write -c after {shell}, and the script as one word")
 
 
-def _unwrapped(words: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:
+def _shown(program: Program) -> str:
+    """What a program prints, where that stands in its words."""
+    return " ".join(program.starts) if program.name in _SHOWN else ""
+
+
+def _read_evaluated(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
+    """`eval`, whose words are a script."""
+    _read_script(" ".join(each for _, each in words[1:]), words[0][0], reading)
+
+
+def _read_sourced(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
+    reading.unread = True
+    own = tuple(each for _, each in words[1:])
+    reading.start(Program(LauncherKind.SHELL, "source", words[0][0], starts=own), is_main=False)
+
+
+def _read_trap(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
+    """What runs at a signal or at the end."""
+    before, reading.is_main = reading.is_main, False
+    if len(words) > 1:
+        _read_script(words[1][1], words[1][0], reading)
+    reading.is_main = before
+
+
+_OF_SHELL: Final[Mapping[str, Callable[[Sequence[tuple[int, str]], _Reading], None]]] = {
+    "eval": _read_evaluated,
+    "trap": _read_trap,
+    **dict.fromkeys(_SOURCES, _read_sourced),
+}
+"""Commands of a shell itself that run something."""
+
+
+def _unwrapped(words: Sequence[tuple[int, str]], reading: _Reading) -> Sequence[tuple[int, str]]:
     """The words without the programs before that only start what follows, such as `exec` and `env`."""
     while words:
-        wrapper = program_options.WRAPPERS.get(PurePosixPath(words[0][1]).name)
+        name = file_name(words[0][1])
+        wrapper = program_options.WRAPPERS.get(name)
         rest = words[1:]
-        if wrapper is None:
+        if wrapper is None or (name == "command" and rest and rest[0][1][:2] in ("-v", "-V")):
             break
         if wrapper.subcommand:
             if not rest or rest[0][1] != wrapper.subcommand:
                 break
             rest = rest[1:]
-        words = rest[_own_words(wrapper, [each for _, each in rest]) :]
+        own = _own_words(wrapper, [each for _, each in rest])
+        _note_wrapper(words[0], wrapper.subcommand, [each for _, each in rest[:own]], reading)
+        words = rest[own:]
     return words
+
+
+def _note_wrapper(
+    word: tuple[int, str], subcommand: str, own: Sequence[str], reading: _Reading
+) -> None:
+    """The variables that `env` sets, and the words of a wrapper that may install something, such as `uv run`."""
+    item, name = word
+    found = (_SETTING.fullmatch(each) for each in own)
+    settings = {each[1]: each[2] for each in found if each}
+    if settings:
+        given = {**reading.around.settings, **settings}
+        reading.around = replace(reading.around, settings=given)
+    if subcommand and own:
+        started = Program(LauncherKind.OTHER, name, item, starts=(subcommand, *own))
+        reading.start(started, is_main=False)
 
 
 def _own_words(wrapper: program_options.Wrapper, words: Sequence[str]) -> int:
@@ -202,7 +312,7 @@ def _own_words(wrapper: program_options.Wrapper, words: Sequence[str]) -> int:
             return at + 1
         if word.startswith("-"):
             at += 2 if word in wrapper.valued else 1
-        elif re.match(r"[A-Za-z_]\w*=", word):
+        elif _SETTING.fullmatch(word):
             at += 1
         elif positional:
             at, positional = at + 1, positional - 1
@@ -217,19 +327,30 @@ def _read_program(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     kind = _kind(name)
     if kind == LauncherKind.PYTHON:
         kind, own = _module(own)
-    elif kind == LauncherKind.ACCELERATE and PurePosixPath(name).name == "accelerate":
+    elif kind == LauncherKind.ACCELERATE and file_name(name) == "accelerate":
         kind, own = (kind, own[1:]) if own[:1] == ["launch"] else (LauncherKind.OTHER, own)
     elif kind == LauncherKind.TUNE:
         kind, own = (kind, own[1:]) if own[:1] == ["run"] else (LauncherKind.OTHER, own)
     if kind == LauncherKind.OTHER:
-        reading.programs.append(Program(kind, name, item, starts=tuple(own)))
+        reading.start(Program(kind, name, item, starts=tuple(own)))
         return
     options, starts, unread = _options(own, program_options.OPTIONS[kind])
-    reading.programs.append(Program(kind, name, item, options, tuple(starts), unread))
+    reading.start(Program(kind, name, item, options, tuple(starts), unread))
+    if kind == LauncherKind.MPIRUN or "no_python" in options:
+        _read_started(tuple(starts), item, reading)
+
+
+def _read_started(words: tuple[str, ...], item: int, reading: _Reading) -> None:
+    """What a launcher starts on each node, in case that is a shell."""
+    if not words or file_name(words[0]) not in program_options.SHELLS:
+        return
+    own = _Reading(reading.variables, around=reading.around, is_main=False, depth=reading.depth)
+    _read([(item, each) for each in words], own, has_shell=True)
+    reading.programs += own.programs
 
 
 def _kind(name: str) -> LauncherKind:
-    file = PurePosixPath(name).name
+    file = file_name(name)
     if _PYTHON.fullmatch(file):
         return LauncherKind.PYTHON
     return program_options.PROGRAMS.get(file, LauncherKind.OTHER)

@@ -4,7 +4,7 @@ Facts: the options of torch.distributed.run (PyTorch 2.9), of `accelerate launch
 (0.19), of Open MPI's mpirun (4.1 and 5.0) with those of MPICH's mpiexec, and of Python (3.13).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -18,7 +18,10 @@ class LauncherKind(StrEnum):
     DEEPSPEED = "deepspeed"
     MPIRUN = "mpirun"
     TUNE = "tune run"
+    HOROVODRUN = "horovodrun"
     PYTHON = "python"
+    SHELL = "shell"
+    """A shell that runs a file, or what it reads."""
     OTHER = ""
     """A program of which nothing is known."""
 
@@ -99,6 +102,19 @@ MPIRUN: Final = Options(
     },
     repeated=frozenset({"x", "mca"}),
 )
+HOROVODRUN: Final = Options(
+    frozenset(
+        {
+            *("h", "help", "v", "version", "disable_cache", "verbose", "gloo", "mpi", "jsrun"),
+            *(
+                "check_build",
+                "autotune",
+                "elastic_timeout_disabled",
+                "prefix_output_with_timestamp",
+            ),
+        }
+    )
+)
 PYTHON: Final = Options(values={"X": 1, "W": 1, "check_hash_based_pycs": 1})
 
 MODULES: Final[Mapping[str, LauncherKind]] = {
@@ -117,6 +133,7 @@ PROGRAMS: Final[Mapping[str, LauncherKind]] = {
     **dict.fromkeys(("mpirun", "mpiexec", "orterun", "prterun"), LauncherKind.MPIRUN),
     **dict.fromkeys(("mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra"), LauncherKind.MPIRUN),
     "tune": LauncherKind.TUNE,
+    "horovodrun": LauncherKind.HOROVODRUN,
 }
 """Launchers by the names of their files."""
 OPTIONS: Final[Mapping[LauncherKind, Options]] = {
@@ -125,9 +142,10 @@ OPTIONS: Final[Mapping[LauncherKind, Options]] = {
     LauncherKind.ACCELERATE: ACCELERATE,
     LauncherKind.DEEPSPEED: DEEPSPEED,
     LauncherKind.MPIRUN: MPIRUN,
+    LauncherKind.HOROVODRUN: HOROVODRUN,
     LauncherKind.PYTHON: PYTHON,
 }
-SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
+SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "rbash", "fish", "su"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +164,21 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     **dict.fromkeys(
         (
             *("exec", "nohup", "time", "setsid", "catchsegv", "ddtrace-run", "catatonit"),
-            *("dumb-init", "unbuffer", "jemalloc.sh", "prlimit"),
+            *("dumb-init", "unbuffer", "jemalloc.sh", "prlimit", "busybox", "command", "builtin"),
+            *("coproc", "npx"),
         ),
         Wrapper(),
     ),
     "xvfb-run": Wrapper(valued=frozenset({"-n", "-e", "-f", "-p", "-s", "-w"})),
-    **dict.fromkeys(("chrt", "taskset", "gosu", "su-exec"), Wrapper(positional=1)),
+    **dict.fromkeys(
+        ("chrt", "taskset", "gosu", "su-exec", "chroot", "flock"), Wrapper(positional=1)
+    ),
+    "nsenter": Wrapper(valued=frozenset({"-t", "--target", "-S", "-G"})),
+    "xargs": Wrapper(valued=frozenset({"-I", "-n", "-P", "-L", "-d", "-a", "-s", "-E"})),
+    **dict.fromkeys(
+        ("watch", "strace", "doas", "runuser"),
+        Wrapper(valued=frozenset({"-n", "-o", "-e", "-u", "-s"})),
+    ),
     "setpriv": Wrapper(valued=frozenset({"--reuid", "--regid", "--groups"})),
     **dict.fromkeys(
         ("tini", "opentelemetry-instrument", "env"),
@@ -187,3 +214,40 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     "py-spy": Wrapper("record", frozenset({"-o", "-r", "-d", "-f", "-p"})),
 }
 """By the names of their files."""
+
+
+def separated(
+    words: Sequence[str], valued: frozenset[str]
+) -> tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]:
+    """Options and the words that are neither an option nor its value, wherever each stands.
+
+    `valued` are the options whose value may be in the next word. Short ones may stand in one word: `-sSLo FILE`.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    others: list[str] = []
+    left = [*reversed(words)]
+    while left:
+        word = left.pop()
+        if word == "--":
+            others += reversed(left)
+            break
+        if not word.startswith("-") or word == "-":
+            others.append(word)
+            continue
+        for name, value in _pairs(word, valued):
+            takes_next = value is None and name in valued and left
+            found[name] = (*found.get(name, ()), left.pop() if takes_next else value or "")
+    return found, tuple(others)
+
+
+def _pairs(word: str, valued: frozenset[str]) -> Iterator[tuple[str, str | None]]:
+    """The options of one word with their values; None where it has none."""
+    name, equals, value = word.partition("=")
+    if word.startswith("--") or name in valued:
+        yield name, value if equals else None
+        return
+    for at, letter in enumerate(word[1:], 1):
+        if f"-{letter}" in valued:
+            yield f"-{letter}", word[at + 1 :].removeprefix("=") or None
+            return
+        yield f"-{letter}", None

@@ -1,50 +1,40 @@
-"""The simple commands of a script that a shell is given by `-c`.
+"""The simple commands of a script that a shell is given, and what joins them: pipes, blocks, substitutions.
 
-What decides only when it runs what is started (a condition, a loop, a function) is not read, and
-`ShellScript.unread` says so. Source of the syntax: POSIX.1-2024, "Shell Command Language".
+What decides only when it runs what is started (a condition, a loop, a function) is said by
+`ShellScript.unread`. Source of the syntax: POSIX.1-2024, "Shell Command Language".
 """
 
 import re
-import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
-from trainer_infra.render.command_lines import references
 from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables, Missing
+from trainer_infra.render.command_lines.shell_words import Lexeme, ShellWords, Token
 
-_QUOTED: Final = re.compile(
-    r"""\\.|"(?:\\.|[^"\\])*"|'[^']*'|(?:^|(?<=[\s;&|()]))\#[^\n]*""", re.DOTALL
-)
-"""What is quoted, and comments."""
 MOST_CHARACTERS, MOST_HERE_DOCUMENTS, MOST_NESTED = 2**15, 16, 4
+MOST_COMMANDS, MOST_SUBSTITUTED = 2**10, 2**8
 """Of a script that is read: one that is larger would keep a webhook busy, and is not a command by hand."""
-_HERE_DOCUMENT: Final = re.compile(
-    r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^|\n)[ \t]*\2[ \t]*(?=\n|$)", re.DOTALL
-)
-"""Text that a command reads, up to the line that ends it."""
-_DOLLAR: Final = "\1"
-"""Stands for a `$` that is not the shell's."""
-_SUBSTITUTED: Final = re.compile(
-    r"\$\(\((?:[^()]|\([^()]*\))*\)\)|\$\([^()]*\)|`[^`]*`|[<>]\([^()]*\)"
-)
-_OPERATORS: Final = ";&|()<>\n"
-_FUNCTION: Final = "()"
-_UNDECIDED: Final = frozenset(
-    {
-        *("if", "then", "else", "elif", "fi", "case", "esac", "for", "while", "until", "do"),
-        *("done", "select", "function", "[[", "eval", "source", ".", "trap"),
-    }
-)
-"""Words at the beginning of a command after which reading does not say what runs."""
-_LEFT_OUT: Final = frozenset({"{", "}", "!", "time", "exec", "command", "builtin"})
-"""Words that stand before a command."""
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)\+?=")
-_ASSIGNED: Final = re.compile(r"(?<![\w-])([A-Za-z_]\w*)\+?=([\w.:/-]*(?=[\s;&|]|$))?")
+_OPENS: Final = frozenset({"if", "while", "until", "for", "case", "select"})
+_CLOSES: Final = frozenset({"fi", "done", "esac", "}"})
+_GOES_ON: Final = frozenset({"then", "else", "elif", "do", "!", "time", "coproc"})
+"""Words after which a command begins."""
+_FUNCTION, _BLOCK, _SUBSHELL, _CASE, _TEST = "function", "{", "(", "case", "[["
+_UNDECIDED: Final = _OPENS | {_FUNCTION}
+"""Blocks whose commands run or not as is decided when they run."""
+_DROPPED: Final = frozenset({"for", "select", _CASE})
+"""Words whose command starts nothing."""
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
+_ASSIGNED: Final = re.compile(r"(?<![\w-])([A-Za-z_]\w*)\+?=")
 _LOOP_VARIABLES: Final = re.compile(r"\b(?:for|read(?:[ \t]+-\w+)*)[ \t]+([A-Za-z_]\w*)")
 _BRINGS_VARIABLES: Final = re.compile(r"\b(?:source|eval)\b|(?:^|[;&\n])[ \t]*\.\s|\bset[ \t]+-a\b")
-_SHOWS: Final = frozenset({"echo", "printf", "[", "test", ":", "set", "export", "declare", "unset"})
+_SETS: Final = frozenset({"export", "declare", "readonly", "local", "typeset"})
+SHOWS: Final = _SETS | {"echo", "printf", "[", "test", ":", "set", "unset", "true", "false"}
 """Commands that start nothing, and to which an empty variable does no harm."""
+_ALWAYS: Final = (("true",), (":",), ("[", "1", "]"))
+"""Conditions of loops that never end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +43,22 @@ class ShellCommand:
 
     words: tuple[str, ...]
     """Its words as the program gets them; `UNREAD` stands for what is known only when it runs."""
-    missing: tuple[Missing, ...]
+    missing: tuple[Missing, ...] = ()
     """Variables in it that are empty."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Variables that are set before it."""
+    files: tuple[str, ...] = ()
+    """Files and descriptors that it is redirected to and from."""
+    here: tuple[str, ...] = ()
+    """Texts of the script that it reads."""
+    made_by: tuple["ShellScript", ...] = ()
+    """Scripts whose output its words have or name."""
+    reads: range = range(0)
+    """The commands of the script whose output a pipe gives to it, by their places."""
+    is_background: bool = False
+    """Whether the script goes on while it runs."""
+    is_endless: bool = False
+    """Whether it runs again and again, in a loop without a condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,68 +71,262 @@ class ShellScript:
     """Whether what is started is decided when it runs."""
 
 
-def read_script(text: str, variables: ContainerVariables) -> ShellScript:
-    """What a script starts, whose `$(NAME)` are replaced already."""
-    if len(text) > MOST_CHARACTERS or text.count("<<") > MOST_HERE_DOCUMENTS:
+def read_script(
+    text: str,
+    variables: ContainerVariables,
+    arguments: tuple[str, ...] | None = None,
+    depth: int = 0,
+) -> ShellScript:
+    """What a script starts, whose `$(NAME)` are replaced already.
+
+    `arguments` are `$0` and those after it, None where they are not known; `depth` says in how many other
+    scripts it stands.
+    """
+    is_large = len(text) > MOST_CHARACTERS or text.count("<<") > MOST_HERE_DOCUMENTS
+    if is_large or depth > MOST_NESTED:
         return ShellScript((), unread=True)
-    text = _HERE_DOCUMENT.sub(r"\3", text).replace("\\\n", " ")
-    known = _with_own(text, variables)
-    hidden = _QUOTED.sub(_without_dollars, text)
-    for _ in range(MOST_NESTED):
-        hidden = _SUBSTITUTED.sub(UNREAD, hidden)
-    commands, unread = [], False
+    reading = _ScriptReading(text, variables, arguments, depth)
     try:
-        for words in _commands(hidden):
-            unread = unread or words[0] in _UNDECIDED or words[1:2] == (_FUNCTION,)
-            if words[0] not in _SHOWS | _UNDECIDED:
-                commands.append(_expanded(words, known))
+        for token in reading.words.tokens():
+            reading.take(token)
+        reading.finish()
     except ValueError:
-        unread = True
-    return ShellScript(tuple(commands), unread)
+        reading.unread = True
+    return ShellScript(tuple(reading.commands), reading.unread)
 
 
-def _with_own(text: str, variables: ContainerVariables) -> ContainerVariables:
-    """The variables of the container, and those that the script sets."""
-    own: dict[str, str | None] = dict.fromkeys(_LOOP_VARIABLES.findall(text))
-    for name, value in _ASSIGNED.findall(text):
-        own[name] = None if name in own else value or None
-    return ContainerVariables(
-        {**variables.values, **own}, variables.are_all and not _BRINGS_VARIABLES.search(text)
-    )
+@dataclass(slots=True)
+class _Draft:
+    """A command as far as it was read; fields as those of `ShellCommand`."""
+
+    words: list[str] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    here: list[str] = field(default_factory=list)
+    made_by: list[ShellScript] = field(default_factory=list)
+    reads: range = range(0)
 
 
-def _without_dollars(match: re.Match[str]) -> str:
-    found = match[0]
-    if found[0] == "#":
-        return ""
-    return found.replace("\\$", _DOLLAR) if found[0] == '"' else found.replace("$", _DOLLAR)
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Commands that a word opens."""
+
+    word: str
+    first: int
+    """The first of them."""
+    reads: range
+    """Those whose output a pipe gives to it."""
+    never_ends: bool = False
 
 
-def _expanded(words: tuple[str, ...], variables: ContainerVariables) -> ShellCommand:
-    read = [references.after_shell(each, variables) for each in words]
-    missing = tuple(each for _, found in read for each in found) if variables.are_all else ()
-    return ShellCommand(tuple(word.replace(_DOLLAR, "$") for word, _ in read), missing)
+class _ScriptReading:
+    """What was found of a script as far as it was read."""
 
+    def __init__(
+        self,
+        text: str,
+        variables: ContainerVariables,
+        arguments: tuple[str, ...] | None,
+        depth: int,
+    ) -> None:
+        own: dict[str, str | None] = dict.fromkeys(_LOOP_VARIABLES.findall(text))
+        counts = Counter(_ASSIGNED.findall(text))
+        self._once = {name for name, count in counts.items() if count == 1 and name not in own}
+        self._values: dict[str, str | None] = {**variables.values, **own, **dict.fromkeys(counts)}
+        self._tells = variables.are_all and not _BRINGS_VARIABLES.search(text)
+        known = ContainerVariables(self._values, self._tells)
+        nested = partial(self._nested, depth=depth)
+        self.words: ShellWords[ShellScript] = ShellWords(text, known, nested, arguments)
+        self.commands: list[ShellCommand] = []
+        self.unread = False
+        self._substituted = 0
+        self._open: list[_Block] = []
+        self._now = _Draft()
+        self._unit = range(0)
+        """The commands of what was read last, a block or one command."""
+        self._is_behind_block = False
+        self._is_target = False
+        self._is_here_string = False
+        self._opens_function = False
+        self._is_pattern = False
+        """Whether patterns of a case stand here."""
 
-def _commands(text: str) -> Iterator[tuple[str, ...]]:
-    """Simple commands without redirections, assignments and words that stand before them."""
-    reader = shlex.shlex(text, posix=True, punctuation_chars=_OPERATORS)
-    reader.whitespace, reader.whitespace_split, reader.commenters = " \t\r", True, ""
-    words: list[str] = []
-    is_target = False
-    for each in reader:
-        is_operator = bool(each) and set(each) <= set(_OPERATORS)
-        if is_operator and set(each) & {"<", ">"}:
-            is_target = True
-            words = words[:-1] if words and words[-1].isdigit() else words
-        elif is_operator and each != _FUNCTION:
-            is_target = False
-            if words:
-                yield tuple(words)
-            words = []
-        elif is_target:
-            is_target = False
-        elif words or not (_ASSIGNMENT.match(each) or each in _LEFT_OUT):
-            words.append(each)
-    if words:
-        yield tuple(words)
+    def _nested(self, text: str, depth: int) -> ShellScript:
+        self._substituted += 1
+        if self._substituted > MOST_SUBSTITUTED:
+            raise ValueError(MOST_SUBSTITUTED)
+        return read_script(text, self.words.known, self.words.arguments, depth + 1)
+
+    def _first(self) -> str:
+        """The first word of the command; empty for none."""
+        return self._now.words[0] if self._now.words else ""
+
+    def take(self, token: Token[ShellScript]) -> None:
+        """The next part of the script."""
+        if token.lexeme == Lexeme.OPERATOR:
+            self._operator(token.text)
+        elif token.lexeme == Lexeme.REDIRECTION:
+            self._is_target = token.here is None
+            self._is_here_string = token.text.endswith("<<<")
+            self._now.here += () if token.here is None else (token.here,)
+            self._note(token)
+        elif self._is_target:
+            self._is_target = False
+            (self._now.here if self._is_here_string else self._now.files).append(token.text)
+            self._now.made_by += token.made_by
+        elif self._is_pattern or self._first() == _TEST:
+            self._passed_over(token)
+        else:
+            self._word(token)
+
+    def _note(self, token: Token[ShellScript]) -> None:
+        self._now.made_by += token.made_by
+        self._now.missing += token.missing
+
+    def _passed_over(self, token: Token[ShellScript]) -> None:
+        """A pattern of a case, or a part of a condition."""
+        if self._is_pattern:
+            if token.is_bare and token.text == "esac":
+                self._close()
+        elif token.text == "]]":
+            self._now.words = [":"]
+
+    def _word(self, token: Token[ShellScript]) -> None:
+        first, is_bare = self._first(), token.is_bare
+        if first == _FUNCTION:
+            if is_bare and token.text == _BLOCK:
+                self._now = _Draft()
+                self._open_block(_BLOCK)
+            return
+        if not first and is_bare and self._keyword(token.text):
+            return
+        found = None if first else _ASSIGNMENT.fullmatch(token.text)
+        self._note(token)
+        if found:
+            self._now.settings[found[1]] = found[2]
+        elif first == _CASE and is_bare and token.text == "in":
+            self._is_pattern = True
+            self._now.words = []
+        else:
+            self._now.words += token.words
+
+    def _keyword(self, word: str) -> bool:
+        """Whether it is one, after which a command begins."""
+        self.unread = self.unread or word in _UNDECIDED or word == _TEST
+        if word in _OPENS:
+            self._opened(word)
+            self._now.words = [word] if word in _DROPPED else []
+        elif word == _FUNCTION:
+            self._opens_function = True
+            self._now.words = [word]
+        elif word == _BLOCK:
+            self._open_block(word)
+        elif word in _CLOSES:
+            self._close()
+        elif word == "do" and self._open:
+            self._begin_loop()
+        else:
+            return word in _GOES_ON
+        return True
+
+    def _opened(self, word: str) -> None:
+        self._open.append(_Block(word, len(self.commands), self._now.reads))
+
+    def _open_block(self, word: str) -> None:
+        self._opened(_FUNCTION if self._opens_function else word)
+        if self._opens_function:
+            self.words.arguments = None
+        self._opens_function = False
+
+    def _begin_loop(self) -> None:
+        block = self._open[-1]
+        condition = tuple(each.words for each in self.commands[block.first :])
+        only = condition[0] if len(condition) == 1 else ()
+        never_ends = {
+            "while": only in _ALWAYS or only[:1] == ("sleep",),
+            "until": only == ("false",),
+        }
+        self._open[-1] = replace(block, never_ends=never_ends.get(block.word, False))
+
+    def _close(self) -> None:
+        self._is_pattern = False
+        if self._open:
+            self._unit = range(self._open.pop().first, len(self.commands))
+            self._is_behind_block = True
+
+    def _operator(self, text: str) -> None:
+        waits = text == "\n" and self._now.reads and not self._now.words
+        if self._first() in (_TEST, _FUNCTION) or waits:
+            return
+        if self._is_pattern:
+            self._is_pattern = text != ")"
+            return
+        if text == "(" and len(self._now.words) == 1:
+            self._opens_function = self.unread = True
+            return
+        if text == ")" and self._opens_function:
+            self._now = _Draft()
+            return
+        reads = self._now.reads if text == "(" else range(0)
+        self.finish(is_background=text == "&")
+        if text == "(":
+            self._open.append(_Block(_SUBSHELL, len(self.commands), reads))
+        elif text == ")":
+            self._close()
+        elif text in (";;", ";&", ";;&"):
+            self._is_pattern = True
+        self._now.reads = self._unit if text in ("|", "|&") else reads
+
+    def finish(self, *, is_background: bool = False) -> None:
+        """The end of a command, or of the block before it."""
+        now, self._now = self._now, _Draft()
+        if now.words and now.words[0] in _DROPPED:
+            now.words = []
+        if now.words or now.settings or now.files or now.made_by:
+            self._add(now)
+        self._is_behind_block = False
+        if is_background:
+            for each in self._unit:
+                self.commands[each] = replace(self.commands[each], is_background=True)
+
+    def _add(self, draft: _Draft) -> None:
+        if len(self.commands) >= MOST_COMMANDS:
+            raise ValueError(MOST_COMMANDS)
+        first = self._unit.start if self._is_behind_block else len(self.commands)
+        self._unit = range(first, len(self.commands) + 1)
+        outer = next((each.reads for each in reversed(self._open) if each.reads), range(0))
+        is_certain = not any(each.word in _UNDECIDED for each in self._open)
+        draft.reads = draft.reads or outer
+        self._set(draft)
+        self.commands.append(
+            ShellCommand(
+                tuple(draft.words),
+                tuple(draft.missing) if self._tells and is_certain else (),
+                draft.settings,
+                tuple(draft.files),
+                tuple(draft.here),
+                tuple(draft.made_by),
+                draft.reads,
+                is_endless=any(each.never_ends for each in self._open),
+            )
+        )
+
+    def _set(self, draft: _Draft) -> None:
+        """The variables that are set before a command or by it, noted where they hold for those after it."""
+        first = draft.words[0] if draft.words else ""
+        if first == "read" and draft.reads:
+            read = (replace(self.commands[each], reads=range(0)) for each in draft.reads)
+            script = ShellScript(tuple(read), unread=False)
+            self.words.outputs |= {each: [script] for each in draft.words[1:]}
+        elif first == "read" and draft.here and UNREAD not in draft.here[0]:
+            self._values[draft.words[-1]] = draft.here[0]
+        if first and first not in _SETS:
+            return
+        found = (_ASSIGNMENT.fullmatch(each) for each in draft.words[1:])
+        draft.settings |= {each[1]: each[2] for each in found if each}
+        for name, value in draft.settings.items():
+            if name in self._once:
+                self._values[name] = None if UNREAD in value or not value else value
+            if draft.made_by:
+                self.words.outputs[name] = draft.made_by[:MOST_NESTED]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from trainer_infra.rules.capacity import cost, job_end, requests, training_nodes
+from trainer_infra.rules.capacity import cost, idle_gpus, job_end, requests, training_nodes
 from trainer_infra.rules.rule import AnyRule
 
 RULES: Final[tuple[AnyRule, ...]] = (
@@ -16,6 +16,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     job_end.DEADLINE,
     job_end.TTL,
     job_end.RESTARTS_BOUNDED,
+    idle_gpus.RULE,
     cost.GPU_HOURS,
     cost.PRICE,
 )

@@ -5,7 +5,10 @@ from typing import Final
 from trainer_infra.rules.pod_security import (
     capabilities,
     literal_secrets,
+    metadata_address,
     node_access,
+    open_servers,
+    remote_access,
     security_context,
     service_accounts,
 )
@@ -33,5 +36,8 @@ RULES: Final[tuple[AnyRule, ...]] = (
     service_accounts.DEFAULT_SERVICE_ACCOUNT,
     service_accounts.SERVICE_ACCOUNT_TOKEN,
     literal_secrets.RULE,
+    remote_access.RULE,
+    open_servers.RULE,
+    metadata_address.RULE,
 )
 """In the order in which they are applied and listed."""

@@ -7,26 +7,18 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.render.command_lines import launch_faults
-from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
-from trainer_infra.render.command_lines.program import read_command_line
+from trainer_infra.render.command_lines.node_counts import MPI, TrainingNodes
 from trainer_infra.render.command_lines.references import ContainerVariables
-from trainer_infra.render.launch_warnings import starts_training
-from trainer_infra.render.plugins import mpi, torch, xgboost
+from trainer_infra.render.launch_warnings import lacks_devices, starts_training
+from trainer_infra.render.plugins import mpi
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import amounts, nodes
-from trainer_infra.rules.pods import PodContainer
+from trainer_infra.rules.placement import amounts, commands, nodes, policy_variables
+from trainer_infra.rules.placement.commands import ContainerCommand
+from trainer_infra.rules.placement.policy_variables import ContainerPlace
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
-from trainer_infra.rules.value import UnseenValue
+from trainer_infra.rules.value import UnseenValue, is_mapping
 
-_TORCH: Final = "torch"
-_FILLED: Final = {
-    _TORCH: torch.RESERVED,
-    MPI: mpi.RESERVED,
-    "xgboost": xgboost.RESERVED,
-    "jax": (names.JAX_NUM_PROCESSES, names.JAX_PROCESS_ID, names.JAX_COORDINATOR_ADDRESS),
-}
-"""The variables that each policy fills."""
 _NODES: Final = "set spec.trainer.numNodes instead"
 _PROCESSES: Final = "set spec.trainer.numProcPerNode instead"
 _FIXES: Final = {
@@ -44,10 +36,8 @@ class _Variable:
 
     value: Value
     """The EnvVar."""
-    container: Value | None = None
-    """None for spec.trainer.env, which is that of the nodes."""
-    job: Value | None = None
-    is_init: bool = False
+    within: ContainerPlace | None = None
+    """Where its container is; None for spec.trainer.env, which is that of the nodes."""
 
 
 def _places_of_variables(subject: Subject) -> Iterator[_Variable]:
@@ -59,7 +49,7 @@ def _places_of_variables(subject: Subject) -> Iterator[_Variable]:
         return
     for container in pods.containers(subject):
         for each in container.value["env"].items():
-            yield _Variable(each, container.value, container.pod.job, container.is_init)
+            yield _Variable(each, policy_variables.place_of(container))
 
 
 def _of_patch(patch: Value) -> Iterator[_Variable]:
@@ -68,36 +58,16 @@ def _of_patch(patch: Value) -> Iterator[_Variable]:
         for key in ("initContainers", "containers"):
             for container in jobs.pod_spec(job)[key].items():
                 for each in container["env"].items():
-                    yield _Variable(each, container, job, key == "initContainers")
+                    yield _Variable(each, ContainerPlace(container, job, key == "initContainers"))
 
 
 def _check_variable(place: _Variable, context: Context[Parameters]) -> Iterator[Finding]:
     name, policy = place.value["name"], context.subject.ml_policy
-    for framework, variables in _FILLED.items():
+    for framework, variables in policy_variables.FILLED.items():
         is_named = name.text() in variables and policy[framework].is_there()
-        if is_named and _is_filled(place, framework, policy):
+        if is_named and policy_variables.is_filled(place.within, framework, policy):
             fix = _FIXES.get(name.text(), "remove it")
             yield name.finding(f"is filled by mlPolicy.{framework}", name.text(), fix)
-
-
-def _is_filled(place: _Variable, framework: str, policy: Value) -> bool:
-    if place.container is None or place.job is None:
-        return True
-    job, container = place.job["name"].text(), place.container["name"].text()
-    if framework == _TORCH and _is_target(policy, job, container):
-        return True
-    if container != names.NODE or place.is_init:
-        return False
-    is_trainer = jobs.step_label(place.job).text() == names.TRAINER
-    return job == names.LAUNCHER if framework == MPI else is_trainer
-
-
-def _is_target(policy: Value, job: str, container: str) -> bool:
-    """Whether torch's envInjection names the container."""
-    return any(
-        each["jobName"].text() == job and container in each["containerNames"].texts()
-        for each in policy.at(_TORCH, "envInjection", "targets").items()
-    )
 
 
 RESERVED_ENV: Final = Rule(
@@ -120,48 +90,44 @@ in a runtime is overwritten.
 """
 
 
-def _check_command(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
-    written = [item for key in ("command", "args") for item in place.value[key].items()]
-    words = [each.text() for each in written]
-    if not words:
+def _check_command(place: ContainerCommand, context: Context[Parameters]) -> Iterator[Finding]:
+    container, words = place.container, [each.raw for each in place.words]
+    if container is None or not place.is_main or not words:
         return
-    policy = context.subject.ml_policy
-    framework = jobs.framework(policy)
-    variables = _variables(place, framework, context.subject)
-    line, around = read_command_line(words, variables), None
-    if not place.is_init and starts_training(
-        framework, place.pod.job["name"].raw, place.value["name"].raw, trains=place.pod.trains
+    framework = jobs.framework(context.subject.ml_policy)
+    around, texts = None, [each if isinstance(each, str) else "" for each in words]
+    if not container.is_init and starts_training(
+        framework,
+        container.pod.job["name"].raw,
+        container.value["name"].raw,
+        trains=container.pod.trains,
     ):
-        around = _training_nodes(framework, context.subject, variables)
-        if not line.faults and launch_faults.is_unread(line, around):
-            raise UnseenValue(written[0].written.path)
-    for each in launch_faults.launch_faults_of(line, words, around, variables):
-        word = written[each.item]
+        around = _training_nodes(framework, context.subject, place.variables)
+        if not place.line.faults and launch_faults.is_unread(place.line, around):
+            raise UnseenValue(place.words[0].written.path)
+    for each in launch_faults.launch_faults_of(place.line, texts, around, place.variables):
+        word = place.words[each.item]
         yield word.finding(each.what, word.raw, each.fix)
-
-
-def _variables(place: PodContainer, framework: str, subject: Subject) -> ContainerVariables:
-    """Those of the container as it will run: a runtime has not yet what its policy adds."""
-    here = _Variable(place.value, place.value, place.pod.job, place.is_init)
-    is_filled = _is_filled(here, framework, subject.ml_policy)
-    filled = _FILLED.get(framework, ()) if is_filled else ()
-    values: dict[str, str | None] = dict.fromkeys(filled)
-    for each in place.value["env"].items():
-        value = each["value"].raw
-        values[each["name"].text()] = value if isinstance(value, str) else None
-    targets = unknown_paths(subject.ml_policy.at("torch", "envInjection").raw)
-    return ContainerVariables(
-        values, are_all=not place.value["envFrom"].is_there() and next(targets, None) is None
-    )
 
 
 def _training_nodes(
     framework: str, subject: Subject, variables: ContainerVariables
 ) -> TrainingNodes:
-    found = (amounts.gpus_of(each.value) for each in nodes.training_containers(subject))
-    devices = max((int(each.count) for each in found if each), default=0)
-    slots = _slots(subject, variables, devices)
-    return TrainingNodes(framework, nodes.total(subject), devices, slots)
+    training = [each.value for each in nodes.training_containers(subject)]
+    devices = max((int(each.count) for each in map(amounts.gpus_of, training) if each), default=0)
+    asked = [each["resources"].raw for each in training]
+    return TrainingNodes(
+        framework,
+        nodes.total(subject),
+        devices,
+        _slots(subject, variables, devices),
+        subject.object.at("spec", "trainer", "numProcPerNode").number(),
+        lacks_devices=bool(asked)
+        and all(
+            is_mapping(each) and next(unknown_paths(each), None) is None and lacks_devices(each)
+            for each in asked
+        ),
+    )
 
 
 def _slots(subject: Subject, variables: ContainerVariables, devices: int) -> int:
@@ -183,7 +149,7 @@ TRAINING_COMMAND: Final = Rule(
         "completes with the result of a single node, or never ends."
     ),
     fix="Start the program as the runtime's framework does: torchrun for torch, mpirun for MPI.",
-    places=pods.containers,
+    places=commands.commands_of,
     check=_check_command,
 )
 """The reader of command lines is `render/command_lines`; a preview says the same."""

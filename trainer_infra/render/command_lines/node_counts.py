@@ -1,0 +1,63 @@
+"""What a runtime makes of a TrainJob's nodes, to which the numbers of a command line are compared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from trainer_infra.render.command_lines.references import UNREAD
+
+TORCH, MPI = "torch", "mpi"
+Fault = tuple[str, str]
+"""What is wrong with a program, and what to do about it."""
+_THIS_MACHINE: Final = ("localhost", "127.0.0.1", "[::1]", "::1", "0.0.0.0")  # noqa: S104  looked for
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingNodes:
+    """What the runtime makes of a TrainJob's nodes."""
+
+    policy: str
+    """The framework of its mlPolicy; empty for a plain one."""
+    nodes: int
+    devices: int = 0
+    """Accelerators of each node; 0 where it has none, or they are not known."""
+    slots: int = 1
+    """Of MPI: processes that mpirun starts on each node."""
+    processes: int | None = None
+    """Those of each node that the TrainJob asks for by numProcPerNode."""
+    lacks_devices: bool = False
+    """Whether each node is known to have no accelerator."""
+    finds_others: bool = False
+    """Whether the user's variables or words say where the other nodes are."""
+    variables: Mapping[str, str | None] = field(default_factory=dict)
+    """Those of the container that starts the training."""
+
+
+def each_alone(nodes: TrainingNodes) -> str:
+    """That each node trains alone."""
+    return (
+        f"is started on each of {nodes.nodes} nodes and not told of the others, "
+        f"so that {nodes.nodes} trainings run alone"
+    )
+
+
+def idle(nodes: TrainingNodes) -> str:
+    """That those nodes do nothing on which a launcher starts nothing."""
+    return f"{nodes.nodes} nodes are idle" if nodes.nodes > 1 else "the node is idle"
+
+
+def is_this_machine(address: str) -> bool:
+    """Whether an address, with a port or without one, is the machine on which it is used."""
+    return address in _THIS_MACHINE or address.rpartition(":")[0] in _THIS_MACHINE
+
+
+def number_of(text: str | None) -> int | None:
+    """A number that is written out; None where it is none, or known only when it runs."""
+    if text is None or UNREAD in text:
+        return None
+    return int(text) if text.strip().isdecimal() else None
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

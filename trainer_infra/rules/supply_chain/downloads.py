@@ -1,0 +1,295 @@
+"""remote-code: nothing is run that a container downloads when it starts, and that nothing checks."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from trainer_infra.render.command_lines.command_line import Program
+from trainer_infra.render.command_lines.program_options import LauncherKind, separated
+from trainer_infra.render.command_lines.references import UNREAD
+from trainer_infra.rules.placement import commands
+from trainer_infra.rules.placement.commands import ContainerCommand
+from trainer_infra.rules.pods import PodContainer
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
+
+_VALUED: Final = frozenset(
+    {
+        *("-o", "-P", "-H", "-d", "-X", "-u", "-A", "-b", "-c", "-e", "-F", "-T", "-w", "-m"),
+        *("--output", "--output-document", "--output-dir", "--directory-prefix", "--header"),
+        *("--data", "--request", "--user", "--user-agent", "--max-time", "--connect-timeout"),
+        *("--retry", "--retry-delay", "--cacert", "--timeout", "--tries", "-t", "-U", "--proto"),
+    }
+)
+"""Options of curl and wget whose value may be the next word, but for wget's -O, which has none of curl's."""
+_FETCHERS: Final = frozenset(
+    {"curl", "wget", "wget2", "aria2c", "fetch", "http", "https", "lwp-download"}
+)
+_AS_REMOTE: Final = frozenset({"-O", "--remote-name", "--remote-name-all"})
+"""Options by which curl names a file as its address does."""
+_INTERPRETER: Final = re.compile(r"(i?python|pypy|perl|ruby|node|php|lua|Rscript|julia)[\d.]*")
+_SUMS: Final = re.compile(r"(sha\d*|b2|md5)sum|shasum|rhash")
+_VERIFIERS: Final = frozenset(
+    {"gpg", "gpgv", "gpg2", "cosign", "minisign", "openssl", "slsa-verifier"}
+)
+"""Programs that compare a file with what it has to be, beside those that compare checksums."""
+_COPIES: Final = frozenset({"mv", "cp", "install", "ln"})
+_INSTALLERS: Final = frozenset(
+    {"pip", "pip3", "uv", "uvx", "pipx", "poetry", "pdm", "conda", "mamba", "micromamba"}
+)
+_DECODES: Final = frozenset({"base64", "base32", "xxd", "uudecode", "openssl"})
+PINNED: Final = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64})(?![0-9a-f])")
+"""A commit or a digest in an address."""
+_MOST_READ: Final = 64
+_CODE_OPTIONS: Final = ("-c", "-e", "-r", "-E")
+_UNCHECKED: Final = (
+    "build it into the image, or download it to a file, compare that with its checksum by sha256sum -c, "
+    "and run it afterwards"
+)
+
+
+def _check_downloads(place: ContainerCommand, context: Context[Parameters]) -> Iterator[Finding]:
+    if any(each.runs_download for each in place.codes):
+        what = "has Python code that runs what it downloads"
+        yield place.words[-1].finding(what, None, _UNCHECKED)
+    known = _from_init(place, context.subject)
+    for each in place.line.every:
+        what = _what_is_run(each, known)
+        if what:
+            yield place.finding(each, what, _UNCHECKED)
+        _note(each, known)
+
+
+def _from_init(place: ContainerCommand, subject: Subject) -> dict[str, Program]:
+    """Files that init containers before it downloaded to volumes that it mounts, by the paths that they have there."""
+    found: dict[str, Program] = {}
+    here = place.container
+    for other in commands.commands_of(subject) if here else ():
+        there = other.container
+        if there is here:
+            break
+        if here and there and there.is_init and there.pod is here.pod:
+            files: dict[str, Program] = {}
+            for each in other.line.every:
+                _note(each, files)
+            for path, program in files.items():
+                found |= dict.fromkeys(mounted_at(path, there, here), program)
+    return found
+
+
+def mounted_at(path: str, there: PodContainer, here: PodContainer) -> Iterator[str]:
+    """A file of one container's volumes as another container sees it."""
+    for volume, folder in _mounts(there):
+        if path.startswith(f"{folder}/"):
+            yield from (
+                other + path.removeprefix(folder) for name, other in _mounts(here) if name == volume
+            )
+
+
+def _mounts(container: PodContainer) -> Iterator[tuple[tuple[object, object], str]]:
+    """Each volume, with the part of it that is mounted, and its folder."""
+    for each in container.value["volumeMounts"].items():
+        folder = each["mountPath"].raw
+        if isinstance(folder, str):
+            yield (each["name"].raw, each["subPath"].raw), folder.rstrip("/")
+
+
+def _what_is_run(program: Program, known: dict[str, Program]) -> str:
+    """What is wrong with a program that runs something downloaded; empty for nothing."""
+    source = None
+    if _reads_code(program):
+        around = program.around
+        is_named = any(UNREAD in each for each in (*around.files, *around.here))
+        named = around.made_by if is_named else ()
+        read = tuple(all_read((*around.reads, *named)))
+        source = fetcher(read)
+        if source is None and any(_is_decoder(each) for each in read):
+            return f"has {program.file} run text that is encoded, so that no reviewer can read it"
+    if source is None and _is_made_code(program):
+        source = fetcher(all_read(program.around.made_by))
+    if source is not None:
+        shell = program.file.strip(UNREAD) or "a shell"
+        return f"has {shell} run what {source.file} downloads{from_host(source)}, unchecked"
+    return _file_run(program, known)
+
+
+def _file_run(program: Program, known: Mapping[str, Program]) -> str:
+    path = run_path(program)
+    source = next((each for at, each in known.items() if _is_file(path, at)), None)
+    return (
+        f"runs a file that {source.file} downloads{from_host(source)}, unchecked" if source else ""
+    )
+
+
+def _reads_code(program: Program) -> bool:
+    """Whether it is an interpreter that runs what a pipe gives to it."""
+    first = program.starts[:1]
+    if program.kind == LauncherKind.SHELL:
+        return program.name != "source" and (not program.operands or "-s" in program.starts)
+    if program.kind == LauncherKind.PYTHON:
+        return not program.options.keys() & {"c", "m"} and first in ((), ("-",), ("/dev/stdin",))
+    return bool(_INTERPRETER.fullmatch(program.file)) and first in ((), ("-",))
+
+
+def _is_made_code(program: Program) -> bool:
+    """Whether its name, its script or its code is what other programs print."""
+    if UNREAD in program.name or not program.around.made_by:
+        return program.name.startswith(UNREAD) and bool(program.around.made_by)
+    if program.kind in (LauncherKind.SHELL, LauncherKind.PYTHON):
+        first = next(iter(program.operands), "")
+        return first.startswith(UNREAD) or (program.unread and not first)
+    if _INTERPRETER.fullmatch(program.file):
+        return any(
+            following.startswith(UNREAD)
+            for option, following in zip(program.starts, program.starts[1:], strict=False)
+            if option in _CODE_OPTIONS
+        )
+    return False
+
+
+def all_read(programs: Iterable[Program]) -> Iterator[Program]:
+    """They, and those whose output they read or show; of a very long pipe those that are near."""
+    waiting, seen = [*programs], set[int]()
+    while waiting and len(seen) < _MOST_READ:
+        each = waiting.pop(0)
+        if id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            shows = each.around.made_by if each.name in ("echo", "printf", "cat") else ()
+            waiting += (*each.around.reads, *shows)
+
+
+def fetcher(programs: Iterable[Program]) -> Program | None:
+    """The first that downloads something."""
+    return next((each for each in programs if fetches(each)), None)
+
+
+def fetches(program: Program) -> bool:
+    """Whether it downloads something that may be another thing tomorrow."""
+    if program.file not in _FETCHERS:
+        return False
+    urls = urls_of(program)
+    return not (urls and all(map(PINNED.search, urls)))
+
+
+def _is_decoder(program: Program) -> bool:
+    decodes = {"-d", "-D", "--decode", "-r", "-di"} & {*program.starts}
+    return program.file in _DECODES and bool(decodes)
+
+
+def _separated(program: Program) -> tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]:
+    return separated(program.starts, _VALUED if program.file == "curl" else _VALUED | {"-O"})
+
+
+def urls_of(program: Program) -> tuple[str, ...]:
+    """What curl or wget downloads."""
+    options, others = _separated(program)
+    return (*others, *options.get("--url", ()))
+
+
+def from_host(program: Program) -> str:
+    """From where, for a sentence; empty where no URL says it."""
+    # A word that is no URL may be a credential.
+    hosts = (host_of(each) for each in urls_of(program) if "://" in each)
+    host = next(filter(None, hosts), "")
+    return f" from {host}" if host else ""
+
+
+def host_of(url: str) -> str:
+    """The host of a URL, which is safe to be shown; empty where it is not known."""
+    try:
+        host = urlsplit(url if "://" in url else f"//{url}").hostname or ""
+    except ValueError:
+        return ""
+    return "" if UNREAD in host else host
+
+
+def installed_words(program: Program) -> tuple[str, ...]:
+    """The words after the name of an installer that installs: those of pip, of uv and of conda; none of others."""
+    words = program.starts
+    if program.kind == LauncherKind.PYTHON and "m" in program.options:
+        name, words = words[:1], words[1:]
+        return words if name in (("pip",), ("uv",)) else ()
+    return words if re.sub(r"[\d.]+$", "", program.file) in _INSTALLERS else ()
+
+
+def _note(program: Program, known: dict[str, Program]) -> None:
+    """Adds the files that a program writes; those that it compares are as they have to be."""
+    source = program if fetches(program) else fetcher(all_read(program.around.reads))
+    if compares(program):
+        known.clear()
+    elif fetches(program):
+        known |= dict.fromkeys(written_files(program), program)
+    elif source is not None:
+        copied = program.starts if program.file == "tee" else ()
+        known |= dict.fromkeys((*program.around.files, *copied), source)
+    elif program.file in _COPIES:
+        *sources, last = ("", *(each for each in program.starts if each[:1] != "-"))
+        moved = next((known[each] for each in sources if each in known), None)
+        known |= {last: moved} if moved else {}
+
+
+def compares(program: Program) -> bool:
+    """Whether it compares files with what they have to be, or prints a checksum for a comparison."""
+    words = {*program.starts}
+    if _SUMS.fullmatch(program.file):
+        compares = "--check" in words or any(re.fullmatch(r"-\w*c\w*", each) for each in words)
+        return compares or not program.is_main
+    return program.file in _VERIFIERS and any("verify" in each for each in words)
+
+
+def written_files(program: Program) -> Iterator[str]:
+    """The files that curl or wget writes."""
+    options, others = _separated(program)
+    is_curl = program.file == "curl"
+    keys = ("-o", "--output") if is_curl else ("-O", "--output-document", "-o", "--out")
+    named = [each for key in keys for each in options.get(key, ()) if each not in ("", "-")]
+    yield from (*named, *program.around.files)
+    if not named and (not is_curl or options.keys() & _AS_REMOTE):
+        folder = next(iter((*options.get("-P", ()), *options.get("--output-dir", ()))), "")
+        for url in others:
+            name = url.partition("?")[0].rstrip("/").rpartition("/")[2]
+            yield f"{folder}/{name}" if folder else name
+
+
+def run_path(program: Program) -> str:
+    """The file that a program is, or that it runs."""
+    if program.kind in (LauncherKind.SHELL, LauncherKind.PYTHON):
+        if program.options.keys() & {"c", "m"}:
+            return ""
+        return next(iter(program.operands), "")
+    if program.kind != LauncherKind.OTHER:
+        return next(iter(program.starts), "")
+    if _INTERPRETER.fullmatch(program.file):
+        return next((each for each in program.starts if not each.startswith("-")), "")
+    return program.name if "/" in program.name else f"/usr/local/bin/{program.name}"
+
+
+def _is_file(run: str, written: str) -> bool:
+    """Whether what is run is a file that was written before."""
+    run, written = run.removeprefix("./"), written.removeprefix("./")
+    if not run or not written or UNREAD in (run, written):
+        return False
+    name = written.rpartition("/")[2]
+    is_relative = not (run.startswith("/") and written.startswith("/"))
+    return run == written or (is_relative and run.rpartition("/")[2] == name)
+
+
+RULE: Final = Rule(
+    id="remote-code",
+    title="Containers must not run what they download unchecked",
+    severity=Severity.HIGH,
+    kinds=commands.KINDS,
+    tags=("supply-chain", "commands"),
+    frameworks=("owasp-k8s/K02",),
+    why=(
+        "Anyone who controls that address, or the network on the way to it, can run code with the job's data, "
+        "tokens and GPUs, and no review sees it."
+    ),
+    fix=(
+        "Build it into the image, or compare the file with a checksum before it runs; an address that "
+        "names a commit or a digest also passes."
+    ),
+    places=commands.commands_of,
+    check=_check_downloads,
+)
