@@ -37,6 +37,8 @@ REFUSED: Final = {
 }
 """Kinds of the training operator that v2 cannot run, and why."""
 
+_NO_OWNER: Final = "is lost: the owner of the v1 job does not know the TrainJob"
+_NO_FIELD: Final = "is lost: Kubernetes no longer has this field"
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -56,6 +58,17 @@ def v1_findings(value: object) -> tuple[FieldFinding, ...]:
     return (*fields.field_findings(base.without_nulls(value), version, kind), *_unnamed(value))
 
 
+def is_v1(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a job of the v1 operators, be it migrated or refused."""
+    return value.get("kind") in {*KINDS, *REFUSED}
+
+
+def v1_job(value: Mapping[str, Any]) -> V1Job:
+    """A v1 job that has no findings."""
+    whole = base.without_nulls(value)
+    return V1Job(whole["apiVersion"], whole["kind"], whole["metadata"], whole["spec"])
+
+
 def migrate_job(value: Mapping[str, Any]) -> Migration:
     """What a v1 job becomes, which a user wrote or an API server returned.
 
@@ -65,8 +78,7 @@ def migrate_job(value: Mapping[str, Any]) -> Migration:
     found = v1_findings(value)
     if found:
         raise InvalidInput(each.problem("") for each in found)
-    whole = base.without_nulls(value)
-    job = V1Job(whole["apiVersion"], whole["kind"], whole["metadata"], whole["spec"])
+    job = v1_job(value)
     parts = KINDS[job.kind](job)
     pods = (each["template"]["spec"]["template"]["spec"] for each in parts.jobs)
     schedulers = {pod["schedulerName"] for pod in pods if pod.get("schedulerName")}
@@ -124,10 +136,11 @@ def _place(job: V1Job) -> dict[str, Any]:
 
 
 def _owner_notes(job: V1Job) -> tuple[Note, ...]:
-    advice = "is lost: the owner of the v1 job does not know the TrainJob"
+    advice = dict.fromkeys(("ownerReferences", "finalizers"), _NO_OWNER)
+    advice |= dict.fromkeys(fields.DROPPED_META, _NO_FIELD)
     return tuple(
-        Note(("metadata", key), job.metadata[key], advice)
-        for key in ("ownerReferences", "finalizers")
+        Note(("metadata", key), job.metadata[key], said)
+        for key, said in advice.items()
         if job.metadata.get(key)
     )
 

@@ -27,6 +27,8 @@ _NAMED: Final = {
     names.RESOURCE_FLAVOR: ("topologyName", names.KUEUE_TOPOLOGY),
 }
 """The field of a spec that names one other object, and the kind of that."""
+_NOTHING: Final = frozenset((0, "0"))
+"""Quota of which nothing can be lent."""
 Place: TypeAlias = NamedObject | Subject
 """A reference, or the object as a whole."""
 
@@ -59,13 +61,22 @@ def _check_chain(place: Place, context: Context[Parameters]) -> Iterator[Finding
             yield from _of_reference(other, names.VOLCANO_QUEUE, NOWHERE, context)
     elif place.kind == names.CLUSTER_QUEUE:
         selector = place.object.at("spec", "namespaceSelector")
-        if not selector.is_there():
+        if not selector.is_there() and not _only_lends(place, context.world):
             what = "is missing, which lets the jobs of no namespace in"
             yield selector.finding(what, fix="write {} for all namespaces, or select some by label")
     elif place.kind == names.COHORT and _goes_round(place, context.world):
         what = "makes cohorts go round in a circle, which stops all their queues"
         above = queue_objects.cohort(place)
         yield above.finding(what, above.text(), "name a cohort that is not below this one")
+
+
+def _only_lends(queue: Subject, world: World) -> bool:
+    """Whether jobs come to a ClusterQueue's quota through its cohort alone: it needs no namespaces."""
+    takes = (each.object.at("spec", "clusterQueue") for each in lookup.all_of(world, names.LOCAL_QUEUE))
+    if not queue_objects.cohort(queue).text() or any(each.text() == queue.name for each in takes):
+        return False
+    lent = (each for _, flavor in queue_objects.quotas(queue) for each in flavor["resources"].items())
+    return any({each["nominalQuota"].raw, each["lendingLimit"].raw}.isdisjoint(_NOTHING) for each in lent)
 
 
 def _goes_round(cohort: Subject, world: World) -> bool:
