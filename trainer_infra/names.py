@@ -196,6 +196,14 @@ KUEUE_KINDS: Final = (
     "ProvisioningRequestConfig",
 )
 """All that there are."""
+CLUSTER_SCOPED: Final = frozenset(
+    (
+        *{*KUEUE_KINDS} - {LOCAL_QUEUE, WORKLOAD},
+        *(CLUSTER_TRAINING_RUNTIME, VOLCANO_QUEUE, NAMESPACE, PRIORITY_CLASS, "PersistentVolume"),
+        *("StorageClass", "RuntimeClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding"),
+    )
+)
+"""Kinds without a namespace: one that kustomize wrote into such an object, whose kind it does not know, says nothing."""
 QUEUEING_KINDS: Final = frozenset((*KUEUE_KINDS, VOLCANO_QUEUE, "HyperNode", POD_GROUP))
 """Kinds that queue and place jobs: Kueue's, Volcano's and coscheduling's."""
 

@@ -149,7 +149,8 @@ class Subject:
     @property
     def namespace(self) -> str:
         """The object's namespace; empty where it has none, or it is not known."""
-        return _text(self.object.at("metadata", "namespace"))
+        is_of_cluster = self.kind in names.CLUSTER_SCOPED
+        return "" if is_of_cluster else _text(self.object.at("metadata", "namespace"))
 
     @property
     def ml_policy(self) -> Value:
