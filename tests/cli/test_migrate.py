@@ -136,8 +136,13 @@ def test_notes_tell_no_secret(shared_cli: Command) -> None:
     told = done.err + "".join(each for each in done.out.splitlines() if each.startswith("#"))
     assert token not in told
     lost = text.replace("a-worker-$i", "x").replace("kind: JAXJob", "kind: XGBoostJob")
-    lost = lost.replace("jaxReplicaSpecs", "xgbReplicaSpecs").replace("{name: jax", "{name: xgboost")
-    master = lost.replace("    Worker:", "    Master: {template: {spec: {containers: [{name: xgboost, image: i}]}}}\n    Worker:")
+    lost = lost.replace("jaxReplicaSpecs", "xgbReplicaSpecs").replace(
+        "{name: jax", "{name: xgboost"
+    )
+    master = lost.replace(
+        "    Worker:",
+        "    Master: {template: {spec: {containers: [{name: xgboost, image: i}]}}}\n    Worker:",
+    )
     done = shared_cli("migrate", shared_cli.write("lost.yaml", master))
     assert "differs from Worker's" in done.err
     assert token not in done.err

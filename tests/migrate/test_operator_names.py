@@ -26,7 +26,9 @@ def of_names(value: Any) -> Any:
         return {each["name"]: of_names(each) for each in value}
     if isinstance(value, list):
         return {index: of_names(each) for index, each in enumerate(value)}
-    return {key: of_names(each) for key, each in value.items()} if isinstance(value, dict) else value
+    return (
+        {key: of_names(each) for key, each in value.items()} if isinstance(value, dict) else value
+    )
 
 
 def as_map(value: Any) -> Mapping[str, Any]:
@@ -235,7 +237,10 @@ BESIDE = (
         [],
     ),
     (
-        {"kind": "ServiceMonitor", "spec": {"selector": {"matchLabels": {f"{LABEL}job-name": "j"}}}},
+        {
+            "kind": "ServiceMonitor",
+            "spec": {"selector": {"matchLabels": {f"{LABEL}job-name": "j"}}},
+        },
         {"kind": "ServiceMonitor", "spec": {"selector": {"matchLabels": {JOBSET: "j"}}}},
         ["kind"],
     ),

@@ -48,7 +48,7 @@ def variant(shipped: ShippedRuntime) -> ShippedRuntime | None:
 
 
 def hardened(runtime: AnyRuntime) -> AnyRuntime:
-    """The runtime with pods that run as a user without rights, under the name with `SUFFIX`.
+    """The runtime of the same name with pods that run as a user without rights.
 
     The user and the group of the volumes are 1000, processes gain no rights and have no capabilities, calls of the
     kernel are filtered, tokens of the API server are mounted only for a service account that is named, and nodes
@@ -59,7 +59,6 @@ def hardened(runtime: AnyRuntime) -> AnyRuntime:
     is_mpi = "mpi" in (wire["spec"].get("mlPolicy") or {})
     jobs = [_job(each, is_mpi=is_mpi) for each in spec["replicatedJobs"]]
     wire["spec"]["template"]["spec"] = {**spec, "replicatedJobs": jobs}
-    wire["metadata"] = {**wire["metadata"], "name": f"{runtime.metadata.name}{SUFFIX}"}
     return type(runtime).from_wire(wire)
 
 

@@ -126,9 +126,7 @@ def _of_folder(folder: str) -> tuple[list[Placed], Sequence[Problem]]:
     """The objects of a folder, as `check` reads it, and what could not be read."""
     found = sources.read_sources([folder])
     objects = [
-        (each.source, each.start, each.value)
-        for each in found.documents
-        if each.source is not None
+        (each.source, each.start, each.value) for each in found.documents if each.source is not None
     ]
     return objects, [Problem("", each) for each in found.problems]
 

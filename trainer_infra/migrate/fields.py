@@ -106,7 +106,9 @@ def _specs() -> dict[tuple[str, str], Schema]:
         },
     }
     shared = {key: _RUN_POLICY["properties"][key] for key in (*MISPLACED, "cleanPodPolicy")}
-    return {key: _object(**fields, **shared, runPolicy=_RUN_POLICY) for key, fields in specs.items()}
+    return {
+        key: _object(**fields, **shared, runPolicy=_RUN_POLICY) for key, fields in specs.items()
+    }
 
 
 def _replicas(field: str, *types: str) -> dict[str, Schema]:

@@ -107,7 +107,9 @@ class OperatorNames:
         name, new = re.escape(self.job.name), f"{self.job.name}-{names.NODE}-0-<index>"
         pods = re.compile(rf"(?<![\w-]){name}-(?:{MASTER}-|{WORKER}-|{names.LAUNCHER}(?!-\d))")
         yield pods, f"names a v1 pod; the pods of v2 are {self.job.host()} and so on"
-        labels = f"{names.JOBSET_NAME_LABEL}, {names.REPLICATED_JOB_LABEL}, {names.COMPLETION_INDEX}"
+        labels = (
+            f"{names.JOBSET_NAME_LABEL}, {names.REPLICATED_JOB_LABEL}, {names.COMPLETION_INDEX}"
+        )
         yield _MENTIONED, f"names a label that only v1 wrote; the pods of v2 have {labels}"
         yield _OWN_HOST, f"reads the host name, which is {new} in v2"
         if self.is_mpi:

@@ -23,9 +23,7 @@ PORT_NAME: Final = "pytorchjob-port"
 PORT: Final = 23456
 TORCHRUN: Final = (LauncherKind.TORCHRUN, LauncherKind.TUNE)
 """Launchers that write the variables for what they start."""
-OWN_PROCESSES: Final = (
-    "becomes trainer.numProcPerNode: operators before v1.7 took it, and later ones wrote nprocPerNode over it"
-)
+OWN_PROCESSES: Final = "becomes trainer.numProcPerNode: operators before v1.7 took it, and later ones wrote nprocPerNode over it"
 ELASTIC: Final = ("spec", "elasticPolicy")
 NO_RANGE: Final = "is lost: the number of nodes is fixed, change it with trainer.numNodes"
 LOST: Final = {

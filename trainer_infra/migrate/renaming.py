@@ -17,6 +17,13 @@ from trainer_infra.migrate.selectors import Selectors
 
 _NO_ADDRESS: Final = frozenset({"name", "generateName", "hostname", "serviceName"})
 """Fields that hold no address."""
+_JOB_LABELS: Final = frozenset(
+    (
+        *(names.JOB_NAME_LABEL, names.JOB_NAME_OLD_LABEL, names.COMPLETION_INDEX),
+        *("controller-uid", "batch.kubernetes.io/controller-uid"),
+    )
+)
+_OF_JOBS: Final = "is lost: Jobs write this label themselves, and take no other value"
 _LABEL_FIELD: Final = ("metadata.labels['", "']")
 _KEYS: Final = "ssh-auth"
 _HOSTFILE: Final = "mpi-job-config"
@@ -43,7 +50,13 @@ def in_template(job: V1Job, role: str, template: JSONObject, path: Path) -> Rena
     volumes = (template.get("spec") or {}).get("volumes") or ()
     own = frozenset(each.get("name") for each in volumes)
     walk = _Walk(OperatorNames.of(job), role.lower(), frozenset(labels), own)
-    return Renamed(walk.value(template, path), tuple(walk.notes))
+    made = walk.value(template, path)
+    at = (*path, "metadata", "labels")
+    lost = tuple(Note((*at, key), labels[key], _OF_JOBS) for key in labels if key in _JOB_LABELS)
+    if lost:
+        kept = {key: labels[key] for key in labels if key not in _JOB_LABELS}
+        made["metadata"] = {**made["metadata"], "labels": kept}
+    return Renamed(made, (*walk.notes, *lost))
 
 
 def in_object(jobs: Sequence[V1Job], value: JSONObject) -> Renamed:
@@ -141,7 +154,9 @@ class _Walk:
         if name == "operator-name":
             return self.known.operator
         is_alone = self.known.is_mpi or len(self.known.roles) == 1
-        is_role = name == "replica-type" or (name == "job-role" and self.known.job.api_version != V1)
+        is_role = name == "replica-type" or (
+            name == "job-role" and self.known.job.api_version != V1
+        )
         return self.role if is_alone and is_role else None
 
     def _field(self, text: str, path: Path) -> str:

@@ -240,9 +240,7 @@ def with_env(
     return {**kept, **({"env": [*own, *added]} if own or added else {})}
 
 
-def _main(
-    container: JSONObject, env: Mapping[str, Any], filled: Collection[str]
-) -> dict[str, Any]:
+def _main(container: JSONObject, env: Mapping[str, Any], filled: Collection[str]) -> dict[str, Any]:
     kept = {key: value for key, value in container.items() if key not in {"command", "args"}}
     return {**with_env(kept, env, filled), "name": names.NODE}
 

@@ -22,11 +22,12 @@ _NEW_KEYS: Final = {
     _TYPE: names.REPLICATED_JOB_LABEL,
     _INDEX: names.COMPLETION_INDEX,
 }
-_JOBS: Final = {WORKER: names.NODE, MASTER: names.NODE, names.LAUNCHER: names.LAUNCHER}
-"""The job that the pods of a replica type belong to."""
+_TYPES: Final = (WORKER, MASTER, names.LAUNCHER)
 _ALL_NODES: Final = "selects all nodes in v2: the master is node 0 of the job that the workers are"
 _ALL_JOB_SETS: Final = "selects the pods of every JobSet in v2"
-_NO_LABEL: Final = "is a label that only v1 wrote, and its pods of v2 cannot be selected so: remove it"
+_NO_LABEL: Final = (
+    "is a label that only v1 wrote, and its pods of v2 cannot be selected so: remove it"
+)
 _COUNTED: Final = "counts all nodes in v2, of which 0 is the master"
 _JOB_KEYS: Final = frozenset({"job-name", "batch.kubernetes.io/job-name"})
 """Labels of a Job's pods; the MPI operator makes one of the launcher."""
@@ -81,19 +82,24 @@ class Selectors:
         others = {self._name(*each): each[1] for each in labels.items()}
         if name == _INDEX and value.isdecimal():
             return self._numbered(int(value), others, path)
-        if name in (_TYPE, _ROLE) and value.lower() in _JOBS:
-            return self._of_type(name, value.lower(), path)
+        if name in (_TYPE, _ROLE) and value.lower() in _TYPES:
+            return self._of_type(value.lower(), path)
         if name == "operator-name" and _JOB in others:
             return {}
         self._note(path, value, _NO_LABEL)
         return {key: value}
 
-    def _of_type(self, name: str, value: str, path: Path) -> Mapping[str, str]:
+    def _job(self, value: str) -> str:
+        """The job that the pods of a replica type belong to; the training operator calls the launcher the master."""
+        of_launcher = value.lower() == names.LAUNCHER or (
+            self.known.is_mpi and value.lower() == MASTER
+        )
+        return names.LAUNCHER if of_launcher else names.NODE
+
+    def _of_type(self, value: str, path: Path) -> Mapping[str, str]:
         """The pods of a replica type."""
         if self.known.is_mpi:
-            # The training operator calls the launcher the master.
-            job = names.LAUNCHER if name == _ROLE and value == MASTER else _JOBS[value]
-            return {names.REPLICATED_JOB_LABEL: job}
+            return {names.REPLICATED_JOB_LABEL: self._job(value)}
         first = {names.COMPLETION_INDEX: "0"} if value == MASTER else {}
         if value == WORKER and self.known.masters:
             self._note(path, value, _ALL_NODES)
@@ -136,11 +142,10 @@ class Selectors:
         if name in (_TYPE, _ROLE) and values == (MASTER,) and not self.known.is_mpi:
             yield from {**each, "key": names.COMPLETION_INDEX, "values": ["0"]}.items()
             return
-        new = _NEW_KEYS.get(_TYPE if name == _ROLE and set(values) <= {*_JOBS} else name)
+        new = _NEW_KEYS.get(_TYPE if name == _ROLE and {*values} <= {*_TYPES} else name)
         yield from (each if new is None else {**each, "key": new}).items()
         if new == names.REPLICATED_JOB_LABEL and values:
-            jobs = (_JOBS.get(value.lower(), value) for value in values)
-            yield "values", list(dict.fromkeys(jobs))
+            yield "values", list(dict.fromkeys(map(self._job, values)))
 
     def _inexact(self, name: str, values: tuple[str, ...], *, is_changed: bool) -> Iterator[str]:
         if not is_changed:
@@ -149,6 +154,5 @@ class Selectors:
             yield _ALL_JOB_SETS
         elif name == _INDEX and self.known.masters:
             yield _COUNTED
-        elif name in (_TYPE, _ROLE) and WORKER in values and MASTER not in values:
-            if self.known.masters and not self.known.is_mpi:
-                yield _ALL_NODES
+        elif self.known.masters and WORKER in values and MASTER not in values:
+            yield _ALL_NODES

@@ -240,9 +240,7 @@ def _mirror_problems(images: Mapping[str, str], used: frozenset[str]) -> Iterato
             yield Problem("images", what, got=prefix, fix=f"they have {some}")
 
 
-def _digest_problems(
-    chosen: Sequence[JSONObject], images: Mapping[str, str]
-) -> Iterator[Problem]:
+def _digest_problems(chosen: Sequence[JSONObject], images: Mapping[str, str]) -> Iterator[Problem]:
     """Images of hardened variants that no digest pins: the rule `image-digest` takes them for pinned here."""
     named = [each for each in chosen if catalog.is_hardened(each["metadata"]["name"])]
     for image in sorted({image for each in named for image in spec_images(each["spec"])}):

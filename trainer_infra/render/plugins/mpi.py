@@ -155,7 +155,8 @@ def _launcher(draft: Draft, pod_set: PodSet) -> PodSet:
         "items": [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}],
     }
     volumes = upsert_volumes(
-        pod_set.volumes, (_keys(draft, pod_set), {"name": names.HOSTFILE_VOLUME, "configMap": config_map})
+        pod_set.volumes,
+        (_keys(draft, pod_set), {"name": names.HOSTFILE_VOLUME, "configMap": config_map}),
     )
     mounts = (_keys_mount(draft), {"name": names.HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIR})
     settings = (f"{HOSTFILE_DIR}/{HOSTFILE}", "true", slots(draft), RSH_ARGS)

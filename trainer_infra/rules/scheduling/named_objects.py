@@ -72,11 +72,17 @@ def _check_chain(place: Place, context: Context[Parameters]) -> Iterator[Finding
 
 def _only_lends(queue: Subject, world: World) -> bool:
     """Whether jobs come to a ClusterQueue's quota through its cohort alone: it needs no namespaces."""
-    takes = (each.object.at("spec", "clusterQueue") for each in lookup.all_of(world, names.LOCAL_QUEUE))
+    takes = (
+        each.object.at("spec", "clusterQueue") for each in lookup.all_of(world, names.LOCAL_QUEUE)
+    )
     if not queue_objects.cohort(queue).text() or any(each.text() == queue.name for each in takes):
         return False
-    lent = (each for _, flavor in queue_objects.quotas(queue) for each in flavor["resources"].items())
-    return any({each["nominalQuota"].raw, each["lendingLimit"].raw}.isdisjoint(_NOTHING) for each in lent)
+    lent = (
+        each for _, flavor in queue_objects.quotas(queue) for each in flavor["resources"].items()
+    )
+    return any(
+        {each["nominalQuota"].raw, each["lendingLimit"].raw}.isdisjoint(_NOTHING) for each in lent
+    )
 
 
 def _goes_round(cohort: Subject, world: World) -> bool:

@@ -94,7 +94,11 @@ IMAGE_NAME: Final = Rule(
 def _is_pinned_by_platform(text: str, subject: Subject) -> bool:
     """Whether it is an image of a hardened runtime of the catalog, which `RuntimeCatalog` installs by digest."""
     name = subject.object.at("spec", "runtimeRef", "name").text()
-    if subject.kind != names.TRAIN_JOB or subject.runtime_is_judged or not catalog.is_hardened(name):
+    if (
+        subject.kind != names.TRAIN_JOB
+        or subject.runtime_is_judged
+        or not catalog.is_hardened(name)
+    ):
         return False
     found = None if subject.runtime is None else subject.runtime.raw
     return any(leaf == text and path[-1] == "image" for path, leaf in json_leaves(found))
