@@ -25,6 +25,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import renaming
 from trainer_infra.migrate.migration import Migration, V1Job
 from trainer_infra.review import sources
+from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.rules import subject
 
@@ -123,12 +124,19 @@ def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
 
 
 def _of_folder(folder: str) -> tuple[list[Placed], Sequence[Problem]]:
-    """The objects of a folder, as `check` reads it, and what could not be read."""
+    """The objects of a folder, as `check` reads it, and what could not be read; stderr has what was passed over."""
     found = sources.read_sources([folder])
-    objects = [
-        (each.source, each.start, each.value) for each in found.documents if each.source is not None
-    ]
-    return objects, [Problem("", each) for each in found.problems]
+    for line in found.passed_over:
+        typer.echo(f"passed over: {line}", err=True)
+    return [*map(_placed, found.documents)], [Problem("", each) for each in found.problems]
+
+
+def _placed(document: Document) -> Placed:
+    """An object in its text; one that a tool made of no text of its own stands in one alone."""
+    if document.source is not None:
+        return document.source, document.start, document.value
+    (made,) = yaml_source.read_yaml(yamltext.dump_yaml([document.value]), document.file)
+    return made, (), made.value
 
 
 def _is_asked(value: Any) -> bool:

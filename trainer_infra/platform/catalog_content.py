@@ -15,6 +15,7 @@ from trainer_infra.catalog.data_cache import CACHE_IMAGE
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject, json_leaves, with_leaves
 from trainer_infra.platform.argument_problems import NAME, shape_problems
+from trainer_infra.rules.supply_chain.images import has_digest
 from trainer_infra.trainers.code import content_hash
 
 
@@ -48,7 +49,6 @@ EXAMPLES: Final[Mapping[str, str]] = {
 _HUB: Final = "docker.io"
 """Where an image is that names no registry."""
 _REGISTRY: Final = re.compile(r"[^/]*[.:][^/]*|localhost")
-_DIGEST: Final = "@sha256:"
 _TORCHTUNE: Final = "torchtune"
 
 
@@ -244,7 +244,7 @@ def _digest_problems(chosen: Sequence[JSONObject], images: Mapping[str, str]) ->
     """Images of hardened variants that no digest pins: the rule `image-digest` takes them for pinned here."""
     named = [each for each in chosen if catalog.is_hardened(each["metadata"]["name"])]
     for image in sorted({image for each in named for image in spec_images(each["spec"])}):
-        if _DIGEST not in mirrored_image(image, images):
+        if not has_digest(mirrored_image(image, images)):
             fix = f'write images={{"{image}": "{image.partition("@")[0]}@sha256:…"}}'
             what = "must pin by its digest each image of a hardened runtime"
             yield Problem("images", what, got=image, fix=fix)

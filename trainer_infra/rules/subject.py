@@ -87,6 +87,8 @@ class Subject:
     """The runtime that a TrainJob refers to; None where it is not found, and for other kinds."""
     runtime_is_judged: bool = False
     """Whether that is a subject too: rules say of it what is wrong with it."""
+    runtime_is_shipped: bool = False
+    """Whether it is one of the catalog that is installed elsewhere: nothing that is judged has it."""
     behaviour: Behaviour = OURS
     """What renders it."""
     render: Callable[["Subject"], Rendering] = lambda _: NOTHING

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import catalog, names
+from trainer_infra import catalog
 from trainer_infra.json_values import json_leaves
 from trainer_infra.rules import pods
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -92,16 +92,12 @@ IMAGE_NAME: Final = Rule(
 
 
 def _is_pinned_by_platform(text: str, subject: Subject) -> bool:
-    """Whether it is an image of a hardened runtime of the catalog, which `RuntimeCatalog` installs by digest."""
+    """Whether it is an image of a hardened runtime, which `RuntimeCatalog` installs with digests alone."""
     name = subject.object.at("spec", "runtimeRef", "name").text()
-    if (
-        subject.kind != names.TRAIN_JOB
-        or subject.runtime_is_judged
-        or not catalog.is_hardened(name)
-    ):
+    if not subject.runtime_is_shipped or subject.runtime is None or not catalog.is_hardened(name):
         return False
-    found = None if subject.runtime is None else subject.runtime.raw
-    return any(leaf == text and path[-1] == "image" for path, leaf in json_leaves(found))
+    leaves = json_leaves(subject.runtime.raw)
+    return any(leaf == text and path[-1] == "image" for path, leaf in leaves)
 
 
 def _check_digest(place: Value, context: Context[Parameters]) -> Iterator[Finding]:
