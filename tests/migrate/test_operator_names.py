@@ -148,7 +148,7 @@ def test_host_names_with_a_number_are_renamed(old: str) -> None:
     job = v1("PyTorchJob", Master=replica, Worker={**replica, "replicas": 12})
     assert spec_of(job)["trainer"]["args"] == [HOSTS[old]]
     told = [each for each in notes(job) if "args[0]" in each]
-    assert bool(told) == (HOSTS[old] == old and not old.startswith("x"))
+    assert bool(told) == (HOSTS[old] == old and not old.startswith("x") and not old.endswith("x"))
 
 
 def test_hosts_of_mpi_keep_their_numbers() -> None:
@@ -255,6 +255,16 @@ BESIDE = (
         ["metadata.name"],
     ),
     (
+        {"kind": "HorizontalPodAutoscaler", "spec": {"scaleTargetRef": {"kind": "PyTorchJob"}}},
+        {"kind": "HorizontalPodAutoscaler", "spec": {"scaleTargetRef": {"kind": "PyTorchJob"}}},
+        ["spec.scaleTargetRef.kind"],
+    ),
+    (
+        {"kind": "Role", "rules": [{"resources": ["pytorchjobs", "pods"]}]},
+        {"kind": "Role", "rules": [{"resources": ["pytorchjobs", "pods"]}]},
+        ["rules[0].resources[0]"],
+    ),
+    (
         {"kind": "Deployment", "spec": {"selector": {"matchLabels": {"app": "web"}}}},
         {"kind": "Deployment", "spec": {"selector": {"matchLabels": {"app": "web"}}}},
         [],
@@ -268,3 +278,31 @@ def test_objects_beside_a_job(value: Any, made: Any, noted: list[str]) -> None:
     found = renaming.in_object([job], value)
     assert found.value == made
     assert [str(note).partition(": ")[0] for note in found.notes] == noted
+
+
+def test_hosts_of_another_job_are_renamed_or_noted() -> None:
+    jobs = [v1_job(v1("PyTorchJob", Master=1, Worker=2))]
+    found = renaming.of_others(jobs, {"args": ["--peer=j-worker-0:1", "j-worker-$i"], "n": 1})
+    assert found.value == {"args": ["--peer=j-node-0-1.j:1", "j-worker-$i"], "n": 1}
+    assert [str(note).partition(": ")[0] for note in found.notes] == ["args[1]"]
+
+
+def test_replica_types_are_taken_in_any_case() -> None:
+    assert spec_of(v1("PyTorchJob", master=1, worker=2))["trainer"]["numNodes"] == 3
+
+
+def test_what_jobs_write_themselves_is_lost() -> None:
+    template = pod("jax", command=["c"])
+    template["metadata"] = {"labels": {"job-name": "mine", "app": "x"}}
+    template["spec"] |= {"hostname": "h", "subdomain": "s"}
+    job = v1("JAXJob", Worker={"replicas": 1, "template": template})
+    made = jobs_of(job)["node"]["template"]
+    assert made["metadata"]["labels"] == {"app": "x"}
+    assert not {"hostname", "subdomain"} & {*made["spec"]}
+    lost = [each for each in notes(job) if "write it themselves" in each]
+    path = "spec.jaxReplicaSpecs.Worker.template"
+    assert [each.partition(": ")[0] for each in lost] == [
+        f"{path}.metadata.labels.job-name",
+        f"{path}.spec.hostname",
+        f"{path}.spec.subdomain",
+    ]

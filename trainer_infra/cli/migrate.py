@@ -171,11 +171,14 @@ def _migrated_object(
 ) -> MigratedObject:
     source, path, value = placed
     if migration is None:
-        renamed = renaming.in_object(jobs, value)
-        made, notes = (renamed.value,), renamed.notes
+        found = [renaming.in_object(jobs, value)]
+        notes = found[0].notes
     else:
-        made = migration.runtime.to_wire(), migration.train_job.to_wire()
-        notes = migration.notes
+        others = [each for each in jobs if each.name != value["metadata"]["name"]]
+        objects = (migration.runtime.to_wire(), migration.train_job.to_wire())
+        found = [renaming.of_others(others, each) for each in objects]
+        notes = (*migration.notes, *(note for each in found for note in each.notes))
+    made = tuple(each.value for each in found)
     redaction = _redaction(value)
     told = [redaction.sentence(str(each)) for each in notes]
     lines = (source.place((*path, *note.path))[0] for note in notes)

@@ -55,7 +55,7 @@ def v1_findings(value: object) -> tuple[FieldFinding, ...]:
     if (version, kind) not in known:
         versions = " or ".join(each for each, of in known if of == kind)
         return (FieldFinding(("apiVersion",), f"must be {versions}", version),)
-    return (*fields.field_findings(base.without_nulls(value), version, kind), *_unnamed(value))
+    return (*fields.field_findings(_read(value), version, kind), *_unnamed(value))
 
 
 def is_v1(value: Mapping[str, Any]) -> bool:
@@ -65,8 +65,18 @@ def is_v1(value: Mapping[str, Any]) -> bool:
 
 def v1_job(value: Mapping[str, Any]) -> V1Job:
     """A v1 job that has no findings."""
-    whole = base.without_nulls(value)
+    whole = _read(value)
     return V1Job(whole["apiVersion"], whole["kind"], whole["metadata"], whole["spec"])
+
+
+def _read(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A v1 job without nulls; the operator takes the names of replica types in any case."""
+    whole: dict[str, Any] = base.without_nulls(value)
+    spec = whole.get("spec")
+    for key, replicas in (spec if isinstance(spec, dict) else {}).items():
+        if key.endswith("ReplicaSpecs") and isinstance(replicas, dict):
+            spec[key] = {str(kind).capitalize(): each for kind, each in replicas.items()}
+    return whole
 
 
 def migrate_job(value: Mapping[str, Any]) -> Migration:

@@ -13,13 +13,14 @@ from trainer_infra.migrate import replica
 from trainer_infra.migrate.fields import V1
 from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import Defaults, Replica
-from trainer_infra.render.plugins.mpi import MOUNT_PATH, OPEN_MPI, RESERVED
+from trainer_infra.render.plugins.mpi import MOUNT_PATH, OF_OPEN_MPI_5, OPEN_MPI, RESERVED
 
 FIELD: Final = "mpiReplicaSpecs"
 SERVER: Final = ("/usr/sbin/sshd", "-De")
 ROLE: Final = "K_MPI_JOB_ROLE"
 NO_GPU: Final = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
 """Keeps GPUs away from a launcher that is not a worker."""
+FILLED: Final = replica.filled((*RESERVED, *OF_OPEN_MPI_5))
 SSH_ADVICE: Final = (
     "started processes with kubectl exec, v2 does with SSH: the image needs sshd and ssh, and the "
     "command of mpirun must not choose another agent"
@@ -94,7 +95,7 @@ def _read(job: V1Job) -> tuple[Replica, Replica | None]:
 def _job(job: V1Job, launcher: Replica, limit: int | None, *, as_node: bool) -> dict[str, Any]:
     """The launcher, which the operator of v2beta1 ran as a Job, and the one of v1 as a pod."""
     env = {ROLE: names.LAUNCHER, **({} if as_node else NO_GPU)}
-    template, was_a_job = replica.node_template(launcher, env, RESERVED), job.api_version != V1
+    template, was_a_job = replica.node_template(launcher, env, FILLED), job.api_version != V1
     spec = replica.job_spec(launcher, limit, template, was_a_job=was_a_job)
     metadata = {"labels": {names.ANCESTOR_LABEL: names.TRAINER}}
     return {"name": names.LAUNCHER, "template": {"metadata": metadata, "spec": spec}}
@@ -121,7 +122,7 @@ def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[N
         was_a_job = each is launcher and job.api_version != V1
         yield from replica.restart_notes(each, limit, was_a_job=was_a_job)
         yield from each.notes
-    yield from replica.filled_notes(launcher, replica.filled(RESERVED))
+    yield from replica.filled_notes(launcher, FILLED)
     if job.api_version == V1 and workers:
         path = (*workers.template_path, "spec", "containers", workers.main)
         for key, value in replica.what_runs(workers).items():

@@ -29,8 +29,10 @@ _CONTROLLERS: Final = {
 _NOT_A_HOST: Final = re.compile(r"hostname|HOSTNAME|POD_NAME|kubectl|uname|platform\.node")
 """In a text that compares the name of a pod, or asks the API server for it, that is not an address."""
 _OWN_HOST: Final = re.compile(
-    r"\$\(hostname(?!\s+-[iI])|`hostname|\$\{?HOSTNAME|gethostname|uname -n|platform\.node"
+    r"(?:\$\(|`)hostname(?!\s+-[iI])|\bhostname\s*(?:-[fs]\s*)?\||(?<!\w)HOSTNAME(?!\w)|gethostname|"
+    r"uname -n|nodename|platform\.node"
 )
+_KINDS: Final = re.compile(r"(?<![\w-])(?:pytorch|xgboost|mpi|jax)jobs?(?![\w-])", re.IGNORECASE)
 _SCRIPT: Final = re.compile(r"/etc/mpi/(?!hostfile\b)\w|discover_hosts|kubexec|/opt/kube\b")
 _SCRIPT_ADVICE: Final = (
     "names a script that v2 does not write: the nodes of a run do not change, and stand in "
@@ -102,16 +104,24 @@ class OperatorNames:
             return self.job.host(job=names.LAUNCHER)
         return self.job.host(int(found["index"]) + (self.masters if role == WORKER else 0))
 
+    def pods(self) -> tuple[re.Pattern[str], str]:
+        """How a text names pods of v1, and what a note says of it."""
+        name = re.escape(self.job.name)
+        # A name that goes on behind the number is that of something else.
+        roles = rf"(?:(?:{MASTER}|{WORKER})-(?!\d+[\w-])|{names.LAUNCHER}(?!-\d))"
+        found = re.compile(rf"(?<![\w-]){name}-{roles}")
+        return found, f"names a v1 pod; the pods of v2 are {self.job.host()} and so on"
+
     def mentions(self) -> Iterator[tuple[re.Pattern[str], str]]:
         """What a text may still name that v2 does not have, and what a note says of it."""
         name, new = re.escape(self.job.name), f"{self.job.name}-{names.NODE}-0-<index>"
-        pods = re.compile(rf"(?<![\w-]){name}-(?:{MASTER}-|{WORKER}-|{names.LAUNCHER}(?!-\d))")
-        yield pods, f"names a v1 pod; the pods of v2 are {self.job.host()} and so on"
+        yield self.pods()
         labels = (
             f"{names.JOBSET_NAME_LABEL}, {names.REPLICATED_JOB_LABEL}, {names.COMPLETION_INDEX}"
         )
         yield _MENTIONED, f"names a label that only v1 wrote; the pods of v2 have {labels}"
         yield _OWN_HOST, f"reads the host name, which is {new} in v2"
+        yield _KINDS, f"names a kind of v1; that of v2 is {names.TRAIN_JOB} of {names.GROUP}"
         if self.is_mpi:
             yield _SCRIPT, _SCRIPT_ADVICE
             made = " and ".join(f"{self.job.name}{suffix}" for _, suffix, *_ in MADE)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import Path
-from trainer_infra.json_values import JSONObject, json_leaves
+from trainer_infra.json_values import JSONObject, json_leaves, with_leaves
 from trainer_infra.migrate.fields import V1
 from trainer_infra.migrate.migration import Note, V1Job
 from trainer_infra.migrate.operator_names import MADE, MASTER, OperatorNames, label_name
@@ -17,13 +17,15 @@ from trainer_infra.migrate.selectors import Selectors
 
 _NO_ADDRESS: Final = frozenset({"name", "generateName", "hostname", "serviceName"})
 """Fields that hold no address."""
-_JOB_LABELS: Final = frozenset(
-    (
+_OF_JOBS: Final = {
+    ("metadata", "labels"): (
         *(names.JOB_NAME_LABEL, names.JOB_NAME_OLD_LABEL, names.COMPLETION_INDEX),
         *("controller-uid", "batch.kubernetes.io/controller-uid"),
-    )
-)
-_OF_JOBS: Final = "is lost: Jobs write this label themselves, and take no other value"
+    ),
+    ("spec",): ("hostname", "subdomain"),
+}
+"""Fields of a pod template that Jobs and JobSets write."""
+_WRITTEN_BY_JOBS: Final = "is lost: Jobs and JobSets write it themselves"
 _LABEL_FIELD: Final = ("metadata.labels['", "']")
 _KEYS: Final = "ssh-auth"
 _HOSTFILE: Final = "mpi-job-config"
@@ -50,12 +52,13 @@ def in_template(job: V1Job, role: str, template: JSONObject, path: Path) -> Rena
     volumes = (template.get("spec") or {}).get("volumes") or ()
     own = frozenset(each.get("name") for each in volumes)
     walk = _Walk(OperatorNames.of(job), role.lower(), frozenset(labels), own)
-    made = walk.value(template, path)
-    at = (*path, "metadata", "labels")
-    lost = tuple(Note((*at, key), labels[key], _OF_JOBS) for key in labels if key in _JOB_LABELS)
-    if lost:
-        kept = {key: labels[key] for key in labels if key not in _JOB_LABELS}
-        made["metadata"] = {**made["metadata"], "labels": kept}
+    made, lost = walk.value(template, path), list[Note]()
+    for keys, own in _OF_JOBS.items():
+        part: Any = made
+        for key in keys:
+            part = part.get(key) or {}
+        for key in [each for each in part if each in own]:
+            lost.append(Note((*path, *keys, key), part.pop(key), _WRITTEN_BY_JOBS))
     return Renamed(made, (*walk.notes, *lost))
 
 
@@ -75,6 +78,23 @@ def in_object(jobs: Sequence[V1Job], value: JSONObject) -> Renamed:
     if value.get("kind") == _SERVICE_MONITOR and made != value:
         notes.append(Note(("kind",), _SERVICE_MONITOR, _NO_SERVICES))
     return Renamed(made, tuple(notes))
+
+
+def of_others(jobs: Sequence[V1Job], value: JSONObject) -> Renamed:
+    """What a job became, in which the hosts of other jobs may be named."""
+    made, notes = value, list[Note]()
+    for job in jobs:
+        known = OperatorNames.of(job)
+        made = with_leaves(made, lambda leaf, known=known: _renamed(leaf, known))
+        pattern, advice = known.pods()
+        for path, leaf in json_leaves(made):
+            if isinstance(leaf, str) and pattern.search(leaf):
+                notes.append(Note(path, leaf, advice))
+    return Renamed(made, tuple(notes))
+
+
+def _renamed(leaf: Any, known: OperatorNames) -> Any:
+    return known.renamed(leaf) if isinstance(leaf, str) else leaf
 
 
 @dataclass(slots=True)
