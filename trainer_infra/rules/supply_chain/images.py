@@ -96,8 +96,7 @@ def _is_pinned_by_platform(text: str, subject: Subject) -> bool:
     name = subject.object.at("spec", "runtimeRef", "name").text()
     if not subject.runtime_is_shipped or subject.runtime is None or not catalog.is_hardened(name):
         return False
-    leaves = json_leaves(subject.runtime.raw)
-    return any(leaf == text and path[-1] == "image" for path, leaf in leaves)
+    return any(leaf == text for _, leaf in json_leaves(subject.runtime.raw))
 
 
 def _check_digest(place: Value, context: Context[Parameters]) -> Iterator[Finding]:
