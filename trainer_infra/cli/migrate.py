@@ -124,10 +124,8 @@ def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
 
 
 def _of_folder(folder: str) -> tuple[list[Placed], Sequence[Problem]]:
-    """The objects of a folder, as `check` reads it, and what could not be read; stderr has what was passed over."""
+    """The objects of a folder, as `check` reads it, and what could not be read."""
     found = sources.read_sources([folder])
-    for line in found.passed_over:
-        typer.echo(f"passed over: {line}", err=True)
     return [*map(_placed, found.documents)], [Problem("", each) for each in found.problems]
 
 
