@@ -196,14 +196,6 @@ KUEUE_KINDS: Final = (
     "ProvisioningRequestConfig",
 )
 """All that there are."""
-CLUSTER_SCOPED: Final = frozenset(
-    (
-        *{*KUEUE_KINDS} - {LOCAL_QUEUE, WORKLOAD},
-        *(CLUSTER_TRAINING_RUNTIME, VOLCANO_QUEUE, NAMESPACE, PRIORITY_CLASS, "PersistentVolume"),
-        *("StorageClass", "RuntimeClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding"),
-    )
-)
-"""Kinds without a namespace: one that kustomize wrote into such an object, whose kind it does not know, says nothing."""
 QUEUEING_KINDS: Final = frozenset((*KUEUE_KINDS, VOLCANO_QUEUE, "HyperNode", POD_GROUP))
 """Kinds that queue and place jobs: Kueue's, Volcano's and coscheduling's."""
 
@@ -294,8 +286,7 @@ SSH_AUTH_TYPE: Final = "kubernetes.io/ssh-auth"
 SSH_PRIVATE_KEY: Final = "ssh-privatekey"
 SSH_PUBLIC_KEY: Final = "ssh-publickey"
 HOSTFILE_SUFFIX: Final = "-mpi-hostfile"
-SSH_AUTH_VOLUME: Final = "mpi-ssh-auth"
-HOSTFILE_VOLUME: Final = "mpi-hostfile"
+SSH_AUTH_VOLUME, HOSTFILE_VOLUME = SSH_AUTH_SUFFIX[1:], HOSTFILE_SUFFIX[1:]
 FLUX_ENTRYPOINT_SUFFIX: Final = "-flux-entrypoint"
 FLUX_CURVE_SUFFIX: Final = "-flux-curve"
 FLUX_CURVE_KEY: Final = "curve.cert"

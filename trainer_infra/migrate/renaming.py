@@ -38,7 +38,7 @@ _NO_LABEL: Final = "is a label that only v1 wrote: it is empty in v2, where node
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenamedValue:
     """A value with v2's names."""
 
     value: Any
@@ -46,7 +46,7 @@ class Renamed:
     """Names without an exact counterpart, one note each."""
 
 
-def in_template(job: V1Job, role: str, template: JSONObject, path: Path) -> Renamed:
+def in_template(job: V1Job, role: str, template: JSONObject, path: Path) -> RenamedValue:
     """The pod template of a replica type, which stands at the path."""
     labels = (template.get("metadata") or {}).get("labels") or {}
     volumes = (template.get("spec") or {}).get("volumes") or ()
@@ -59,10 +59,10 @@ def in_template(job: V1Job, role: str, template: JSONObject, path: Path) -> Rena
             part = part.get(key) or {}
         for key in [each for each in part if each in own]:
             lost.append(Note((*path, *keys, key), part.pop(key), _WRITTEN_BY_JOBS))
-    return Renamed(made, (*walk.notes, *lost))
+    return RenamedValue(made, (*walk.notes, *lost))
 
 
-def in_object(jobs: Sequence[V1Job], value: JSONObject) -> Renamed:
+def in_object(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
     """An object that stands beside jobs: it may select their pods, or name them."""
     texts = " ".join(str(leaf) for _, leaf in json_leaves(value))
     # Selectors are by the labels of the job that it names.
@@ -77,10 +77,10 @@ def in_object(jobs: Sequence[V1Job], value: JSONObject) -> Renamed:
         notes += (each for each in walk.notes if each not in notes)
     if value.get("kind") == _SERVICE_MONITOR and made != value:
         notes.append(Note(("kind",), _SERVICE_MONITOR, _NO_SERVICES))
-    return Renamed(made, tuple(notes))
+    return RenamedValue(made, tuple(notes))
 
 
-def of_others(jobs: Sequence[V1Job], value: JSONObject) -> Renamed:
+def of_others(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
     """What a job became, in which the hosts of other jobs may be named."""
     made, notes = value, list[Note]()
     for job in jobs:
@@ -90,7 +90,7 @@ def of_others(jobs: Sequence[V1Job], value: JSONObject) -> Renamed:
         for path, leaf in json_leaves(made):
             if isinstance(leaf, str) and pattern.search(leaf):
                 notes.append(Note(path, leaf, advice))
-    return Renamed(made, tuple(notes))
+    return RenamedValue(made, tuple(notes))
 
 
 def _renamed(leaf: Any, known: OperatorNames) -> Any:

@@ -23,7 +23,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import renaming
 from trainer_infra.migrate.fields import V2_BETA_1
 from trainer_infra.migrate.migration import Note, V1Job
-from trainer_infra.migrate.renaming import Renamed
+from trainer_infra.migrate.renaming import RenamedValue
 
 ABSENT: Final = "not set"
 ONE_COMMAND: Final = "write one command for all nodes, in which RANK 0 does what is its alone"
@@ -112,7 +112,7 @@ def read_replica(job: V1Job, kind: str, defaults: Defaults) -> Replica | None:
     )
 
 
-def _with_dns(job: V1Job, found: Renamed, path: Path) -> tuple[JSONObject, tuple[Note, ...]]:
+def _with_dns(job: V1Job, found: RenamedValue, path: Path) -> tuple[JSONObject, tuple[Note, ...]]:
     """A template that finds the other pods on the node's network too; the MPI operator wrote the policy."""
     template, spec = found.value, found.value.get("spec") or {}
     is_beta, policy = job.api_version == V2_BETA_1, spec.get("dnsPolicy", CLUSTER_FIRST)

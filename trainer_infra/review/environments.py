@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
-from trainer_infra import names
+from trainer_infra.api.shape.object_meta import CLUSTER_SCOPED
 from trainer_infra.review.documents import Document
 
 Key: TypeAlias = tuple[str, str, str, str]
@@ -97,7 +97,7 @@ def object_key(value: Mapping[str, Any]) -> Key:
     named = metadata if isinstance(metadata, Mapping) else {}
     group = _text(value.get("apiVersion")).rpartition("/")[0]
     kind = _text(value.get("kind"))
-    namespace = "" if kind in names.CLUSTER_SCOPED else _text(named.get("namespace"))
+    namespace = "" if kind in CLUSTER_SCOPED else _text(named.get("namespace"))
     return group, kind, namespace, _text(named.get("name"))
 
 

@@ -13,6 +13,7 @@ from trainer_infra import names
 from trainer_infra.api import manifests
 from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.shape.object_meta import CLUSTER_SCOPED
 from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
@@ -151,7 +152,7 @@ class Subject:
     @property
     def namespace(self) -> str:
         """The object's namespace; empty where it has none, or it is not known."""
-        is_of_cluster = self.kind in names.CLUSTER_SCOPED
+        is_of_cluster = self.kind in CLUSTER_SCOPED
         return "" if is_of_cluster else _text(self.object.at("metadata", "namespace"))
 
     @property

@@ -8,7 +8,7 @@ import pytest
 from trainer_infra import catalog
 from trainer_infra.api import yamltext
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.catalog.hardened import SUFFIX, WITHOUT, hardened
+from trainer_infra.catalog.hardening import SUFFIX, WITHOUT, hardened
 from trainer_infra.render import pipeline
 from trainer_infra.review import check, sources
 from trainer_infra.review.check import CheckScope
