@@ -80,12 +80,12 @@ def test_a_job_that_cannot_be_migrated_does_not_stop_the_others(shared_cli: Comm
     lost, lines = done.err.splitlines()[:2], done.err.splitlines()[2:]
     assert lost == [f"good.yaml:{line}: {each}" for line, each in zip((6, 5), LOST, strict=True)]
     assert lines.pop(0) == "3 of 4 v1 jobs cannot be migrated; the others are printed:"
+    assert lines.pop(0) == "none.yaml: cannot be read: No such file or directory"
     assert lines[0] == (
         "bad.yaml:8:7: spec.jaxReplicaSpecs.Worker.replica: unknown field; did you mean replicas?"
     )
     assert lines[1].startswith("bad.yaml:11:1: kind: has no counterpart: v2 has no TensorFlow")
     assert lines[2].startswith("broken.yaml:9:")
-    assert lines[3] == "none.yaml: cannot be read: No such file or directory"
 
 
 BESIDE = """\
