@@ -107,9 +107,10 @@ class OperatorNames:
     def pods(self) -> tuple[re.Pattern[str], str]:
         """How a text names pods of v1, and what a note says of it."""
         name = re.escape(self.job.name)
-        # A name that goes on behind the number is that of something else.
+        # A name that goes on behind the number is that of something else; one may be put together.
         roles = rf"(?:(?:{MASTER}|{WORKER})-(?!\d+[\w-])|{names.LAUNCHER}(?!-\d))"
-        found = re.compile(rf"(?<![\w-]){name}-{roles}")
+        made = rf"(?:[)}}]|\$\w+)-(?:{MASTER}|{WORKER}|{names.LAUNCHER})\b"
+        found = re.compile(rf"(?<![\w-]){name}-{roles}|{made}")
         return found, f"names a v1 pod; the pods of v2 are {self.job.host()} and so on"
 
     def mentions(self) -> Iterator[tuple[re.Pattern[str], str]]:
