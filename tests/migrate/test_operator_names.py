@@ -232,7 +232,7 @@ def test_variables_of_labels(label: str, made: dict[str, Any]) -> None:
     assert notes(job) == []
 
 
-BESIDE = (
+BESIDE: tuple[tuple[Any, Any, list[str]], ...] = (
     (
         {"kind": "Service", "spec": {"selector": {f"{LABEL}job-name": "j"}}},
         {"kind": "Service", "spec": {"selector": {JOBSET: "j"}}},

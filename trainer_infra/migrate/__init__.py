@@ -73,9 +73,10 @@ def _read(value: Mapping[str, Any]) -> dict[str, Any]:
     """A v1 job without nulls; the operator takes the names of replica types in any case."""
     whole: dict[str, Any] = base.without_nulls(value)
     spec = whole.get("spec")
-    for key, replicas in (spec if isinstance(spec, dict) else {}).items():
-        if key.endswith("ReplicaSpecs") and isinstance(replicas, dict):
-            spec[key] = {str(kind).capitalize(): each for kind, each in replicas.items()}
+    if isinstance(spec, dict):
+        for key, replicas in spec.items():
+            if key.endswith("ReplicaSpecs") and isinstance(replicas, dict):
+                spec[key] = {str(kind).capitalize(): each for kind, each in replicas.items()}
     return whole
 
 

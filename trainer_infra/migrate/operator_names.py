@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate.migration import V1Job
 
 MASTER: Final = "master"
@@ -70,7 +71,9 @@ class OperatorNames:
     @classmethod
     def of(cls, job: V1Job) -> "OperatorNames":
         """Those of the job."""
-        specs = next((job.spec[key] for key in job.spec if key.endswith("ReplicaSpecs")), {})
+        specs: JSONObject = next(
+            (job.spec[key] for key in job.spec if key.endswith("ReplicaSpecs")), {}
+        )
         counts = {kind.lower(): each.get("replicas", 1) for kind, each in specs.items()}
         roles = tuple(each for each, count in counts.items() if count)
         return cls(job, counts.get(MASTER, 0), roles)

@@ -5,6 +5,7 @@ What has an exact counterpart is renamed; for every other name that only v1 make
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from trainer_infra import names
@@ -53,11 +54,11 @@ def in_template(job: V1Job, role: str, template: JSONObject, path: Path) -> Rena
     own = frozenset(each.get("name") for each in volumes)
     walk = _Walk(OperatorNames.of(job), role.lower(), frozenset(labels), own)
     made, lost = walk.value(template, path), list[Note]()
-    for keys, own in _OF_JOBS.items():
+    for keys, written in _OF_JOBS.items():
         part: Any = made
         for key in keys:
             part = part.get(key) or {}
-        for key in [each for each in part if each in own]:
+        for key in [each for each in part if each in written]:
             lost.append(Note((*path, *keys, key), part.pop(key), _WRITTEN_BY_JOBS))
     return RenamedValue(made, (*walk.notes, *lost))
 
@@ -85,7 +86,7 @@ def of_others(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
     made, notes = value, list[Note]()
     for job in jobs:
         known = OperatorNames.of(job)
-        made = with_leaves(made, lambda leaf, known=known: _renamed(leaf, known))
+        made = with_leaves(made, partial(_renamed, known))
         pattern, advice = known.pods()
         for path, leaf in json_leaves(made):
             if isinstance(leaf, str) and pattern.search(leaf):
@@ -93,7 +94,7 @@ def of_others(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
     return RenamedValue(made, tuple(notes))
 
 
-def _renamed(leaf: Any, known: OperatorNames) -> Any:
+def _renamed(known: OperatorNames, leaf: Any) -> Any:
     return known.renamed(leaf) if isinstance(leaf, str) else leaf
 
 

@@ -56,7 +56,7 @@ _CLAIMS: Final[Mapping[str, tuple[str, ...]]] = {
     "LeaderWorkerSet": (*_GROUP, "volumeClaimTemplates"),
 }
 """By kind, where the claims stand of which its controller makes volumes."""
-_ADDED_VOLUMES: Final[Mapping[tuple[str, str], Mapping[Any, tuple[str, ...]]]] = {
+_ADDED_VOLUMES: Final[Mapping[tuple[Any, Any], Mapping[Any, tuple[str, ...]]]] = {
     ("kubeflow.org/v1", "MPIJob"): {
         "Launcher": ("mpi-job-config", "mpi-job-kubectl"),
         "Worker": ("mpi-job-config",),
