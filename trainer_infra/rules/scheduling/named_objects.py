@@ -27,8 +27,9 @@ _NAMED: Final = {
     names.RESOURCE_FLAVOR: ("topologyName", names.KUEUE_TOPOLOGY),
 }
 """The field of a spec that names one other object, and the kind of that."""
-_NOTHING: Final = frozenset((0, "0"))
-"""Quota of which nothing can be lent."""
+_LENT: Final = ("nominalQuota", "lendingLimit")
+_NOTHING: Final = (0, "0")
+"""Amounts of which nothing can be lent."""
 Place: TypeAlias = NamedObject | Subject
 """A reference, or the object as a whole."""
 
@@ -72,17 +73,17 @@ def _check_chain(place: Place, context: Context[Parameters]) -> Iterator[Finding
 
 def _only_lends(queue: Subject, world: World) -> bool:
     """Whether jobs come to a ClusterQueue's quota through its cohort alone: it needs no namespaces."""
-    takes = (
-        each.object.at("spec", "clusterQueue") for each in lookup.all_of(world, names.LOCAL_QUEUE)
-    )
-    if not queue_objects.cohort(queue).text() or any(each.text() == queue.name for each in takes):
+    queues = lookup.all_of(world, names.LOCAL_QUEUE)
+    takes = any(each.object.at("spec", "clusterQueue").text() == queue.name for each in queues)
+    if takes or not queue_objects.cohort(queue).text():
         return False
     lent = (
-        each for _, flavor in queue_objects.quotas(queue) for each in flavor["resources"].items()
+        resource
+        for group in lookup.items(queue.object.at("spec", "resourceGroups"))
+        for flavor in lookup.items(group["flavors"])
+        for resource in lookup.items(flavor["resources"])
     )
-    return any(
-        {each["nominalQuota"].raw, each["lendingLimit"].raw}.isdisjoint(_NOTHING) for each in lent
-    )
+    return any(all(each[key].raw not in _NOTHING for key in _LENT) for each in lent)
 
 
 def _goes_round(cohort: Subject, world: World) -> bool:
