@@ -286,6 +286,7 @@ SSH_AUTH_TYPE: Final = "kubernetes.io/ssh-auth"
 SSH_PRIVATE_KEY: Final = "ssh-privatekey"
 SSH_PUBLIC_KEY: Final = "ssh-publickey"
 HOSTFILE_SUFFIX: Final = "-mpi-hostfile"
+SSH_AUTH_VOLUME, HOSTFILE_VOLUME = SSH_AUTH_SUFFIX[1:], HOSTFILE_SUFFIX[1:]
 FLUX_ENTRYPOINT_SUFFIX: Final = "-flux-entrypoint"
 FLUX_CURVE_SUFFIX: Final = "-flux-curve"
 FLUX_CURVE_KEY: Final = "curve.cert"

@@ -79,13 +79,74 @@ def test_a_job_that_cannot_be_migrated_does_not_stop_the_others(shared_cli: Comm
     assert (done.code, done.out) == (1, shared_cli("migrate", good).out)
     lost, lines = done.err.splitlines()[:2], done.err.splitlines()[2:]
     assert lost == [f"good.yaml:{line}: {each}" for line, each in zip((6, 5), LOST, strict=True)]
-    assert lines.pop(0) == "3 of 4 objects cannot be migrated; the others are printed:"
+    assert lines.pop(0) == "3 of 4 v1 jobs cannot be migrated; the others are printed:"
+    assert lines.pop(0) == "none.yaml: cannot be read: No such file or directory"
     assert lines[0] == (
         "bad.yaml:8:7: spec.jaxReplicaSpecs.Worker.replica: unknown field; did you mean replicas?"
     )
     assert lines[1].startswith("bad.yaml:11:1: kind: has no counterpart: v2 has no TensorFlow")
     assert lines[2].startswith("broken.yaml:9:")
-    assert lines[3] == "none.yaml: cannot be read: No such file or directory"
+
+
+BESIDE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: board}
+spec: {selector: {training.kubeflow.org/job-name: a}, ports: [{port: 6006}]}
+---
+"""
+SCRIPT = """\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: script}
+data: {run: "echo $(hostname)", token: hf_abcdefghijABCDEFGHIJ0123456789abcd}
+"""
+
+
+def test_other_objects_stay_where_they_are_with_the_names_of_v2(shared_cli: Command) -> None:
+    file = shared_cli.write("all/all.yaml", f"{BESIDE}{job('a')}{SCRIPT}")
+    for path in (file, "all"):
+        done = shared_cli("migrate", path)
+        assert done.code == 0
+        service, *others = yaml.safe_load_all(done.out)
+        assert service["spec"]["selector"] == {"jobset.sigs.k8s.io/jobset-name": "a"}
+        assert [each["kind"] for each in others] == ["TrainingRuntime", "TrainJob", "ConfigMap"]
+        assert "data.run: 'echo $(hostname)': reads the host name" in done.err
+    items = json.loads(shared_cli("migrate", file, "-o", "json").out)["items"]
+    assert [each["kind"] for each in items][::3] == ["Service", "ConfigMap"]
+    program = shared_cli("migrate", file, "-o", "python")
+    assert "Service" not in program.out
+    left = "is left out: the program must declare it with a resource of its own kind"
+    assert f"Service board (all/all.yaml:1): {left}" in program.err
+
+
+def test_a_file_without_a_v1_job_says_so(shared_cli: Command) -> None:
+    done = shared_cli("migrate", shared_cli.write("beside.yaml", BESIDE))
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("no v1 job in beside.yaml; known are PyTorchJob, ")
+
+
+def test_notes_tell_no_secret(shared_cli: Command) -> None:
+    token = "hf_abcdefghijABCDEFGHIJ0123456789abcd"
+    line = f"[python, t.py, --token, {token}, --password=Kirschbaum2031, a-worker-$i]"
+    text = job("a").replace("[python, t.py]", line)
+    done = shared_cli("migrate", shared_cli.write("secret.yaml", text))
+    assert "names a v1 pod" in done.err
+    told = done.err + "".join(each for each in done.out.splitlines() if each.startswith("#"))
+    assert token not in told
+    lost = text.replace("a-worker-$i", "x").replace("kind: JAXJob", "kind: XGBoostJob")
+    lost = lost.replace("jaxReplicaSpecs", "xgbReplicaSpecs").replace(
+        "{name: jax", "{name: xgboost"
+    )
+    master = lost.replace(
+        "    Worker:",
+        "    Master: {template: {spec: {containers: [{name: xgboost, image: i}]}}}\n    Worker:",
+    )
+    done = shared_cli("migrate", shared_cli.write("lost.yaml", master))
+    assert "differs from Worker's" in done.err
+    assert token not in done.err
+    assert "Kirschbaum2031" not in done.err
 
 
 def test_what_only_v2_refuses_names_the_v1_job(shared_cli: Command) -> None:

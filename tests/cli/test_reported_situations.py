@@ -57,6 +57,28 @@ def test_an_amount_of_a_device_is_no_second_device(cli: Command) -> None:
     assert all(each.endswith("slots=1") for each in lines)
 
 
+@pytest.mark.parametrize("name", ["mpi-operator-names", "lends-to-its-cohort"])
+def test_nothing_severe_is_found_in_what_an_operator_completes_or_only_lends(
+    name: str, cli: Command
+) -> None:
+    assert "0 critical, 0 high" in cli("check", path(name)).out
+
+
+@pytest.mark.parametrize("name", ["mpi-operator-names", "elastic-nproc"])
+def test_what_is_migrated_has_the_names_of_trainer(name: str, cli: Command) -> None:
+    migrated = cli("migrate", path(name)).out
+    cli.write("migrated.yaml", migrated)
+    assert "0 critical, 0 high" in cli("check", "migrated.yaml").out
+    if name == "elastic-nproc":
+        assert "numProcPerNode: 2" in migrated
+    else:
+        found = yaml.safe_load(migrated.partition("---")[0])
+        (launcher, _) = found["spec"]["template"]["spec"]["replicatedJobs"]
+        (wait,) = launcher["template"]["spec"]["template"]["spec"]["initContainers"]
+        mounts = {each["name"] for each in wait["volumeMounts"]}
+        assert mounts == {"mpi-ssh-auth", "mpi-hostfile"}
+
+
 def test_a_v1_job_as_root_gets_a_key_that_ssh_takes_and_keeps_its_retries(cli: Command) -> None:
     migrated = cli("migrate", path("mpijob-as-root")).out
     cli.write("migrated.yaml", migrated)

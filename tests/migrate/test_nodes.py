@@ -21,6 +21,11 @@ from trainer_infra.migrate.replica import ONE_COMMAND
 from trainer_infra.render import pipeline
 
 
+def told(job: dict[str, Any]) -> list[str]:
+    """The notes but for that on restarts, which PyTorchJobs without a restart policy have."""
+    return [each for each in notes(job) if "restarts without end" not in each]
+
+
 def test_a_pytorch_job_becomes_a_runtime_and_a_train_job_of_its_name() -> None:
     job = v1("PyTorchJob", Master=1, Worker=2)
     job["metadata"] |= {"labels": {"a": "b"}, "annotations": {"c": "d"}, "uid": "u"}
@@ -64,7 +69,7 @@ def test_a_program_that_torchrun_does_not_start_gets_the_variables_of_v1() -> No
         "RANK": RANK,
     }
     assert spec_of(job)["trainer"]["numProcPerNode"] == 2
-    assert notes(job) == [
+    assert told(job) == [
         (
             "spec.pytorchReplicaSpecs: {'Master': 1, 'Worker': 2}: WORLD_SIZE=6 is written into the "
             "runtime: change it together with trainer.numNodes"
@@ -76,7 +81,7 @@ def test_a_program_that_torchrun_starts_gets_its_own_variables_from_v2() -> None
     replica = {"replicas": 1, "template": pod("pytorch", command=["torchrun", "t.py"])}
     job = v1("PyTorchJob", Master=replica, Worker={**replica, "replicas": 3})
     assert env_of(job) == {"PYTHONUNBUFFERED": "1"}
-    assert notes(job) == []
+    assert told(job) == []
     result = migrated(job)
     job_set = pipeline.render(result.train_job, result.runtime)[-1]
     pods = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]
@@ -158,7 +163,7 @@ def test_an_elastic_job_keeps_its_rendezvous_and_loses_its_range() -> None:
     }
     assert spec_of(job)["trainer"]["numProcPerNode"] == 3
     fixed = "is lost: the number of nodes is fixed, change it with trainer.numNodes"
-    assert notes(job) == [
+    assert told(job) == [
         f"spec.elasticPolicy.minReplicas: 1: {fixed}",
         f"spec.elasticPolicy.maxReplicas: 4: {fixed}",
         (
@@ -169,8 +174,8 @@ def test_an_elastic_job_keeps_its_rendezvous_and_loses_its_range() -> None:
 
 
 def test_processes_per_node_that_are_no_number_are_told() -> None:
-    assert notes(v1("PyTorchJob", spec={"nprocPerNode": "auto"}, Worker=1)) == []
-    assert notes(v1("PyTorchJob", spec={"nprocPerNode": "cpu"}, Worker=1)) == [
+    assert told(v1("PyTorchJob", spec={"nprocPerNode": "auto"}, Worker=1)) == []
+    assert told(v1("PyTorchJob", spec={"nprocPerNode": "cpu"}, Worker=1)) == [
         (
             "spec.nprocPerNode: 'cpu': is lost: v2 counts the GPUs that a node asks for, without any "
             "its processors; set trainer.numProcPerNode for another"
@@ -300,6 +305,58 @@ def test_restarts_that_are_no_longer_endless_are_told() -> None:
             "runtime's job"
         ),
     ]
+
+
+def test_the_default_restart_policy_is_told_as_a_written_one_is() -> None:
+    path = "spec.pytorchReplicaSpecs.Worker.restartPolicy: 'OnFailure'"
+    why = "restarts without end in v1, 6 times here: change backoffLimit of the runtime's job"
+    assert notes(v1("PyTorchJob", Worker=2)) == [f"{path}: {why}"]
+    assert notes(v1("PyTorchJob", spec={"runPolicy": {"backoffLimit": 3}}, Worker=2)) == []
+
+
+def test_what_v2_fills_is_lost_but_for_the_number_of_processes() -> None:
+    env = [
+        {"name": name, "value": "2"}
+        for name in ("PET_NPROC_PER_NODE", "PET_NNODES", "PET_RDZV_ID", "PET_MASTER_PORT")
+    ]
+    template = pod("pytorch", command=["torchrun", "t.py"], env=env)
+    worker = {"replicas": 2, "restartPolicy": "Never", "template": template}
+    job = v1("PyTorchJob", Worker=worker)
+    assert spec_of(job)["trainer"]["numProcPerNode"] == 2
+    assert env_of(job) == {"PET_RDZV_ID": "2", "PYTHONUNBUFFERED": "1"}
+    assert [each.partition(": ")[2] for each in notes(job)] == [
+        (
+            "'2': becomes trainer.numProcPerNode: operators before v1.7 took it, and later ones "
+            "wrote nprocPerNode over it"
+        ),
+        "'2': is lost: v2 fills PET_NNODES itself",
+        "'2': is lost: v2 fills PET_MASTER_PORT itself",
+    ]
+    written = v1("PyTorchJob", spec={"nprocPerNode": "4"}, Worker=worker)
+    assert spec_of(written)["trainer"]["numProcPerNode"] == 4
+    assert "is lost: v2 fills PET_NPROC_PER_NODE itself" in notes(written)[0]
+
+
+def test_pods_on_the_nodes_network_ask_the_clusters_name_servers() -> None:
+    for policy, made, is_noted in (
+        (None, "ClusterFirstWithHostNet", True),
+        ("ClusterFirst", "ClusterFirstWithHostNet", True),
+        ("Default", "Default", False),
+        ("ClusterFirstWithHostNet", "ClusterFirstWithHostNet", False),
+    ):
+        template = pod("jax")
+        template["spec"] |= {"hostNetwork": True, **({"dnsPolicy": policy} if policy else {})}
+        job = v1("JAXJob", Worker={"replicas": 1, "template": template})
+        assert jobs_of(job)["node"]["template"]["spec"]["dnsPolicy"] == made
+        assert any("dnsPolicy" in each for each in notes(job)) is is_noted
+
+
+def test_every_container_has_the_variables_that_the_training_operator_wrote() -> None:
+    template = pod("jax")
+    template["spec"]["containers"].append({"name": "board", "image": "i"})
+    job = v1("JAXJob", Worker={"replicas": 1, "template": template})
+    node, board = jobs_of(job)["node"]["template"]["spec"]["containers"]
+    assert node["env"] == board["env"]
 
 
 def test_what_cannot_be_nodes_is_refused() -> None:

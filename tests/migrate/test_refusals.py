@@ -92,6 +92,14 @@ def test_what_an_api_server_added_is_left_behind() -> None:
     assert notes(job)[-1].endswith("is lost: the owner of the v1 job does not know the TrainJob")
 
 
+def test_fields_of_metadata_that_kubernetes_no_longer_has_are_told() -> None:
+    job = v1("JAXJob", Worker=1)
+    job["metadata"] |= {"clusterName": "c", "selfLink": "/x"}
+    assert (
+        notes(job)[-1] == "metadata.clusterName: 'c': is lost: Kubernetes no longer has this field"
+    )
+
+
 @pytest.mark.verify
 def test_every_example_of_the_v1_operators_is_migrated() -> None:
     found = [

@@ -116,3 +116,19 @@ def test_the_pods_own_scheduler_decides() -> None:
             "v1 neither"
         ),
     ]
+
+
+def test_what_the_first_operators_had_in_the_spec_is_read_and_told() -> None:
+    job = v1("JAXJob", spec={"ttlSecondsAfterFinished": 5, "backoffLimit": 2}, Worker=1)
+    metadata = migrated(job).train_job.to_wire()["metadata"]
+    assert metadata["annotations"] == {"trainer-infra.dev/ttl-seconds-after-finished": "5"}
+    why = "is read as of runPolicy: the first operators had it here, the last one did not read it here"
+    assert [each for each in notes(job) if "runPolicy" in each] == [
+        f"spec.ttlSecondsAfterFinished: 5: {why}",
+        f"spec.backoffLimit: 2: {why}",
+    ]
+    both = jax(ttlSecondsAfterFinished=9)
+    both["spec"]["ttlSecondsAfterFinished"] = 5
+    metadata = migrated(both).train_job.to_wire()["metadata"]
+    assert metadata["annotations"] == {"trainer-infra.dev/ttl-seconds-after-finished": "9"}
+    assert told(both) == ["spec.ttlSecondsAfterFinished: 5: is lost: runPolicy has another"]

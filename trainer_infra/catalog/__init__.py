@@ -6,7 +6,7 @@ Facts: reference behaviour 8.1. docs/catalog.md says what is ours and what the r
 from typing import Final
 
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.catalog import data_cache, initializers, mpi, one_job, torchtune
+from trainer_infra.catalog import data_cache, hardening, initializers, mpi, one_job, torchtune
 from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.words import nearest
@@ -47,8 +47,21 @@ def get(name: str) -> ClusterTrainingRuntime:
 
 
 def find(name: str) -> ClusterTrainingRuntime | None:
-    """The shipped runtime of that name; None where there is none."""
-    return next((each.runtime() for each in RUNTIMES if each.name == name), None)
+    """The shipped runtime of that name, or the hardened variant of one; None where there is none."""
+    found = shipped(name)
+    return None if found is None else found.runtime()
+
+
+def shipped(name: str) -> ShippedRuntime | None:
+    """What the catalog holds under a name, or the hardened variant of it; None where there is none."""
+    plain = name.removesuffix(hardening.SUFFIX)
+    found = next((each for each in RUNTIMES if each.name == plain), None)
+    return found if found is None or plain == name else hardening.variant(found)
+
+
+def is_hardened(name: str) -> bool:
+    """Whether a name is that of the hardened variant of a shipped runtime."""
+    return name.endswith(hardening.SUFFIX) and shipped(name) is not None
 
 
 def advice(name: str) -> str:

@@ -28,12 +28,11 @@ def show(names: Sequence[str], output: str) -> None:
     Raises:
         InvalidInput: holds a problem for each name that the catalog does not have.
     """
-    known = {each.name: each for each in catalog.RUNTIMES}
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    chosen = {name: catalog.shipped(name) for name in names}
+    if unknown := [name for name, each in chosen.items() if each is None]:
         what = "is not a runtime of the catalog"
         raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
-    found = [known[name] for name in names] or catalog.RUNTIMES
+    found = [each for each in chosen.values() if each is not None] or catalog.RUNTIMES
     if output == "table":
         rows = [(each.name, each.framework, each.purpose, _image(each)) for each in found]
         typer.echo("\n".join(table.table_lines(COLUMNS, rows, screen.screen_of_stdout())))

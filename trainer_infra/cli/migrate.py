@@ -1,9 +1,10 @@
 """`trainer-infra migrate`: v1 jobs of files -> TrainJobs and TrainingRuntimes, as text.
 
-For each v1 job the runtime comes first, then the TrainJob: what an API server wants to know first.
-What has no counterpart goes to stderr, and into YAML and Python as a comment. A job that cannot be
-migrated does not stop the others. In a Pulumi program each TrainJob has its runtime inline and the v1 job's
-name, for the runtime has host names that begin with it.
+For each v1 job the runtime comes first, then the TrainJob: what an API server wants to know first. Other
+objects stay where they are between them, so that the output can take the place of what was read.
+What has no counterpart goes to stderr, and into YAML and Python as a comment, without secrets. A job that
+cannot be migrated does not stop the others. In a Pulumi program each TrainJob has its runtime inline and the
+v1 job's name, for the runtime has host names that begin with it; other objects are named on stderr.
 """
 
 import json
@@ -20,8 +21,13 @@ from trainer_infra.api import yaml_source, yamltext
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.migrate.migration import Migration
+from trainer_infra.json_values import JSONObject
+from trainer_infra.migrate import renaming
+from trainer_infra.migrate.migration import Migration, V1Job
 from trainer_infra.review import sources
+from trainer_infra.review.documents import Document
+from trainer_infra.review.redaction import ReportRedaction
+from trainer_infra.rules import subject
 
 HEAD: Final = '''\
 """v1 jobs as TrainJobs, written by `trainer-infra migrate -o python`."""
@@ -39,20 +45,29 @@ ARGUMENTS: Final = {
 """Fields of the spec of a migrated TrainJob, and the arguments of the resource."""
 NO_ARGUMENT: Final = "# - spec.managedBy: {!r}: is left out: the stack's target runs the job\n"
 
+LEFT_OUT: Final = "is left out: the program must declare it with a resource of its own kind"
+
 Placed: TypeAlias = tuple[Source, FieldPath, Any]
 """An object, and where it is in which document."""
 
 
 @dataclass(frozen=True, slots=True)
-class MigratedJob:
-    """A v1 job of a file and what became of it."""
+class MigratedObject:
+    """An object of a file and what became of it."""
 
     origin: str
     """Its kind, name and place."""
-    migration: Migration
-    """What it became."""
+    made: tuple[JSONObject, ...]
+    """Runtime and TrainJob of a v1 job; any other object with the names of v2."""
+    notes: tuple[str, ...]
+    """What has no counterpart."""
     lost: tuple[str, ...]
     """Each note with its file and line."""
+
+    @property
+    def is_job(self) -> bool:
+        """Whether it was a v1 job."""
+        return len(self.made) > 1
 
 
 def show(files: Sequence[str], output: str) -> None:
@@ -67,34 +82,40 @@ def show(files: Sequence[str], output: str) -> None:
     for each in found:
         for line in each.lost:
             typer.echo(line, err=True)
+        if output == "python" and not each.is_job:
+            typer.echo(f"{each.origin}: {LEFT_OUT}", err=True)
     if found and refused:
-        objects = f"{refused} of {refused + len(found)} objects"
-        typer.echo(f"{objects} cannot be migrated; the others are printed:", err=True)
+        jobs = f"{refused} of {refused + sum(each.is_job for each in found)} v1 jobs"
+        typer.echo(f"{jobs} cannot be migrated; the others are printed:", err=True)
     if problems:
         raise InvalidInput(problems)
 
 
-def _migrated(files: Sequence[str]) -> tuple[list[MigratedJob], list[Problem], int]:
-    """What became of the jobs of files, every problem, and how many objects have one."""
-    found: list[MigratedJob] = []
+def _migrated(files: Sequence[str]) -> tuple[list[MigratedObject], list[Problem], int]:
+    """What became of the objects of files, every problem, and how many jobs have one."""
+    objects: list[Placed] = []
     problems: list[Problem] = []
-    refused = 0
     for file in files:
-        objects, unread = _of_folder(file) if Path(file).is_dir() else _of_file(file)
+        placed, unread = _of_folder(file) if Path(file).is_dir() else _of_file(file)
+        objects += placed
         problems += unread
-        for source, path, value in objects:
-            try:
-                found.append(_one(source, path, value))
-            except InvalidInput as error:
-                problems += error.problems
-                refused += 1
-    if not found and not problems:
-        problems = [Problem("", f"no document in {', '.join(files)}")]
-    return found, problems, refused
+    done: list[tuple[Placed, Migration | None]] = []
+    for each in objects:
+        try:
+            done.append((each, _migration(each) if _is_asked(each[2]) else None))
+        except InvalidInput as error:
+            redaction = _redaction(each[2])
+            problems += (replace(one, what=redaction.sentence(one.what)) for one in error.problems)
+    jobs = [migrate.v1_job(each[2]) for each, migration in done if migration]
+    if not jobs and not problems:
+        known = ", ".join(migrate.KINDS)
+        raise InvalidInput([Problem("", f"no v1 job in {', '.join(files)}; known are {known}")])
+    found = [_migrated_object(*each, jobs) for each in done] if jobs else []
+    return found, problems, len(objects) - len(done)
 
 
 def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
-    """Every object of a file, or of stdin, each of which has to be a v1 job; or why there is none."""
+    """Every object of a file, or of stdin; or why there is none."""
     try:
         documents = yaml_source.read_yaml(*sources.text_of(file))
     except InvalidInput as error:
@@ -103,17 +124,27 @@ def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
 
 
 def _of_folder(folder: str) -> tuple[list[Placed], Sequence[Problem]]:
-    """The v1 jobs of a folder, as `check` reads it, and what could not be read."""
+    """The objects of a folder, as `check` reads it, and what could not be read."""
     found = sources.read_sources([folder])
-    jobs = [
-        (each.source, each.start, each.value)
-        for each in found.documents
-        if each.source is not None and each.value["kind"] in migrate.KINDS
-    ]
-    return jobs, [Problem("", each) for each in found.problems]
+    return [*map(_placed, found.documents)], [Problem("", each) for each in found.problems]
 
 
-def _one(source: Source, path: FieldPath, value: Any) -> MigratedJob:
+def _placed(document: Document) -> Placed:
+    """An object in its text; one that a tool made of no text of its own stands in one alone."""
+    if document.source is not None:
+        return document.source, document.start, document.value
+    (made,) = yaml_source.read_yaml(yamltext.dump_yaml([document.value]), document.file)
+    return made, (), made.value
+
+
+def _is_asked(value: Any) -> bool:
+    """Whether it is a v1 job, or no object: any other object goes along."""
+    is_object = isinstance(value, Mapping) and value.get("apiVersion") and value.get("kind")
+    return not is_object or migrate.is_v1(value)
+
+
+def _migration(placed: Placed) -> Migration:
+    source, path, value = placed
     wrong = [
         *source.findings,
         *(replace(each, path=(*path, *each.path)) for each in migrate.v1_findings(value)),
@@ -122,20 +153,46 @@ def _one(source: Source, path: FieldPath, value: Any) -> MigratedJob:
         raise InvalidInput(
             each.problem("{}:{}:{}".format(source.file, *source.place(each.path))) for each in wrong
         )
-    place = f"{source.file}:{source.line_of(path)}"
-    origin = f"{value['kind']} {value['metadata']['name']}"
     try:
-        migration = migrate.migrate_job(value)
+        return migrate.migrate_job(value)
     except InvalidInput as error:
-        where = f"{place}: {origin}"
+        where = f"{source.file}:{source.line_of(path)}: {_title(value)}"
         problems = [
             replace(each, where=f"{where}: {each.where}" if each.where else where)
             for each in error.problems
         ]
         raise InvalidInput(problems) from None
-    lines = ((source.place((*path, *note.path))[0], note) for note in migration.notes)
-    lost = tuple(f"{source.file}:{line}: {note}" for line, note in lines)
-    return MigratedJob(f"{origin} ({place})", migration, lost)
+
+
+def _migrated_object(
+    placed: Placed, migration: Migration | None, jobs: Sequence[V1Job]
+) -> MigratedObject:
+    source, path, value = placed
+    if migration is None:
+        found = [renaming.in_object(jobs, value)]
+        notes = found[0].notes
+    else:
+        others = [each for each in jobs if each.name != value["metadata"]["name"]]
+        objects = (migration.runtime.to_wire(), migration.train_job.to_wire())
+        found = [renaming.of_others(others, each) for each in objects]
+        notes = (*migration.notes, *(note for each in found for note in each.notes))
+    made = tuple(each.value for each in found)
+    redaction = _redaction(value)
+    told = [redaction.sentence(str(each)) for each in notes]
+    lines = (source.place((*path, *note.path))[0] for note in notes)
+    lost = tuple(f"{source.file}:{line}: {each}" for line, each in zip(lines, told, strict=True))
+    place = f"{source.file}:{source.line_of(path)}"
+    return MigratedObject(f"{_title(value)} ({place})", made, tuple(told), lost)
+
+
+def _title(value: JSONObject) -> str:
+    return f"{value['kind']} {(value.get('metadata') or {}).get('name', '')}".rstrip()
+
+
+def _redaction(value: Any) -> ReportRedaction:
+    """What notes and problems must not tell of an object."""
+    known = isinstance(value, Mapping)
+    return ReportRedaction.of((), [subject.subject_of(value)] if known else [])
 
 
 def _objects(value: Any) -> Iterator[tuple[FieldPath, Any]]:
@@ -147,60 +204,50 @@ def _objects(value: Any) -> Iterator[tuple[FieldPath, Any]]:
         yield (), value
 
 
-def _yaml(found: Sequence[MigratedJob]) -> str:
+def _yaml(found: Sequence[MigratedObject]) -> str:
     documents = [
-        text
+        (_comment(each) if each.is_job or each.notes else "") * (not index)
+        + yamltext.dump_yaml([value])
         for each in found
-        for text in (
-            _comment(each) + _document(each.migration.runtime),
-            _document(each.migration.train_job),
-        )
+        for index, value in enumerate(each.made)
     ]
     return "---\n".join(documents)
 
 
-def _comment(each: MigratedJob) -> str:
-    lines = [f"From {each.origin}.", *(f"- {note}" for note in each.migration.notes)]
+def _comment(each: MigratedObject) -> str:
+    lines = [f"From {each.origin}.", *(f"- {note}" for note in each.notes)]
     return "".join(f"# {line}\n" for text in lines for line in text.splitlines())
 
 
-def _document(value: Any) -> str:
-    return yamltext.dump_yaml([value.to_wire()])
-
-
-def _json(found: Sequence[MigratedJob]) -> str:
-    items = [
-        value.to_wire()
-        for each in found
-        for value in (each.migration.runtime, each.migration.train_job)
-    ]
+def _json(found: Sequence[MigratedObject]) -> str:
+    items = [value for each in found for value in each.made]
     whole = {"apiVersion": "v1", "kind": "List", "items": items}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def _python(found: Sequence[MigratedJob]) -> str:
-    names = Counter(each.migration.train_job.metadata.name for each in found)
+def _python(found: Sequence[MigratedObject]) -> str:
+    jobs = [each for each in found if each.is_job]
+    names = Counter(each.made[-1]["metadata"]["name"] for each in jobs)
     parts = [
-        _declaration(each, is_alone=names[each.migration.train_job.metadata.name] == 1)
-        for each in found
+        _declaration(each, is_alone=names[each.made[-1]["metadata"]["name"]] == 1) for each in jobs
     ]
     return "\n".join([HEAD, *parts])
 
 
-_FORMATS: Final[Mapping[str, Callable[[Sequence[MigratedJob]], str]]] = {
+_FORMATS: Final[Mapping[str, Callable[[Sequence[MigratedObject]], str]]] = {
     "yaml": _yaml,
     "json": _json,
     "python": _python,
 }
 
 
-def _declaration(each: MigratedJob, *, is_alone: bool) -> str:
-    job = each.migration.train_job.to_wire()
+def _declaration(each: MigratedObject, *, is_alone: bool) -> str:
+    runtime, job = each.made
     metadata, spec = job["metadata"], job["spec"]
     name, namespace = metadata["name"], metadata.get("namespace")
     resource = name if is_alone or not namespace else f"{namespace}-{name}"
     arguments = {
-        "runtime": each.migration.runtime.to_wire(),
+        "runtime": runtime,
         **{ARGUMENTS[key]: value for key, value in spec.items() if key in ARGUMENTS},
         **{key: metadata[key] for key in metadata if key != "namespace" or namespace},
     }

@@ -138,11 +138,10 @@ def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
 
 
 def _of_python(file: str, named: RunNaming, python: PythonRequest) -> Submission:
-    shipped = {each.name: each for each in catalog.RUNTIMES}
     name = python.runtime or PLAIN
-    if name not in shipped:
+    runtime, package = catalog.find(name), tuple(python.package or ())
+    if runtime is None:
         raise RunUsage(f"--runtime {name} is not in the catalog: {catalog.advice(name)}")
-    runtime, package = shipped[name].runtime(), tuple(python.package or ())
     trainer = CustomTrainer(
         file,
         func_args={key: _json(value) for key, value in _pairs("--arg", python.arg).items()},

@@ -37,6 +37,8 @@ REFUSED: Final = {
 }
 """Kinds of the training operator that v2 cannot run, and why."""
 
+_NO_OWNER: Final = "is lost: the owner of the v1 job does not know the TrainJob"
+_NO_FIELD: Final = "is lost: Kubernetes no longer has this field"
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -53,7 +55,29 @@ def v1_findings(value: object) -> tuple[FieldFinding, ...]:
     if (version, kind) not in known:
         versions = " or ".join(each for each, of in known if of == kind)
         return (FieldFinding(("apiVersion",), f"must be {versions}", version),)
-    return (*fields.field_findings(base.without_nulls(value), version, kind), *_unnamed(value))
+    return (*fields.field_findings(_read(value), version, kind), *_unnamed(value))
+
+
+def is_v1(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a job of the v1 operators, be it migrated or refused."""
+    return value.get("kind") in {*KINDS, *REFUSED}
+
+
+def v1_job(value: Mapping[str, Any]) -> V1Job:
+    """A v1 job that has no findings."""
+    whole = _read(value)
+    return V1Job(whole["apiVersion"], whole["kind"], whole["metadata"], whole["spec"])
+
+
+def _read(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A v1 job without nulls; the operator takes the names of replica types in any case."""
+    whole: dict[str, Any] = base.without_nulls(value)
+    spec = whole.get("spec")
+    if isinstance(spec, dict):
+        for key, replicas in spec.items():
+            if key.endswith("ReplicaSpecs") and isinstance(replicas, dict):
+                spec[key] = {str(kind).capitalize(): each for kind, each in replicas.items()}
+    return whole
 
 
 def migrate_job(value: Mapping[str, Any]) -> Migration:
@@ -65,8 +89,7 @@ def migrate_job(value: Mapping[str, Any]) -> Migration:
     found = v1_findings(value)
     if found:
         raise InvalidInput(each.problem("") for each in found)
-    whole = base.without_nulls(value)
-    job = V1Job(whole["apiVersion"], whole["kind"], whole["metadata"], whole["spec"])
+    job = v1_job(value)
     parts = KINDS[job.kind](job)
     pods = (each["template"]["spec"]["template"]["spec"] for each in parts.jobs)
     schedulers = {pod["schedulerName"] for pod in pods if pod.get("schedulerName")}
@@ -124,10 +147,11 @@ def _place(job: V1Job) -> dict[str, Any]:
 
 
 def _owner_notes(job: V1Job) -> tuple[Note, ...]:
-    advice = "is lost: the owner of the v1 job does not know the TrainJob"
+    advice = dict.fromkeys(("ownerReferences", "finalizers"), _NO_OWNER)
+    advice |= dict.fromkeys(fields.DROPPED_META, _NO_FIELD)
     return tuple(
-        Note(("metadata", key), job.metadata[key], advice)
-        for key in ("ownerReferences", "finalizers")
+        Note(("metadata", key), job.metadata[key], said)
+        for key, said in advice.items()
         if job.metadata.get(key)
     )
 

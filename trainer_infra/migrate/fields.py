@@ -13,6 +13,7 @@ from trainer_infra.api.finding import FieldFinding
 from trainer_infra.api.shape import schema
 from trainer_infra.api.shape.object_meta import OBJECT_META
 from trainer_infra.api.shape.walk import Schema, Walk
+from trainer_infra.migrate.migration import MISPLACED
 
 V1: Final = "kubeflow.org/v1"
 V2_BETA_1: Final = "kubeflow.org/v2beta1"
@@ -20,6 +21,7 @@ V2_BETA_1: Final = "kubeflow.org/v2beta1"
 _TEXT: Final = {"type": "string"}
 _COUNT: Final = {"type": "integer", "format": "int32", "minimum": 0}
 _FLAG: Final = {"type": "boolean"}
+_KEPT: Final = {"x-kubernetes-preserve-unknown-fields": True}
 _ANYTHING: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -52,6 +54,8 @@ _RUN_POLICY: Final = _object(
     suspend=_FLAG,
     managedBy=_TEXT,
 )
+DROPPED_META: Final = ("clusterName", "initializers")
+"""Fields of metadata that Kubernetes no longer has."""
 _ELASTIC: Final = _object(
     minReplicas=_COUNT,
     maxReplicas=_COUNT,
@@ -70,7 +74,9 @@ _ELASTIC: Final = _object(
 def field_findings(value: Mapping[str, Any], api_version: str, kind: str) -> list[FieldFinding]:
     """What is wrong with a v1 job without fields that are null, by those of its kind, one of `known_kinds`."""
     walk = Walk(schema.published_schema()[1])
-    head = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": OBJECT_META, "status": _ANYTHING}
+    known = {**OBJECT_META["properties"], **dict.fromkeys(DROPPED_META, _KEPT)}
+    metadata = {**OBJECT_META, "properties": known}
+    head = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": metadata, "status": _ANYTHING}
     spec = _specs()[api_version, kind]
     whole = _object(**head, spec=spec) | {"required": ["metadata", "spec"]}
     walk.check(value, whole, ())
@@ -90,7 +96,7 @@ def _specs() -> dict[tuple[str, str], Schema]:
         | {"elasticPolicy": _ELASTIC, "nprocPerNode": _TEXT},
         (V1, "XGBoostJob"): _replicas("xgbReplicaSpecs", "Master", "Worker"),
         (V1, "JAXJob"): _replicas("jaxReplicaSpecs", "Worker"),
-        (V1, "MPIJob"): mpi | {"cleanPodPolicy": _CLEAN, "mainContainer": _TEXT},
+        (V1, "MPIJob"): mpi | {"mainContainer": _TEXT},
         (V2_BETA_1, "MPIJob"): mpi
         | {
             "runLauncherAsWorker": _FLAG,
@@ -99,7 +105,10 @@ def _specs() -> dict[tuple[str, str], Schema]:
             "mpiImplementation": _enum("OpenMPI", "Intel", "MPICH"),
         },
     }
-    return {key: _object(**fields, runPolicy=_RUN_POLICY) for key, fields in specs.items()}
+    shared = {key: _RUN_POLICY["properties"][key] for key in (*MISPLACED, "cleanPodPolicy")}
+    return {
+        key: _object(**fields, **shared, runPolicy=_RUN_POLICY) for key, fields in specs.items()
+    }
 
 
 def _replicas(field: str, *types: str) -> dict[str, Schema]:

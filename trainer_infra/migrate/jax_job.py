@@ -7,13 +7,15 @@ the JAX variables that v2's plugin writes.
 
 from typing import Final
 
-from trainer_infra.migrate import nodes
+from trainer_infra import names
+from trainer_infra.migrate import nodes, replica
 from trainer_infra.migrate.migration import Parts, V1Job
 from trainer_infra.migrate.replica import RANK_ENV, Defaults
 
 DEFAULTS: Final = Defaults("jaxReplicaSpecs", "jax")
 PORT_NAME: Final = "jaxjob-port"
 PORT: Final = 6666
+FILLED: Final = (names.JAX_NUM_PROCESSES, names.JAX_PROCESS_ID, names.JAX_COORDINATOR_ADDRESS)
 
 
 def jax_parts(job: V1Job) -> Parts:
@@ -30,6 +32,6 @@ def jax_parts(job: V1Job) -> Parts:
         "NUM_PROCESSES": found.count,
         "PROCESS_ID": RANK_ENV,
     }
-    framework = nodes.Framework("jax", {"jax": {}}, env)
+    framework = nodes.Framework("jax", {"jax": {}}, env, replica.filled(FILLED))
     told = nodes.fixed_parts(job, DEFAULTS, f"NUM_PROCESSES={found.count}")
     return nodes.node_parts(job, found, framework, trainer={}, notes=[told])

@@ -4,7 +4,7 @@ Made and read by every file of this room; `cli` prints them.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from typing_extensions import override
 
@@ -13,6 +13,9 @@ from trainer_infra.api.finding import Path, path_text
 from trainer_infra.api.runtime import TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
+
+MISPLACED: Final = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
+"""Fields of the run policy that the first operators had in the spec itself, where charts still write them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,9 @@ class V1Job:
 
     @property
     def run_policy(self) -> RunPolicy:
-        """Its run policy; an empty one where it has none."""
-        return RunPolicy(**(self.spec.get("runPolicy") or {}))
+        """Its run policy with what stands in the spec itself; an empty one where it has none."""
+        misplaced = {key: self.spec[key] for key in MISPLACED if key in self.spec}
+        return RunPolicy(**misplaced | dict(self.spec.get("runPolicy") or {}))
 
     def host(self, index: int = 0, job: str = "node") -> str:
         """The host name of a pod of the migrated job."""

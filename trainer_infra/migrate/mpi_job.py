@@ -4,7 +4,6 @@ Workers become the job `node`, the launcher the job `launcher`, whose end is the
 operator of v2beta1 used SSH as v2 does; the one of v1 `kubectl exec`.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -14,20 +13,14 @@ from trainer_infra.migrate import replica
 from trainer_infra.migrate.fields import V1
 from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import Defaults, Replica
+from trainer_infra.render.plugins.mpi import MOUNT_PATH, OF_OPEN_MPI_5, OPEN_MPI, RESERVED
 
 FIELD: Final = "mpiReplicaSpecs"
-OPEN_MPI: Final = "OpenMPI"
-SSH_FOLDER: Final = "/root/.ssh"
 SERVER: Final = ("/usr/sbin/sshd", "-De")
 ROLE: Final = "K_MPI_JOB_ROLE"
 NO_GPU: Final = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
 """Keeps GPUs away from a launcher that is not a worker."""
-SCRIPT: Final = re.compile(r"/etc/mpi/(?!hostfile\b)\w|discover_hosts")
-"""A file that the operators wrote beside the hostfile: discover_hosts.sh, kubexec.sh."""
-SCRIPT_ADVICE: Final = (
-    "names a script that v2 does not write: the nodes of a run do not change, and stand in "
-    "/etc/mpi/hostfile; start them with that file, and without the options of elastic training"
-)
+FILLED: Final = replica.filled((*RESERVED, *OF_OPEN_MPI_5))
 SSH_ADVICE: Final = (
     "started processes with kubectl exec, v2 does with SSH: the image needs sshd and ssh, and the "
     "command of mpirun must not choose another agent"
@@ -55,7 +48,7 @@ def mpi_parts(job: V1Job) -> Parts:
     pods = (workers.replicas if workers else 0) + 1
     mpi = {
         "mpiImplementation": OPEN_MPI,
-        "sshAuthMountPath": job.spec.get("sshAuthMountPath") or SSH_FOLDER,
+        "sshAuthMountPath": job.spec.get("sshAuthMountPath") or MOUNT_PATH,
         "runLauncherAsNode": as_node,
     }
     return Parts(
@@ -102,7 +95,7 @@ def _read(job: V1Job) -> tuple[Replica, Replica | None]:
 def _job(job: V1Job, launcher: Replica, limit: int | None, *, as_node: bool) -> dict[str, Any]:
     """The launcher, which the operator of v2beta1 ran as a Job, and the one of v1 as a pod."""
     env = {ROLE: names.LAUNCHER, **({} if as_node else NO_GPU)}
-    template, was_a_job = replica.node_template(launcher, env), job.api_version != V1
+    template, was_a_job = replica.node_template(launcher, env, FILLED), job.api_version != V1
     spec = replica.job_spec(launcher, limit, template, was_a_job=was_a_job)
     metadata = {"labels": {names.ANCESTOR_LABEL: names.TRAINER}}
     return {"name": names.LAUNCHER, "template": {"metadata": metadata, "spec": spec}}
@@ -110,7 +103,7 @@ def _job(job: V1Job, launcher: Replica, limit: int | None, *, as_node: bool) -> 
 
 def _server(job: V1Job, workers: Replica, limit: int | None) -> dict[str, Any]:
     """The job of the workers, which run an SSH server."""
-    template = replica.node_template(workers, {ROLE: "worker"})
+    template = replica.node_template(workers, {ROLE: "worker"}, ())
     runs = replica.what_runs(workers)
     if job.api_version == V1 or not runs:
         runs = {"command": list(SERVER)}
@@ -128,8 +121,8 @@ def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[N
     for each in filter(None, (launcher, workers)):
         was_a_job = each is launcher and job.api_version != V1
         yield from replica.restart_notes(each, limit, was_a_job=was_a_job)
-        yield from replica.pod_names(job, each)
-        yield from replica.mention_notes(each, SCRIPT, SCRIPT_ADVICE)
+        yield from each.notes
+    yield from replica.filled_notes(launcher, FILLED)
     if job.api_version == V1 and workers:
         path = (*workers.template_path, "spec", "containers", workers.main)
         for key, value in replica.what_runs(workers).items():

@@ -37,6 +37,8 @@ class Framework:
     ml_policy: JSONObject
     env: Mapping[str, Any]
     """Variables that v1's operator wrote, as `replica.node_template` takes them."""
+    filled: Mapping[str, str]
+    """Variables that v2's framework fills, and what a note says of one that a user wrote."""
 
 
 def read_nodes(job: V1Job, defaults: Defaults, *kinds: str) -> Nodes:
@@ -64,7 +66,13 @@ def node_parts(
     kind's own.
     """
     limit = job.run_policy.backoff_limit
-    template = replica.node_template(nodes.kept, framework.env)
+    template = replica.node_template(nodes.kept, framework.env, framework.filled)
+    pod = template["spec"]
+    # The training operator wrote them into every container.
+    pod["containers"] = [
+        each if each["name"] == names.NODE else replica.with_env(each, framework.env)
+        for each in pod["containers"]
+    ]
     spec = replica.job_spec(nodes.kept, limit, template)
     metadata = {"labels": {names.ANCESTOR_LABEL: names.TRAINER}}
     master = nodes.first if nodes.first is not nodes.kept else None
@@ -78,7 +86,8 @@ def node_parts(
         notes=(
             *(replica.difference_notes(nodes.kept, master) if master else ()),
             *replica.restart_notes(nodes.kept, limit),
-            *replica.pod_names(job, nodes.kept),
+            *nodes.kept.notes,
+            *replica.filled_notes(nodes.kept, framework.filled),
             *notes,
         ),
     )

@@ -6,8 +6,7 @@ the operator itself restarted pods; in v2 the Job does, by its pods' restartPoli
 podFailurePolicy.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,13 +19,19 @@ from trainer_infra.api.failure_policy import (
 )
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.json_values import JSONObject, json_leaves
+from trainer_infra.json_values import JSONObject
+from trainer_infra.migrate import renaming
+from trainer_infra.migrate.fields import V2_BETA_1
 from trainer_infra.migrate.migration import Note, V1Job
+from trainer_infra.migrate.renaming import RenamedValue
 
 ABSENT: Final = "not set"
 ONE_COMMAND: Final = "write one command for all nodes, in which RANK 0 does what is its alone"
 RANK_ENV: Final = {"valueFrom": {"fieldRef": {"fieldPath": names.COMPLETION_INDEX_FIELD}}}
 """Value of a variable that holds the number of the node."""
+CLUSTER_FIRST: Final = "ClusterFirst"
+"""The default policy, with which a pod on the node's network asks the node's name servers alone."""
+HOST_NET_DNS: Final = "ClusterFirstWithHostNet"
 NEVER: Final = "Never"
 ON_FAILURE: Final = "OnFailure"
 ALWAYS: Final = "Always"
@@ -56,11 +61,12 @@ class Replica:
     path: Path
     replicas: int
     restart_policy: str
-    explicit: bool
-    """Whether the restart policy was written."""
     pod_template: JSONObject
+    """In it, what v1's operator named has the names of v2."""
     main: str
     """Name of the container that trains."""
+    notes: tuple[Note, ...] = ()
+    """On what the template names and v2 does not have, and on what was added to it."""
 
     @property
     def template_path(self) -> Path:
@@ -89,26 +95,42 @@ def read_replica(job: V1Job, kind: str, defaults: Defaults) -> Replica | None:
     if given is None:
         return None
     path = ("spec", defaults.field, kind)
-    template = given.get("template") or {}
+    found = renaming.in_template(job, kind, given.get("template") or {}, (*path, "template"))
+    template, notes = _with_dns(job, found, (*path, "template", "spec"))
     containers = (template.get("spec") or {}).get("containers") or ()
     if not containers:
         at = path_text((*path, "template", "spec", "containers"))
         raise InvalidInput([Problem(at, "must have a container")])
-    found = [each["name"] for each in containers]
+    own = [each["name"] for each in containers]
     return Replica(
         path=path,
         replicas=given.get("replicas", defaults.replicas),
         restart_policy=given.get("restartPolicy", defaults.restart_policy),
-        explicit="restartPolicy" in given,
         pod_template=template,
-        main=defaults.container if defaults.container in found else found[0],
+        main=defaults.container if defaults.container in own else own[0],
+        notes=notes,
     )
 
 
-def node_template(replica: Replica, env: Mapping[str, Any]) -> dict[str, Any]:
+def _with_dns(job: V1Job, found: RenamedValue, path: Path) -> tuple[JSONObject, tuple[Note, ...]]:
+    """A template that finds the other pods on the node's network too; the MPI operator wrote the policy."""
+    template, spec = found.value, found.value.get("spec") or {}
+    is_beta, policy = job.api_version == V2_BETA_1, spec.get("dnsPolicy", CLUSTER_FIRST)
+    if not spec.get("hostNetwork") or not (is_beta or policy == CLUSTER_FIRST):
+        return template, found.notes
+    changed = {**template, "spec": {**spec, "dnsPolicy": HOST_NET_DNS}}
+    advice = f"gets dnsPolicy {HOST_NET_DNS}, without which the nodes do not find each other"
+    told = () if is_beta else (Note((*path, "hostNetwork"), True, advice),)
+    return changed, (*found.notes, *told)
+
+
+def node_template(
+    replica: Replica, env: Mapping[str, Any], filled: Collection[str]
+) -> dict[str, Any]:
     """The pod template in v2: the container that trains is called `node` and has these variables.
 
-    Of each variable `env` has the value, or the fields beside the name; in v1 the operator wrote them.
+    Of each variable `env` has the value, or the fields beside the name; in v1 the operator wrote them. The
+    container has none of those that v2's framework fills.
 
     Raises:
         InvalidInput: Another container is called `node`.
@@ -122,7 +144,8 @@ def node_template(replica: Replica, env: Mapping[str, Any]) -> dict[str, Any]:
         what = f"another container than {replica.main!r} is called {names.NODE!r}"
         raise InvalidInput([Problem(at, what, fix="rename it: v2 trains in the container 'node'")])
     spec["containers"] = [
-        _main(each, env) if each["name"] == replica.main else each for each in spec["containers"]
+        _main(each, env, filled) if each["name"] == replica.main else each
+        for each in spec["containers"]
     ]
     metadata = replica.pod_template.get("metadata") or {}
     kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
@@ -140,6 +163,21 @@ def words(replica: Replica) -> tuple[str, ...]:
     return tuple(str(word) for part in what_runs(replica).values() for word in part)
 
 
+def filled(variables: Iterable[str]) -> dict[str, str]:
+    """What a note says of each of these variables where a user wrote it."""
+    return {name: f"is lost: v2 fills {name} itself" for name in variables}
+
+
+def filled_notes(replica: Replica, advice: Mapping[str, str]) -> Iterator[Note]:
+    """A note for each variable of the container that trains which v2's framework fills."""
+    containers = replica.pod_template["spec"]["containers"]
+    path = (*replica.template_path, "spec", "containers", containers.index(replica.container))
+    for index, each in enumerate(replica.container.get("env") or ()):
+        if each["name"] in advice:
+            value = each.get("value", each.get("valueFrom"))
+            yield Note((*path, "env", index), value, advice[each["name"]])
+
+
 def difference_notes(kept: Replica, dropped: Replica) -> Iterator[Note]:
     """A note for each field in which a dropped replica type differs from the kept one."""
     role = str(dropped.path[-1]).lower()
@@ -151,24 +189,6 @@ def difference_notes(kept: Replica, dropped: Replica) -> Iterator[Note]:
     for path, value in _differing(_by_role(dropped), _by_role(kept)):
         also = f"; {ONE_COMMAND}" if path[-1] in {"command", "args"} else ""
         yield Note((*dropped.template_path, *path), value, advice + also)
-
-
-def pod_names(job: V1Job, replica: Replica) -> Iterator[Note]:
-    """A note for each text that a container reads and that names a v1 pod."""
-    old = re.compile(rf"(?<![\w-]){re.escape(job.name)}-(master-|worker-|launcher)")
-    advice = f"names a v1 pod; the pods of v2 are {job.host()} and so on"
-    yield from mention_notes(replica, old, advice)
-
-
-def mention_notes(replica: Replica, pattern: re.Pattern[str], advice: str) -> Iterator[Note]:
-    """A note for each text that a container reads and that has the pattern."""
-    spec = replica.pod_template["spec"]
-    for kind in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(kind) or ()):
-            read = {key: container.get(key) for key in ("command", "args", "env")}
-            for path, text in json_leaves(read):
-                if isinstance(text, str) and pattern.search(text):
-                    yield Note((*replica.template_path, "spec", kind, index, *path), text, advice)
 
 
 def job_spec(
@@ -193,12 +213,12 @@ def job_spec(
 def restart_notes(
     replica: Replica, limit: int | None, *, was_a_job: bool = False
 ) -> Iterator[Note]:
-    """What a written restart policy means otherwise in v2."""
+    """What a restart policy, written or v1's default, means otherwise in v2."""
     path = (*replica.path, "restartPolicy")
     if replica.restart_policy == ALWAYS:
         yield Note(path, ALWAYS, "becomes OnFailure: a pod that ends with 0 is done")
     ended_in_v1 = was_a_job or limit is not None or replica.restart_policy == NEVER
-    if replica.explicit and not ended_in_v1:
+    if not ended_in_v1:
         advice = (
             f"restarts without end in v1, {DEFAULT_BACKOFF_LIMIT} times here: change backoffLimit "
             "of the runtime's job"
@@ -206,14 +226,23 @@ def restart_notes(
         yield Note(path, replica.restart_policy, advice)
 
 
-def _main(container: JSONObject, env: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in container.items() if key not in {"command", "args"}}
-    own = [each for each in container.get("env") or () if each["name"] not in env]
+def with_env(
+    container: JSONObject, env: Mapping[str, Any], filled: Collection[str] = ()
+) -> dict[str, Any]:
+    """The container with the variables, and without those that are filled."""
+    written = {*env, *filled}
+    own = [each for each in container.get("env") or () if each["name"] not in written]
     added = [
         {"name": name, **(value if isinstance(value, dict) else {"value": str(value)})}
         for name, value in env.items()
     ]
-    return {**kept, "name": names.NODE, **({"env": [*own, *added]} if own or added else {})}
+    kept = {key: value for key, value in container.items() if key != "env"}
+    return {**kept, **({"env": [*own, *added]} if own or added else {})}
+
+
+def _main(container: JSONObject, env: Mapping[str, Any], filled: Collection[str]) -> dict[str, Any]:
+    kept = {key: value for key, value in container.items() if key not in {"command", "args"}}
+    return {**with_env(kept, env, filled), "name": names.NODE}
 
 
 def _by_role(replica: Replica) -> dict[str, Any]:

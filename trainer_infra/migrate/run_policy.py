@@ -12,11 +12,14 @@ from trainer_infra import names
 from trainer_infra.api.finding import path_text
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.migrate.migration import Note, SchedulingPolicy, V1Job
+from trainer_infra.migrate.migration import MISPLACED, Note, SchedulingPolicy, V1Job
 
 MULTI_KUEUE: Final = "kueue.x-k8s.io/multikueue"
 OPERATORS: Final = ("", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
 VOLCANO: Final = "volcano"
+OF_FIRST_OPERATORS: Final = (
+    "is read as of runPolicy: the first operators had it here, the last one did not read it here"
+)
 PATH: Final = ("spec", "runPolicy")
 SCHEDULING: Final = (*PATH, "schedulingPolicy")
 
@@ -76,6 +79,11 @@ def gang_policy(job: V1Job, schedulers: set[str]) -> Gang | None:
 
 def policy_notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
     """What of the run policy of a job with so many pods has no counterpart."""
+    own = job.spec.get("runPolicy") or {}
+    for name in MISPLACED:
+        if name in job.spec:
+            advice = "is lost: runPolicy has another" if name in own else OF_FIRST_OPERATORS
+            yield Note(("spec", name), job.spec[name], advice)
     yield from _clean_pod_policy((*PATH, "cleanPodPolicy"), job.run_policy.clean_pod_policy)
     yield from _clean_pod_policy(("spec", "cleanPodPolicy"), job.spec.get("cleanPodPolicy"))
     policy = job.run_policy.scheduling_policy

@@ -7,9 +7,10 @@ variables that v2's plugin writes.
 
 from typing import Any, Final
 
-from trainer_infra.migrate import nodes
+from trainer_infra.migrate import nodes, replica
 from trainer_infra.migrate.migration import Parts, V1Job
 from trainer_infra.migrate.replica import RANK_ENV, Defaults
+from trainer_infra.render.plugins.xgboost import RESERVED
 
 DEFAULTS: Final = Defaults("xgbReplicaSpecs", "xgboost")
 PORT_NAME: Final = "xgboostjob-port"
@@ -34,6 +35,6 @@ def xgboost_parts(job: V1Job) -> Parts:
     if found.count > 1:
         hosts = ",".join(job.host(index) for index in range(1, found.count))
         env |= {"WORKER_PORT": port, "WORKER_ADDRS": hosts}
-    framework = nodes.Framework("xgboost", {"xgboost": {}}, env)
+    framework = nodes.Framework("xgboost", {"xgboost": {}}, env, replica.filled(RESERVED))
     told = nodes.fixed_parts(job, DEFAULTS, f"WORLD_SIZE={found.count}")
     return nodes.node_parts(job, found, framework, trainer={}, notes=[told])

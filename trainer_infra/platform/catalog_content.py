@@ -15,6 +15,7 @@ from trainer_infra.catalog.data_cache import CACHE_IMAGE
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject, json_leaves, with_leaves
 from trainer_infra.platform.argument_problems import NAME, shape_problems
+from trainer_infra.rules.supply_chain.images import has_digest
 from trainer_infra.trainers.code import content_hash
 
 
@@ -77,6 +78,7 @@ def catalog_problems(args: RuntimeCatalogArgs) -> Iterator[Problem]:
         return
     used = frozenset(image for each in chosen for image in spec_images(each["spec"]))
     yield from _mirror_problems(args.get("images", {}), used)
+    yield from _digest_problems(chosen, args.get("images", {}))
     yield from _frozen_problems(_frozen_names(args.get("versioned", False), chosen), chosen)
     if "service_account" in args:
         yield from shape_problems(("service_account",), args["service_account"], NAME)
@@ -103,13 +105,12 @@ def catalog_content(args: RuntimeCatalogArgs, identity: str) -> CatalogContent:
 def _chosen(args: RuntimeCatalogArgs) -> Sequence[JSONDict]:
     """Runtimes as they are shipped, or as the program has them."""
     wanted = args.get("runtimes", tuple(each.name for each in catalog.RUNTIMES))
-    shipped = {each.name: each for each in catalog.RUNTIMES}
     made, problems = [], []
     for each in wanted:
         if isinstance(each, ClusterTrainingRuntime):
             made.append(each.to_wire())
-        elif each in shipped:
-            made.append(shipped[each].runtime().to_wire())
+        elif (shipped := catalog.find(each)) is not None:
+            made.append(shipped.to_wire())
         else:
             fix = catalog.advice(each)
             problems.append(Problem("runtimes", "is not a shipped runtime", got=each, fix=fix))
@@ -237,6 +238,16 @@ def _mirror_problems(images: Mapping[str, str], used: frozenset[str]) -> Iterato
             some = ", ".join(sorted(used)[:3])
             what = "is the beginning of no image of the chosen runtimes"
             yield Problem("images", what, got=prefix, fix=f"they have {some}")
+
+
+def _digest_problems(chosen: Sequence[JSONObject], images: Mapping[str, str]) -> Iterator[Problem]:
+    """Images of hardened variants that no digest pins: the rule `image-digest` takes them for pinned here."""
+    named = [each for each in chosen if catalog.is_hardened(each["metadata"]["name"])]
+    for image in sorted({image for each in named for image in spec_images(each["spec"])}):
+        if not has_digest(mirrored_image(image, images)):
+            fix = f'write images={{"{image}": "{image.partition("@")[0]}@sha256:…"}}'
+            what = "must pin by its digest each image of a hardened runtime"
+            yield Problem("images", what, got=image, fix=fix)
 
 
 def _full_name(image: str) -> str:

@@ -62,7 +62,7 @@ def _refused_keys(jobs: Iterable[JSONObject]) -> Iterator[str]:
     for job in jobs:
         spec = resolve.pod_spec(job)
         group = (spec.get("securityContext") or {}).get("fsGroup")
-        keys = (v for v in spec.get("volumes") or () if v["name"] == mpi.KEYS_VOLUME)
+        keys = (v for v in spec.get("volumes") or () if v["name"] == names.SSH_AUTH_VOLUME)
         modes = {item["mode"] for each in keys for item in each["secret"]["items"]}
         if group is not None and mpi.OF_OWNER in modes:
             yield (

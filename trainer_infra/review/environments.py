@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
+from trainer_infra.api.shape.object_meta import CLUSTER_SCOPED
 from trainer_infra.review.documents import Document
 
 Key: TypeAlias = tuple[str, str, str, str]
@@ -98,7 +99,9 @@ def object_key(value: Mapping[str, Any]) -> Key:
     metadata = value.get("metadata")
     named = metadata if isinstance(metadata, Mapping) else {}
     group = _text(value.get("apiVersion")).rpartition("/")[0]
-    return group, _text(value.get("kind")), _text(named.get("namespace")), _text(named.get("name"))
+    kind = _text(value.get("kind"))
+    namespace = "" if kind in CLUSTER_SCOPED else _text(named.get("namespace"))
+    return group, kind, namespace, _text(named.get("name"))
 
 
 def _text(value: object) -> str:
@@ -151,11 +154,11 @@ def _environments(folder: _FolderDocuments) -> dict[str, _Positions]:
 
 def _only(folder: _FolderDocuments) -> str:
     """The folders in which all stands that is in it: `dev` where a team has nothing else yet."""
-    names = []
+    parts = []
     while not folder.positions and len(folder.folders) == 1:
         ((name, folder),) = folder.folders.items()
-        names.append(name)
-    return "/".join(names)
+        parts.append(name)
+    return "/".join(parts)
 
 
 def _opposed(folder: _FolderDocuments) -> set[str]:
@@ -164,7 +167,7 @@ def _opposed(folder: _FolderDocuments) -> set[str]:
     for name, each in folder.folders.items():
         for key in each.keys:
             owners.setdefault(key, []).append(name)
-    return {name for names in owners.values() if len(names) > 1 for name in names}
+    return {name for those in owners.values() if len(those) > 1 for name in those}
 
 
 def _together(

@@ -13,6 +13,7 @@ from trainer_infra import names
 from trainer_infra.api import manifests
 from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.shape.object_meta import CLUSTER_SCOPED
 from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
@@ -87,6 +88,8 @@ class Subject:
     """The runtime that a TrainJob refers to; None where it is not found, and for other kinds."""
     runtime_is_judged: bool = False
     """Whether that is a subject too: rules say of it what is wrong with it."""
+    runtime_is_shipped: bool = False
+    """Whether it is one of the catalog that is installed elsewhere: nothing that is judged has it."""
     behaviour: Behaviour = OURS
     """What renders it."""
     render: Callable[["Subject"], Rendering] = lambda _: NOTHING
@@ -149,7 +152,8 @@ class Subject:
     @property
     def namespace(self) -> str:
         """The object's namespace; empty where it has none, or it is not known."""
-        return _text(self.object.at("metadata", "namespace"))
+        is_of_cluster = self.kind in CLUSTER_SCOPED
+        return "" if is_of_cluster else _text(self.object.at("metadata", "namespace"))
 
     @property
     def ml_policy(self) -> Value:

@@ -54,8 +54,9 @@ def subject_with_runtime(
         if read is not None and read.wire is value:
             return replace(subject_of_runtime(read), behaviour=behaviour)
         return subject_of(value, behaviour=behaviour)
-    made = subject_of(value, known.get(key) or shipped_runtime(key), behaviour)
-    return replace(made, runtime_is_judged=key in own)
+    shipped = None if key in known else shipped_runtime(key)
+    made = subject_of(value, known.get(key) or shipped, behaviour)
+    return replace(made, runtime_is_judged=key in own, runtime_is_shipped=shipped is not None)
 
 
 def _key(runtime: JSONObject) -> RuntimeKey:

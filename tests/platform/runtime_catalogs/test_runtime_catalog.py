@@ -268,3 +268,16 @@ def test_one_runtime_may_be_named_without_a_list_for_its_frozen_copy() -> None:
     named = declared_resources(lambda: platform.RuntimeCatalog("runtimes", versioned=name))
     # Pulumi registers what does not depend on another one in any order.
     assert {each.urn: each for each in named} == {each.urn: each for each in listed}
+
+
+def test_a_hardened_runtime_is_installed_with_images_that_a_digest_pins() -> None:
+    name, image = "plain-distributed-hardened", "python:3.13-slim"
+    pinned = f"mirror.example.com/python@sha256:{'1' * 64}"
+    (problem,) = platform.RuntimeCatalog.judge_arguments({"runtimes": [name]})
+    assert str(problem) == (
+        f"images: must pin by its digest each image of a hardened runtime, got '{image}'; "
+        f'write images={{"{image}": "{image}@sha256:…"}}'
+    )
+    made = runtimes(runtimes=[name], images={image: pinned})
+    (job,) = made[name]["spec"]["template"]["spec"]["replicatedJobs"]
+    assert job["template"]["spec"]["template"]["spec"]["containers"][0]["image"] == pinned

@@ -57,12 +57,20 @@ def _counted(job: JSON) -> Broken:
         yield BrokenRule(("replicas",), replicas, what, "lower one of the two")
 
 
+_ADDED_VOLUMES: Final = {
+    names.LAUNCHER: (names.SSH_AUTH_VOLUME, names.HOSTFILE_VOLUME),
+    names.NODE: (names.SSH_AUTH_VOLUME,),
+}
+"""Volumes that MPI's plugin adds to the pods of a job."""
+
+
 def _mounts_of_jobset(jobset: JSON) -> Broken:
     policies = jobset.get("volumeClaimPolicies") or ()
     claims = [claim for each in policies for claim in each.get("templates") or ()]
     for index, job in enumerate(jobset.get("replicatedJobs") or ()):
         path = ("replicatedJobs", index, *_POD)
-        broken = pod_forms.mounts(part_of(job, *_POD), claims, names.INITIALIZER_VOLUME)
+        added = _ADDED_VOLUMES.get(job.get("name"), ())
+        broken = pod_forms.mounts(part_of(job, *_POD), claims, names.INITIALIZER_VOLUME, *added)
         yield from prefixed(path, broken)
 
 

@@ -7,6 +7,8 @@ TrainJob's name has a stricter rule of its own in the published schema.
 
 from typing import Any, Final
 
+from trainer_infra import names
+
 LABEL_PATTERN: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 """A DNS label."""
 SUBDOMAIN_PATTERN: Final = rf"{LABEL_PATTERN}(\.{LABEL_PATTERN})*"
@@ -91,6 +93,16 @@ OBJECT_META: Final = _object(
     ]
 }
 """metadata of every kind; `propertyNames` is JSON Schema's, which published schemas do not use."""
+
+CLUSTER_SCOPED: Final = frozenset(
+    (
+        *{*names.KUEUE_KINDS} - {names.LOCAL_QUEUE, names.WORKLOAD},
+        *(names.CLUSTER_TRAINING_RUNTIME, names.VOLCANO_QUEUE, names.NAMESPACE),
+        *(names.PRIORITY_CLASS, "PersistentVolume", "StorageClass", "RuntimeClass", "DeviceClass"),
+        *("ClusterRole", "ClusterRoleBinding"),
+    )
+)
+"""Kinds without a namespace. What kustomize writes there into a kind that it does not know says nothing."""
 
 TRAIN_JOB_META: Final = OBJECT_META | {"properties": OBJECT_META["properties"] | {"name": _TEXT}}
 """metadata of a TrainJob, whose name has rules of its own in the published schema."""

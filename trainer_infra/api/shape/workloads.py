@@ -56,6 +56,18 @@ _CLAIMS: Final[Mapping[str, tuple[str, ...]]] = {
     "LeaderWorkerSet": (*_GROUP, "volumeClaimTemplates"),
 }
 """By kind, where the claims stand of which its controller makes volumes."""
+_ADDED_VOLUMES: Final[Mapping[tuple[Any, Any], Mapping[Any, tuple[str, ...]]]] = {
+    ("kubeflow.org/v1", "MPIJob"): {
+        "Launcher": ("mpi-job-config", "mpi-job-kubectl"),
+        "Worker": ("mpi-job-config",),
+    },
+    ("kubeflow.org/v2beta1", "MPIJob"): {
+        "Launcher": ("mpi-job-config", "ssh-auth"),
+        "Worker": ("ssh-auth",),
+    },
+    ("batch.volcano.sh/v1alpha1", "Job"): {EACH: ("{}-ssh", "{}-svc")},
+}
+"""Volumes that a controller adds to pods, by kind and replica type; {} is the name of the object."""
 _JOBS: Final[Mapping[str, tuple[str, ...]]] = {"Job": (), "CronJob": ("spec", "jobTemplate")}
 """By kind of the group `batch`, where its Job is."""
 _RESTARTED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -105,12 +117,15 @@ def _formed(shape: Schema, path: Iterable[str], forms: Mapping[str, Schema]) -> 
 
 
 def _mounts(templates: Iterable[tuple[str, ...]], claimed: tuple[str, ...], value: JSON) -> Broken:
-    """Pods mount volumes of their own, or of the claims that their controller makes."""
+    """Pods mount volumes of their own, of the claims that their controller makes, or that it adds."""
     claims = part_of(value, *claimed) if claimed else ()
+    added = _ADDED_VOLUMES.get((value.get("apiVersion"), value.get("kind")), {})
+    name = part_of(value, "metadata").get("name")
     for path in templates:
         for place, template in _below(value, path, ()):
-            pod = template.get("spec") or {}
-            yield from prefixed((*place, "spec"), pod_forms.mounts(pod, claims))
+            pod, role = template.get("spec") or {}, (*place[-2:-1], EACH)[0]
+            known = (each.format(name) for each in added.get(role, added.get(EACH, ())))
+            yield from prefixed((*place, "spec"), pod_forms.mounts(pod, claims, *known))
 
 
 def _below(value: Any, path: tuple[str, ...], place: Path) -> Iterator[tuple[Path, JSON]]:

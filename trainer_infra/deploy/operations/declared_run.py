@@ -132,9 +132,7 @@ def _same_runtime(now: TrainJobProperties, born: TrainJobProperties) -> bool:
     given, kept = runtime_of(now), runtime_of(born)
     if given == kept or given.metadata.name != kept.metadata.name:
         return given == kept
-    return any(
-        each.name == given.metadata.name and each.runtime() == given for each in catalog.RUNTIMES
-    )
+    return catalog.find(given.metadata.name or "") == given
 
 
 def _code_of_user(job: TrainJobProperties) -> JSONObject | None:

@@ -28,8 +28,6 @@ MOUNT_PATH: Final = "/root/.ssh"
 """Folder of the keys where the runtime names none."""
 HOSTFILE: Final = "hostfile"
 HOSTFILE_DIR: Final = "/etc/mpi"
-KEYS_VOLUME: Final = "mpi-ssh-auth"
-HOSTFILE_VOLUME: Final = "mpi-hostfile"
 RSH_ARGS: Final = "-o ConnectionAttempts=10"
 PUBLIC_KEY_FILES: Final = (
     (names.SSH_PUBLIC_KEY, "id_rsa.pub", 0o644),
@@ -157,9 +155,10 @@ def _launcher(draft: Draft, pod_set: PodSet) -> PodSet:
         "items": [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}],
     }
     volumes = upsert_volumes(
-        pod_set.volumes, (_keys(draft, pod_set), {"name": HOSTFILE_VOLUME, "configMap": config_map})
+        pod_set.volumes,
+        (_keys(draft, pod_set), {"name": names.HOSTFILE_VOLUME, "configMap": config_map}),
     )
-    mounts = (_keys_mount(draft), {"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIR})
+    mounts = (_keys_mount(draft), {"name": names.HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIR})
     settings = (f"{HOSTFILE_DIR}/{HOSTFILE}", "true", slots(draft), RSH_ARGS)
     lists = (RESERVED, OF_OPEN_MPI_5) if draft.ours(Deviation.OPEN_MPI_5) else (RESERVED,)
     own = tuple(
@@ -188,7 +187,7 @@ def _exported(draft: Draft, pod_set: PodSet) -> Iterable[JSONObject]:
 
 
 def _keys_mount(draft: Draft) -> JSONObject:
-    return {"name": KEYS_VOLUME, "mountPath": _mount_path(draft)}
+    return {"name": names.SSH_AUTH_VOLUME, "mountPath": _mount_path(draft)}
 
 
 def _mount_path(draft: Draft) -> str:
@@ -203,7 +202,7 @@ def _keys(draft: Draft, pod_set: PodSet) -> JSONObject:
         "defaultMode": 0o400,
         "items": [{"key": key, "path": path, "mode": mode} for key, path, mode in files],
     }
-    return {"name": KEYS_VOLUME, "secret": secret}
+    return {"name": names.SSH_AUTH_VOLUME, "secret": secret}
 
 
 def _private_mode(draft: Draft, pod_set: PodSet) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.catalog import device_resources
 from trainer_infra.rules.placement import amounts, nodes
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -49,6 +50,9 @@ def _check_processes(place: PodContainer, context: Context[Parameters]) -> Itera
     written = None if found is None else _written(context.subject)
     number = None if written is None else written.number()
     if found is None or written is None or number is None or number == found.count:
+        return
+    if found.place.path[-1] == device_resources.NEURON and number % found.count == 0:
+        # A process for each of its cores, which are as many as the machine's kind has.
         return
     if written.is_inherited() and not found.place.is_inherited():
         written = context.subject.object.at("spec", "trainer", _NUMBER)

@@ -10,7 +10,6 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.render import gang
-from trainer_infra.render.plugins import mpi
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.pods import Pod, PodContainer
@@ -43,7 +42,7 @@ def _is_launcher(pod: Pod, subject: Subject) -> bool:
 
 
 def _has_hostfile(pod: Pod) -> bool:
-    return any(each["name"].raw == mpi.HOSTFILE_VOLUME for each in pod.spec["volumes"].items())
+    return any(each["name"].raw == names.HOSTFILE_VOLUME for each in pod.spec["volumes"].items())
 
 
 def training_containers(subject: Subject) -> Iterator[PodContainer]:

@@ -27,6 +27,9 @@ _NAMED: Final = {
     names.RESOURCE_FLAVOR: ("topologyName", names.KUEUE_TOPOLOGY),
 }
 """The field of a spec that names one other object, and the kind of that."""
+_LENT: Final = ("nominalQuota", "lendingLimit")
+_NOTHING: Final = (0, "0")
+"""Amounts of which nothing can be lent."""
 Place: TypeAlias = NamedObject | Subject
 """A reference, or the object as a whole."""
 
@@ -59,13 +62,28 @@ def _check_chain(place: Place, context: Context[Parameters]) -> Iterator[Finding
             yield from _of_reference(other, names.VOLCANO_QUEUE, NOWHERE, context)
     elif place.kind == names.CLUSTER_QUEUE:
         selector = place.object.at("spec", "namespaceSelector")
-        if not selector.is_there():
+        if not selector.is_there() and not _only_lends(place, context.world):
             what = "is missing, which lets the jobs of no namespace in"
             yield selector.finding(what, fix="write {} for all namespaces, or select some by label")
     elif place.kind == names.COHORT and _goes_round(place, context.world):
         what = "makes cohorts go round in a circle, which stops all their queues"
         above = queue_objects.cohort(place)
         yield above.finding(what, above.text(), "name a cohort that is not below this one")
+
+
+def _only_lends(queue: Subject, world: World) -> bool:
+    """Whether jobs come to a ClusterQueue's quota through its cohort alone: it needs no namespaces."""
+    queues = lookup.all_of(world, names.LOCAL_QUEUE)
+    takes = any(each.object.at("spec", "clusterQueue").text() == queue.name for each in queues)
+    if takes or not queue_objects.cohort(queue).text():
+        return False
+    lent = (
+        resource
+        for group in lookup.items(queue.object.at("spec", "resourceGroups"))
+        for flavor in lookup.items(group["flavors"])
+        for resource in lookup.items(flavor["resources"])
+    )
+    return any(all(each[key].raw not in _NOTHING for key in _LENT) for each in lent)
 
 
 def _goes_round(cohort: Subject, world: World) -> bool:

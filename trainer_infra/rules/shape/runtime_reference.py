@@ -57,7 +57,7 @@ def _advice(wanted: str, context: Context[RuntimeExists]) -> str:
         for each in context.world.named(kind, wanted)[:1]:
             where = f" in namespace {each.namespace}" if each.namespace else ""
             return f"there is a {kind} of that name{where}"
-    if any(each.name == wanted for each in catalog.RUNTIMES):
+    if catalog.shipped(wanted) is not None:
         return "leave `kind` out to use the catalog's"
     known = catalog.advice(wanted)
     if known.startswith("did you mean"):

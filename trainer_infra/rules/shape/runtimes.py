@@ -1,5 +1,6 @@
 """Runtimes: the jobs, the label and the scheduler that TrainJobs need of one."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -11,6 +12,10 @@ from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
 
+_OWN_HOSTS: Final = re.compile(
+    r"--?(?:default-)?(?:hostfile|machinefile)[ =](?!\s*[\"']?/etc/mpi/)|\s(?:-H|--?host)[ =]"
+)
+"""Options of mpirun for hosts that are not those of the policy's hostfile."""
 Part = Callable[[Value, Value], Iterator[Finding]]
 """One demand: of a replicated job or of the list of all, given the mlPolicy."""
 
@@ -50,8 +55,20 @@ def _has_launcher(found: Value, policy: Value) -> Iterator[Finding]:
 
 def _has_nodes(found: Value, policy: Value) -> Iterator[Finding]:
     mpi = policy["mpi"]
-    if mpi.is_there() and not mpi["runLauncherAsNode"].flag():
+    if mpi.is_there() and not mpi["runLauncherAsNode"].flag() and not _has_own_hosts(found):
         yield from _of_name(found, names.NODE, "its pods are the lines of the hostfile")
+
+
+def _has_own_hosts(found: Value) -> bool:
+    """Whether the launcher starts processes on hosts of its own list: the policy then gives it the keys alone."""
+    launcher = lookup.item_named(found, names.LAUNCHER) if found.is_there() else None
+    return launcher is not None and _names_hosts(launcher)
+
+
+def _names_hosts(launcher: Value) -> bool:
+    containers = jobs.pod_spec(launcher)["containers"].items()
+    lines = (" ".join((*each["command"].texts(), *each["args"].texts())) for each in containers)
+    return any(_OWN_HOSTS.search(each) for each in lines)
 
 
 def _of_name(found: Value, name: str, why: str) -> Iterator[Finding]:
@@ -82,6 +99,8 @@ def _is_labelled(job: Value, _policy: Value) -> Iterator[Finding]:
 
 def _has_container(job: Value, policy: Value) -> Iterator[Finding]:
     """The container that a TrainJob's image, command and environment are written into."""
+    if policy["mpi"].is_there() and job["name"].text() == names.LAUNCHER and _names_hosts(job):
+        return
     wanted = CONTAINERS.get(jobs.step_label(job).text(), "")
     if not wanted and policy["mpi"].is_there() and job["name"].text() == names.NODE:
         wanted = names.NODE

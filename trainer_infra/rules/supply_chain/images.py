@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from trainer_infra import catalog
+from trainer_infra.json_values import json_leaves
 from trainer_infra.rules import pods
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
@@ -89,9 +91,17 @@ IMAGE_NAME: Final = Rule(
 )
 
 
-def _check_digest(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+def _is_pinned_by_platform(text: str, subject: Subject) -> bool:
+    """Whether it is an image of a hardened runtime, which `RuntimeCatalog` installs with digests alone."""
+    name = subject.object.at("spec", "runtimeRef", "name").text()
+    if not subject.runtime_is_shipped or subject.runtime is None or not catalog.is_hardened(name):
+        return False
+    return any(leaf == text for _, leaf in json_leaves(subject.runtime.raw))
+
+
+def _check_digest(place: Value, context: Context[Parameters]) -> Iterator[Finding]:
     text = place.text()
-    if text and not has_digest(text):
+    if text and not has_digest(text) and not _is_pinned_by_platform(text, context.subject):
         fix = f"name it by its digest, {text.partition('@')[0]}@sha256:<64 hex digits>"
         yield place.finding("is not pinned by a digest", text, fix)
 

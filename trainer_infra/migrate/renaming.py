@@ -1,0 +1,197 @@
+"""A walk over a pod template, or over an object beside a job, that puts v2's names in the place of v1's.
+
+What has an exact counterpart is renamed; for every other name that only v1 makes there is a note with its path.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.finding import Path
+from trainer_infra.json_values import JSONObject, json_leaves, with_leaves
+from trainer_infra.migrate.fields import V1
+from trainer_infra.migrate.migration import Note, V1Job
+from trainer_infra.migrate.operator_names import MADE, MASTER, OperatorNames, label_name
+from trainer_infra.migrate.selectors import Selectors
+
+_NO_ADDRESS: Final = frozenset({"name", "generateName", "hostname", "serviceName"})
+"""Fields that hold no address."""
+_OF_JOBS: Final = {
+    ("metadata", "labels"): (
+        *(names.JOB_NAME_LABEL, names.JOB_NAME_OLD_LABEL, names.COMPLETION_INDEX),
+        *("controller-uid", "batch.kubernetes.io/controller-uid"),
+    ),
+    ("spec",): ("hostname", "subdomain"),
+}
+"""Fields of a pod template that Jobs and JobSets write."""
+_WRITTEN_BY_JOBS: Final = "is lost: Jobs and JobSets write it themselves"
+_LABEL_FIELD: Final = ("metadata.labels['", "']")
+_KEYS: Final = "ssh-auth"
+_HOSTFILE: Final = "mpi-job-config"
+_KUBECTL: Final = "mpi-job-kubectl"
+_SERVICE_MONITOR: Final = "ServiceMonitor"
+_NO_SERVICES: Final = "selects the Services that v1 made, one for each pod: write a PodMonitor"
+_LOST_MOUNT: Final = "is lost: v2 adds no such volume to these pods"
+_COUNTED: Final = "counts all nodes in v2, of which 0 is the master: a worker's is higher by 1"
+_NO_LABEL: Final = "is a label that only v1 wrote: it is empty in v2, where node 0 is the master"
+
+
+@dataclass(frozen=True, slots=True)
+class RenamedValue:
+    """A value with v2's names."""
+
+    value: Any
+    notes: tuple[Note, ...]
+    """Names without an exact counterpart, one note each."""
+
+
+def in_template(job: V1Job, role: str, template: JSONObject, path: Path) -> RenamedValue:
+    """The pod template of a replica type, which stands at the path."""
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    volumes = (template.get("spec") or {}).get("volumes") or ()
+    own = frozenset(each.get("name") for each in volumes)
+    walk = _Walk(OperatorNames.of(job), role.lower(), frozenset(labels), own)
+    made, lost = walk.value(template, path), list[Note]()
+    for keys, written in _OF_JOBS.items():
+        part: Any = made
+        for key in keys:
+            part = part.get(key) or {}
+        for key in [each for each in part if each in written]:
+            lost.append(Note((*path, *keys, key), part.pop(key), _WRITTEN_BY_JOBS))
+    return RenamedValue(made, (*walk.notes, *lost))
+
+
+def in_object(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
+    """An object that stands beside jobs: it may select their pods, or name them."""
+    texts = " ".join(str(leaf) for _, leaf in json_leaves(value))
+    # Selectors are by the labels of the job that it names.
+    named = [each for each in jobs if each.name in texts] or jobs[:1]
+    labels: Any = value
+    for key in ("spec", "template", "metadata", "labels"):
+        labels = labels.get(key) if isinstance(labels, Mapping) else None
+    made, notes = value, list[Note]()
+    for job in named:
+        walk = _Walk(OperatorNames.of(job), "", frozenset(labels or ()), frozenset())
+        made = walk.value(made, ())
+        notes += (each for each in walk.notes if each not in notes)
+    if value.get("kind") == _SERVICE_MONITOR and made != value:
+        notes.append(Note(("kind",), _SERVICE_MONITOR, _NO_SERVICES))
+    return RenamedValue(made, tuple(notes))
+
+
+def of_others(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
+    """What a job became, in which the hosts of other jobs may be named."""
+    made, notes = value, list[Note]()
+    for job in jobs:
+        known = OperatorNames.of(job)
+        made = with_leaves(made, partial(_renamed, known))
+        pattern, advice = known.pods()
+        for path, leaf in json_leaves(made):
+            if isinstance(leaf, str) and pattern.search(leaf):
+                notes.append(Note(path, leaf, advice))
+    return RenamedValue(made, tuple(notes))
+
+
+def _renamed(known: OperatorNames, leaf: Any) -> Any:
+    return known.renamed(leaf) if isinstance(leaf, str) else leaf
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One walk, which notes what it cannot rename."""
+
+    known: OperatorNames
+    role: str
+    """The replica type; empty beside a job."""
+    own: frozenset[str]
+    """Labels that the pods have from their template."""
+    volumes: frozenset[Any]
+    """Volumes of the template itself."""
+    notes: list[Note] = field(default_factory=list)
+
+    def value(self, value: Any, path: Path) -> Any:
+        """The value at the path with v2's names."""
+        if isinstance(value, Mapping):
+            return dict(self._fields(value, path))
+        if isinstance(value, list):
+            return [self.value(each, (*path, index)) for index, each in enumerate(value)]
+        return self._text(value, path) if isinstance(value, str) else value
+
+    def _fields(self, value: JSONObject, path: Path) -> Iterator[tuple[str, Any]]:
+        selectors = Selectors(self.known, self.own, self.notes)
+        for key, each in value.items():
+            at = (*path, key)
+            literal = self._literal(each) if key == "valueFrom" else None
+            if literal is not None:
+                yield "value", literal
+            elif selectors.takes(key, each):
+                yield key, selectors.renamed(key, each, at)
+            elif key == "volumeMounts" and self.known.is_mpi and self.role:
+                yield key, [*self._mounts(each, at)]
+            else:
+                yield key, self.value(each, at)
+
+    def _mounts(self, mounts: Sequence[JSONObject], path: Path) -> Iterator[JSONObject]:
+        """Without those of a volume that v2 does not add."""
+        of_launcher = self.role == names.LAUNCHER
+        for index, each in enumerate(mounts):
+            name, at = each.get("name"), (*path, index)
+            if name in self.volumes or name not in (_KEYS, _HOSTFILE, _KUBECTL):
+                yield self.value(each, at)
+            elif name == _KEYS or (name == _HOSTFILE and of_launcher):
+                made = names.SSH_AUTH_VOLUME if name == _KEYS else names.HOSTFILE_VOLUME
+                yield {**each, "name": made}
+            else:
+                self.notes.append(Note(at, dict(each), _LOST_MOUNT))
+
+    def _text(self, text: str, path: Path) -> str:
+        above, key = ("", "", *path)[-2:]
+        if key == "fieldPath":
+            return self._field(text, path)
+        job = self.known.job.name
+        for old, new, own, outer in MADE if self.known.is_mpi else ():
+            is_named = key in own or (key == "name" and above in outer)
+            if is_named and text == f"{job}{old}":
+                return f"{job}{new}"
+        made = text if key in _NO_ADDRESS else self.known.renamed(text)
+        advice = [said for pattern, said in self.known.mentions() if pattern.search(made)]
+        if advice:
+            self.notes.append(Note(path, text, "; ".join(advice)))
+        return made
+
+    def _label(self, text: str) -> str | None:
+        """Which label of v1 a fieldPath reads."""
+        begin, end = _LABEL_FIELD
+        is_label = text.startswith(begin) and text.endswith(end)
+        return label_name(text[len(begin) : -len(end)], self.own) if is_label else None
+
+    def _literal(self, source: JSONObject) -> str | None:
+        """What a variable of v1's labels is on every pod of the template; None where it differs."""
+        name = self._label((source.get("fieldRef") or {}).get("fieldPath", ""))
+        if not self.role or name is None:
+            return None
+        if name == "operator-name":
+            return self.known.operator
+        is_alone = self.known.is_mpi or len(self.known.roles) == 1
+        is_role = name == "replica-type" or (
+            name == "job-role" and self.known.job.api_version != V1
+        )
+        return self.role if is_alone and is_role else None
+
+    def _field(self, text: str, path: Path) -> str:
+        name, job = self._label(text), self.known.job.name
+        if text == "metadata.name" and self.role:
+            host = f"{job}-{names.NODE if self.role != names.LAUNCHER else self.role}-0-<index>"
+            advice = f"has letters by chance at its end in v2; the host name is {host}"
+            self.notes.append(Note(path, text, f"{advice}, and its address {host}.{job}"))
+        if name == "job-name":
+            return f"metadata.labels['{names.JOBSET_NAME_LABEL}']"
+        if name == "replica-index":
+            if self.known.masters and self.role != MASTER:
+                self.notes.append(Note(path, text, _COUNTED))
+            return names.COMPLETION_INDEX_FIELD
+        if name is not None:
+            self.notes.append(Note(path, text, _NO_LABEL))
+        return text
