@@ -89,6 +89,9 @@ PROCESSES_PER_GPU: Final = Rule(
 
 
 _NEEDS_IT: Final = ("torch", "mpi")
+_BY_DEFAULT: Final = 64 * 2**20
+_ON_DISK: Final = ("persistentVolumeClaim", "ephemeral", "nfs", "csi")
+"""Volumes that are no memory."""
 
 
 def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
@@ -105,6 +108,11 @@ def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> I
         fix = f"mount an emptyDir of medium Memory there in the container {names.NODE!r}"
         yield where.finding(what, None, fix)
         return
+    read_only = mount["readOnly"]
+    if read_only.flag():
+        what = "lets nobody write to the memory that processes share"
+        yield read_only.finding(what, True, "take it away")
+        return
     yield from _of_volume(place, mount["name"].text())
 
 
@@ -118,11 +126,20 @@ def _mount(place: PodContainer) -> Value | None:
 
 def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
     for volume in place.pod.spec["volumes"].items():
-        medium = volume.at("emptyDir", "medium")
-        is_it = volume["name"].text() == name and volume["emptyDir"].is_there()
-        if is_it and medium.text() != "Memory":
-            what = f"must be Memory for what is mounted at {names.SHARED_MEMORY}"
-            yield medium.finding(what, medium.text() or None, "write Memory")
+        if volume["name"].text() != name:
+            continue
+        medium, most = (volume.at("emptyDir", each) for each in ("medium", "sizeLimit"))
+        size = most.quantity()
+        where = f"what is mounted at {names.SHARED_MEMORY}"
+        if volume["emptyDir"].is_there() and medium.text() != "Memory":
+            yield medium.finding(f"must be Memory for {where}", medium.text() or None, "write Memory")
+        elif size is not None and size <= _BY_DEFAULT:
+            what = f"is no more than the 64 MiB that there are without {where}"
+            yield most.finding(what, most.raw, "leave it out, or write some GiB")
+        for kind in _ON_DISK:
+            if volume[kind].is_there():
+                what = f"is a disk, and must be an emptyDir of medium Memory for {where}"
+                yield volume[kind].finding(what, None, "write emptyDir: {medium: Memory}")
 
 
 SHARED_MEMORY: Final = Rule(

@@ -53,7 +53,7 @@ ONE_QUEUEING: Final = Rule(
     id="one-queueing",
     title="A job must wait in one queueing system",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    kinds=pods.WORKLOADS - names.RUNTIMES,
     tags=("scheduling", "kueue", "volcano"),
     why=(
         "Two queueing systems that do not know each other admit different jobs: each job holds its "

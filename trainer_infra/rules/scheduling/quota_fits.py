@@ -9,7 +9,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic import Field
+
 from trainer_infra import names
+from trainer_infra.render.plugins import kai
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup, nodes, patches, queue_objects
 from trainer_infra.rules.placement.queue_objects import Group
@@ -33,19 +36,25 @@ class Shortage:
     """What limits it, a clause."""
 
 
-BUILT_IN: Final = ("default", "root")
-"""Queues that Volcano makes itself."""
+BUILT_IN: Final = ("default", "root", "default-queue")
+"""Queues that Volcano, and KAI's chart, make themselves."""
+_KAI_QUEUE: Final = f"{names.VOLCANO_QUEUE}.scheduling.run.ai"
 
 
-def queue_name(subject: Subject) -> Value | None:
-    """Where a job names its queue; None where it names none."""
-    own = (subject.object,) if subject.kind == names.JOBSET else ()
-    jobsets: tuple[Value, ...] = (*own, *subject.rendered_of(names.JOBSET))
-    for each in jobsets:
-        name = each.at("metadata", "annotations", names.VOLCANO_QUEUE_ANNOTATION)
-        if name.is_there():
-            return name
-    return None
+def other_queues(subject: Subject) -> Iterator[tuple[Value, str]]:
+    """Where a job names queues of Volcano and KAI, with their kinds."""
+    own = () if subject.kind == names.TRAIN_JOB else (subject.object,)
+    metadata = [each["metadata"] for each in (*own, *subject.rendered_of(names.JOBSET))]
+    metadata += [pod.template["metadata"] for pod in pods.pods_of(subject)]
+    places = (
+        (names.VOLCANO_QUEUE, "annotations", names.VOLCANO_QUEUE_ANNOTATION),
+        (_KAI_QUEUE, "labels", kai.QUEUE_LABEL),
+    )
+    for kind, *path in places:
+        found = (each.at(*path) for each in metadata)
+        yield from ((each, kind) for each in found if each.is_there())
+    if subject.kind == "Job" and subject.api_version.startswith("batch.volcano.sh/"):
+        yield subject.object.at("spec", "queue"), names.VOLCANO_QUEUE
 
 
 def _of_volcano(subject: Subject, world: World) -> Shortage | None:
@@ -53,7 +62,8 @@ def _of_volcano(subject: Subject, world: World) -> Shortage | None:
 
     What a queue does not cap has no limit.
     """
-    name = queue_name(subject)
+    found = (each for each, kind in other_queues(subject) if kind == names.VOLCANO_QUEUE)
+    name = next(found, None)
     queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())
     if queue is None:
         return None
@@ -78,6 +88,8 @@ class QuotaFits(Parameters):
 
     ignore: tuple[str, ...] = ()
     """Beginnings of resource names that Kueue leaves out, as in `excludeResourcePrefixes`."""
+    device_classes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The DeviceClasses whose devices count as a resource, by its name, as in `deviceClassMappings`."""
 
 
 def _places(subject: Subject) -> Iterator[Pods]:
@@ -198,6 +210,12 @@ def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -
 def _asked(pod: Pod, context: Context[QuotaFits]) -> dict[str, int]:
     """What one pod asks for, itself as one of `pods`, without what Kueue leaves out."""
     found = amounts.amounts_of(pod, context.subject) | {_PODS: amounts.ONE}
+    classes = context.parameters.device_classes
+    claimed = amounts.claimed_devices(pod, context.subject, context.world) if classes else {}
+    for name, members in classes.items():
+        devices = sum(claimed.get(each, 0) for each in members)
+        if devices:
+            found[name] = found.get(name, 0) + devices * amounts.ONE
     ignore = context.parameters.ignore
     return {name: each for name, each in found.items() if not name.startswith(ignore)}
 

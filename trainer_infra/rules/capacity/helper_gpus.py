@@ -1,0 +1,80 @@
+"""helper-gpus: accelerators are for containers that compute.
+
+Helpers are initializers, MPI's launcher that only starts the others, init containers, and containers
+beside the one that trains. An init container that asks for no more than the pod has later anyway costs
+nothing, and some test the GPUs so. A container beside training that serves a model computes.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.render import resolve
+from trainer_infra.rules import pods
+from trainer_infra.rules.placement import amounts
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+
+_SERVES: Final = re.compile(
+    r"vllm|sglang|tgi|triton|infer|serv|rollout|sampler|reward|teacher|critic|generat|eval|judge", re.IGNORECASE
+)
+"""What names, images and commands of containers have in them that run a model beside the training."""
+
+
+def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
+    regular = [*pod.spec["containers"].items()]
+    if pod.step in pods.INITIALIZERS:
+        for each in regular:
+            yield from _of(each, "an initializer downloads")
+        return
+    if _only_starts(pod, context):
+        for each in regular:
+            yield from _of(each, "this job only starts the others")
+    else:
+        asking = [each for each in regular if amounts.gpus_of(each)]
+        main = resolve.main_container(pod.name(), [each["name"].text() for each in asking])
+        for each in asking:
+            if each["name"].text() != main and not _serves(each):
+                yield from _of(each, f"{main!r} is what trains")
+    most = sum((each.count for each in map(amounts.gpus_of, regular) if each), Decimal(0))
+    for each in pod.spec["initContainers"].items():
+        found, stays = amounts.gpus_of(each), each["restartPolicy"].text() == "Always"
+        if found and (stays or found.count > most) and not _serves(each):
+            yield from _of(each, "a sidecar only helps" if stays else "the pod has fewer later")
+
+
+def _of(container: Value, why: str) -> Iterator[Finding]:
+    found = amounts.gpus_of(container)
+    if found is not None:
+        what = f"asks for accelerators that nobody uses: {why}"
+        yield found.place.finding(what, found.place.raw, "take it away")
+
+
+def _only_starts(pod: Pod, context: Context[Parameters]) -> bool:
+    policy = context.subject.ml_policy["mpi"]
+    return (
+        pod.name() == names.LAUNCHER
+        and policy.is_there()
+        and not policy["runLauncherAsNode"].flag()
+    )
+
+
+def _serves(container: Value) -> bool:
+    texts = [container[each].text() for each in ("name", "image")]
+    texts += [word for part in ("command", "args") for word in container[part].texts()]
+    return any(map(_SERVES.search, texts))
+
+
+RULE: Final = Rule(
+    id="helper-gpus",
+    title="Containers that only help must not ask for accelerators",
+    severity=Severity.MEDIUM,
+    kinds=names.WITH_PODS,
+    tags=("capacity", "gpu", "cost"),
+    why="The GPUs are reserved and paid for, and others wait for them, while nothing computes on them.",
+    fix="Ask for accelerators only in the container that trains.",
+    places=pods.pods_of,
+    check=_check,
+)

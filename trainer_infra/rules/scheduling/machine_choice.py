@@ -1,0 +1,121 @@
+"""Which machines pods choose: past the scheduler, one by its name, or any at all."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules import pods
+from trainer_infra.rules.placement import lookup, node_constraints, queue_objects
+from trainer_infra.rules.placement.node_constraints import WantedLabel
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+
+_CONTROL_PLANE: Final = (
+    *("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"),
+    *("node-role.kubernetes.io/controlplane", "node-role.kubernetes.io/etcd"),
+)
+"""Labels and taints of the machines that run the cluster, of kubeadm, older ones and RKE."""
+_JOBS: Final = (names.WITH_PODS | {"Job", "CronJob", "Pod", "LeaderWorkerSet"}) | {
+    each for each in pods.WORKLOADS if each.startswith("Ray") or each.endswith("Job")
+}
+"""Kinds that compute; what runs on every machine may well have to."""
+
+
+def _check_control_plane(pod: Pod, _context: Context[Parameters]) -> Iterator[Finding]:
+    name = pod.spec["nodeName"]
+    if name.text():
+        what = "binds the pods to a machine past the scheduler, its taints and every queue"
+        yield name.finding(what, name.text(), "remove it, and select machines by labels")
+    for each in node_constraints.wanted_labels(pod.spec):
+        if each.key in _CONTROL_PLANE and each.values != {"false"}:
+            yield each.place.finding("selects machines of the control plane", each.key, "remove it")
+    for toleration in lookup.items(pod.spec["tolerations"]):
+        key = toleration["key"]
+        if key.text() in _CONTROL_PLANE:
+            what = "lets the pods onto machines of the control plane"
+            yield key.finding(what, key.text(), "remove the toleration")
+
+
+NODE_NAME: Final = Rule(
+    id="control-plane",
+    title="Jobs must be placed by the scheduler, and not on the control plane",
+    severity=Severity.HIGH,
+    kinds=frozenset(_JOBS),
+    tags=("scheduling", "nodes"),
+    why=(
+        "The job takes memory and disk from the API server and etcd, or runs on a machine that nobody "
+        "has granted it, whatever its taints, its owner and the queue say."
+    ),
+    fix="Remove `nodeName`, and the selectors and tolerations of the control plane.",
+    places=pods.pods_of,
+    check=_check_control_plane,
+)
+
+
+_BY_NAME: Final = (queue_objects.HOSTNAME, node_constraints.NODE_NAME)
+
+
+def _check_name(pod: Pod, _context: Context[Parameters]) -> Iterator[Finding]:
+    for each in node_constraints.wanted_labels(pod.spec):
+        if each.key in _BY_NAME and each.values is not None:
+            yield from _of_name(each)
+
+
+def _of_name(label: WantedLabel) -> Iterator[Finding]:
+    found = " or ".join(sorted(label.values or ()))
+    what = "names the machine on which the pods must run"
+    yield label.place.finding(what, found, "select machines by what they are, not by their names")
+
+
+PINNED_NODES: Final = Rule(
+    id="pinned-nodes",
+    title="Jobs must not be pinned to machines by name",
+    severity=Severity.MEDIUM,
+    kinds=frozenset(_JOBS),
+    tags=("scheduling", "nodes"),
+    why="The job waits for that machine while others are idle, and forever once the machine is replaced.",
+    fix="Select machines by a label of their pool, their accelerator or their topology.",
+    places=pods.pods_of,
+    check=_check_name,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """What has tolerations."""
+
+    tolerations: Value
+
+
+def _places_of_tolerations(subject: Subject) -> Iterator[_Holder]:
+    if subject.kind == names.RESOURCE_FLAVOR:
+        yield _Holder(subject.object.at("spec", "tolerations"))
+    for pod in pods.pods_of(subject):
+        yield _Holder(pod.spec["tolerations"])
+
+
+def _check_tolerations(place: _Holder, _context: Context[Parameters]) -> Iterator[Finding]:
+    for each in lookup.items(place.tolerations):
+        if not each["key"].text() and each["operator"].text() == "Exists":
+            effect = each["effect"].text()
+            those = f"taint of effect {effect}" if effect else "taint"
+            what = f"tolerates every {those}: of the control plane, of other teams, of broken machines"
+            yield each.finding(what, None, "name the key of the taint that is meant")
+
+
+TOLERATES_EVERYTHING: Final = Rule(
+    id="tolerates-everything",
+    title="Tolerations must name the taint that they tolerate",
+    severity=Severity.MEDIUM,
+    kinds=frozenset(_JOBS) | {names.RESOURCE_FLAVOR},
+    tags=("scheduling", "nodes", "kueue"),
+    why=(
+        "Taints keep jobs off machines that are reserved, that run the cluster, or that are failing; "
+        "with such a toleration none of them does."
+    ),
+    fix="Write one toleration for each taint, with its key.",
+    places=_places_of_tolerations,
+    check=_check_tolerations,
+)
+"""A flavor of Kueue gives its tolerations to all pods that it takes."""
