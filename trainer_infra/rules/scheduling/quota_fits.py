@@ -108,7 +108,7 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
     short = _of_volcano(context.subject, context.world)
     members = () if short is None else nodes.pods_together(context.subject)
     if short is not None and members:
-        yield _finding(members, short, context.subject)
+        yield _finding(members, short, context)
 
 
 def _of_kueue(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ def _of_kueue(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
     for group in groups:
         found = (_of_one if len(place) == 1 else _of_all)(place, queue, group, context)
         if found is not None:
-            yield _finding(place, found, context.subject)
+            yield _finding(place, found, context)
 
 
 def _of_one(
@@ -178,11 +178,12 @@ def _limit(queue: Subject, resource: str, room: int, flavors: str) -> str:
     return f"ClusterQueue {queue.name} can give at most {most} in {flavors}, borrowing all it may"
 
 
-def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
+def _finding(place: Pods, short: Shortage, context: Context[QuotaFits]) -> Finding:
     """At the number of pods; at what one pod asks for where that is too much already."""
-    resource = short.resource
-    pod = max(place, key=lambda each: _of_pod(each, resource, subject) * nodes.count(each))
-    one = _of_pod(pod, resource, subject)
+    resource, subject = short.resource, context.subject
+    own = {id(each): _asked(each, context).get(resource, 0) for each in place}
+    pod = max(place, key=lambda each: own[id(each)] * nodes.count(each))
+    one = own[id(pod)]
     whole = amounts.amount_text(resource, short.asked)
     what = f"makes {whole} {resource} in all, and {short.limit}"
     if one > short.room or not one:
@@ -193,10 +194,6 @@ def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
     most = max(0, short.room - others) // one
     fix = f"use at most {most} pod{'' if most == 1 else 's'}, or raise the limit"
     return nodes.count_place(pod, subject).finding(what, nodes.count(pod), fix)
-
-
-def _of_pod(pod: Pod, resource: str, subject: Subject) -> int:
-    return amounts.ONE if resource == _PODS else amounts.amounts_of(pod, subject).get(resource, 0)
 
 
 def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -> dict[str, int]:
