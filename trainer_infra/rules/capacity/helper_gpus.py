@@ -6,7 +6,7 @@ nothing, and some test the GPUs so. A container beside training that serves a mo
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -18,27 +18,31 @@ from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _SERVES: Final = re.compile(
-    r"vllm|sglang|tgi|triton|infer|serv|rollout|sampler|reward|teacher|critic|generat|eval|judge", re.IGNORECASE
+    r"vllm|sglang|tgi|triton|infer|serv|rollout|sampler|reward|teacher|critic|generat|eval|judge",
+    re.IGNORECASE,
 )
 """What names, images and commands of containers have in them that run a model beside the training."""
 
 
+_STARTS: Final = "this job only starts the others"
+
+
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    regular = [*pod.spec["containers"].items()]
-    if pod.step in pods.INITIALIZERS:
-        for each in regular:
-            yield from _of(each, "an initializer downloads")
-        return
-    if _only_starts(pod, context):
-        for each in regular:
-            yield from _of(each, "this job only starts the others")
-    else:
-        asking = [each for each in regular if amounts.gpus_of(each)]
-        main = resolve.main_container(pod.name(), [each["name"].text() for each in asking])
+    asking = [each for each in pod.spec["containers"].items() if amounts.gpus_of(each)]
+    if pod.step in pods.INITIALIZERS or _only_starts(pod, context):
+        why = "an initializer downloads" if pod.step in pods.INITIALIZERS else _STARTS
         for each in asking:
-            if each["name"].text() != main and not _serves(each):
-                yield from _of(each, f"{main!r} is what trains")
-    most = sum((each.count for each in map(amounts.gpus_of, regular) if each), Decimal(0))
+            yield from _of(each, why)
+        return
+    main = resolve.main_container(pod.name(), [each["name"].text() for each in asking])
+    for each in asking:
+        if each["name"].text() != main and not _serves(each):
+            yield from _of(each, f"{main!r} is what trains")
+    yield from _of_init(pod, asking)
+
+
+def _of_init(pod: Pod, asking: Iterable[Value]) -> Iterator[Finding]:
+    most = sum((each.count for each in map(amounts.gpus_of, asking) if each), Decimal(0))
     for each in pod.spec["initContainers"].items():
         found, stays = amounts.gpus_of(each), each["restartPolicy"].text() == "Always"
         if found and (stays or found.count > most) and not _serves(each):

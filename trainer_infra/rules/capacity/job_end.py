@@ -129,7 +129,7 @@ _USUAL_CODES: Final = (1, 2, 134, 137, 139)
 _BATCH_JOBS: Final = {
     "Job": ("spec",),
     "CronJob": ("spec", "jobTemplate", "spec"),
-    **{each: ("spec", "runPolicy") for each in workloads.V1_JOBS},
+    **dict.fromkeys(workloads.V1_JOBS, ("spec", "runPolicy")),
 }
 """By kind, what has a backoffLimit."""
 _COUNTS: Final = (_BACKOFF, _PER_INDEX, "maxRestarts", "maxRetry")

@@ -5,7 +5,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import amounts, lookup, namespace_limits, nodes
+from trainer_infra.rules.placement import amounts, namespace_limits, nodes
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
@@ -66,9 +66,7 @@ def _of_quota(
             yield _too_much(name, whole, most, members, subject)
 
 
-def _too_much(
-    name: str, whole: int, most: int, members: Members, subject: Subject
-) -> Finding:
+def _too_much(name: str, whole: int, most: int, members: Members, subject: Subject) -> Finding:
     resource = name.removeprefix(_REQUESTS)
     pod, own = max(members, key=lambda each: each[1].get(name, 0))
     single, is_pods = own[name], name.endswith("pods")
@@ -96,16 +94,22 @@ def _of_objects(context: Context[GpuQuota]) -> Iterator[Finding]:
         for name, count in counts.items():
             most = hard[name].quantity()
             if most is not None and count > most:
-                pod = max(pods.pods_of(subject), key=lambda each: each.job["replicas"].number() or 1)
+                pod = max(
+                    pods.pods_of(subject), key=lambda each: each.job["replicas"].number() or 1
+                )
                 is_jobs = name == "count/jobs.batch"
-                where = pod.job["replicas"] if is_jobs else subject.object.at("metadata", "namespace")
+                where = (
+                    pod.job["replicas"] if is_jobs else subject.object.at("metadata", "namespace")
+                )
                 what = f"makes {count} {name.removeprefix('count/')}, more than the {most} of quota {quota.name}"
                 yield where.finding(what, where.raw, "use fewer, or have the quota raised")
 
 
 def _of_containers(pod: Pod, context: Context[GpuQuota]) -> Iterator[Finding]:
     subject, world = context.subject, context.world
-    containers = [each for key in ("initContainers", "containers") for each in pod.spec[key].items()]
+    containers = [
+        each for key in ("initContainers", "containers") for each in pod.spec[key].items()
+    ]
     demanded = {
         name: quota
         for quota in namespace_limits.quotas(subject, world)
@@ -156,7 +160,10 @@ def _in_range(container: Value, limits: Value) -> Iterator[Finding]:
             what = f"is {how} than the {edge.raw} that a LimitRange of the namespace lets a container have"
             yield written.finding(what, written.raw, f"write {edge.raw}, or have the limit changed")
     for name, edge in limits["maxLimitRequestRatio"].fields():
-        most, request = (amounts.read_amount(container.at("resources", part, name)) for part in ("limits", "requests"))
+        most, request = (
+            amounts.read_amount(container.at("resources", part, name))
+            for part in ("limits", "requests")
+        )
         ratio = edge.quantity()
         if most and request and ratio is not None and most > request * ratio:
             where = container.at("resources", "limits", name)

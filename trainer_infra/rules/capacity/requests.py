@@ -71,7 +71,9 @@ def _check_devices(place: PodContainer, _context: Context[Parameters]) -> Iterat
 
 def _is_extended(resource: str) -> bool:
     domain, slash, _ = resource.partition("/")
-    return resource.startswith("hugepages-") or bool(slash) and domain != _NATIVE and not domain.endswith(f".{_NATIVE}")
+    return resource.startswith("hugepages-") or (
+        bool(slash) and domain != _NATIVE and not domain.endswith(f".{_NATIVE}")
+    )
 
 
 def _is_whole_number(amount: Value) -> tuple[Finding, ...]:

@@ -132,7 +132,9 @@ def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
         size = most.quantity()
         where = f"what is mounted at {names.SHARED_MEMORY}"
         if volume["emptyDir"].is_there() and medium.text() != "Memory":
-            yield medium.finding(f"must be Memory for {where}", medium.text() or None, "write Memory")
+            yield medium.finding(
+                f"must be Memory for {where}", medium.text() or None, "write Memory"
+            )
         elif size is not None and size <= _BY_DEFAULT:
             what = f"is no more than the 64 MiB that there are without {where}"
             yield most.finding(what, most.raw, "leave it out, or write some GiB")

@@ -34,7 +34,9 @@ OPTIONS: Final = (
     *("save_folder", "save_path", "output_folder", "output_path", "checkpoint_folder"),
 )
 """Arguments that do, with `_` or `-`, with `--` or as `key=value`, also below another key (`a.output_dir`)."""
-_QUOTES: Final = "'\""
+_READ_BELOW: Final = ("checkpoint_dir", "ckpt_dir")
+"""Of these what stands below another key: torchtune's `checkpointer.checkpoint_dir` is read."""
+_QUOTES: Final = "'\";"
 _VOLUMES: Final = (
     *("persistentVolumeClaim", "nfs", "csi", "cephfs", "rbd", "iscsi", "fc", "glusterfs"),
     *("azureFile", "azureDisk", "awsElasticBlockStore", "gcePersistentDisk", "portworxVolume"),
@@ -140,11 +142,15 @@ def _fate_of(mount: Value, job: OutputJob, world: World) -> Fate:
     if mount["readOnly"].flag():
         return Fate.READ_ONLY
     volume = lookup.item_named(job.container.pod.spec["volumes"], name)
-    if volume is None:
-        modes = {key: each for key, each in _claimed(job.claims)}
-        if name not in modes:
-            return Fate.OPEN
-        return Fate.READ_ONLY if _only_read(modes[name]) else Fate.KEPT
+    if volume is not None:
+        return _fate_on(volume, job, world)
+    modes = dict(_claimed(job.claims)).get(name)
+    if modes is None:
+        return Fate.OPEN
+    return Fate.READ_ONLY if _only_read(modes) else Fate.KEPT
+
+
+def _fate_on(volume: Value, job: OutputJob, world: World) -> Fate:
     if any(volume[kind].raw is not ABSENT for kind in _NEVER_WRITTEN):
         return Fate.READ_ONLY
     kind = next((kind for kind in _VOLUMES if volume[kind].raw is not ABSENT), "")
@@ -194,9 +200,10 @@ def _of_arguments(
                 yield Output(each, word.strip(_QUOTES))
             name, equals, value = word.partition("=")
             dashed = name.startswith("-")
-            key = name.lstrip("-").replace("-", "_").rpartition(".")[2]
-            is_option, is_set = key in options, name in variables
-            if value and (is_set or (is_option and (dashed or "." in name or len(words) == 1))):
+            above, _, key = name.lstrip("-").replace("-", "_").rpartition(".")
+            is_option = key in options and not (above and key in _READ_BELOW)
+            is_key = dashed or bool(above) or len(words) == 1
+            if value and (name in variables or (is_option and is_key)):
                 yield Output(each, value.strip(_QUOTES))
             awaited = is_option and dashed and not equals
 

@@ -100,7 +100,9 @@ def _check_tolerations(place: _Holder, _context: Context[Parameters]) -> Iterato
         if not each["key"].text() and each["operator"].text() == "Exists":
             effect = each["effect"].text()
             those = f"taint of effect {effect}" if effect else "taint"
-            what = f"tolerates every {those}: of the control plane, of other teams, of broken machines"
+            what = (
+                f"tolerates every {those}: of the control plane, of other teams, of broken machines"
+            )
             yield each.finding(what, None, "name the key of the taint that is meant")
 
 

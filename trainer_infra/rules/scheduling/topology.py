@@ -12,7 +12,6 @@ from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
-
 _PREFIX: Final = f"{names.KUEUE_GROUP}/podset"
 _REQUIRED: Final = names.KUEUE_REQUIRED_TOPOLOGY
 _PREFERRED: Final = f"{_PREFIX}-preferred-topology"

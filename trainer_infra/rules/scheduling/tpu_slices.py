@@ -8,6 +8,7 @@ documentation, "Plan TPUs in GKE" and "Deploy TPU workloads").
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
@@ -15,7 +16,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, node_constraints, nodes
 from trainer_infra.rules.placement.node_constraints import WantedLabel
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _TPU: Final = "google.com/tpu"
 _TOPOLOGY: Final = "cloud.google.com/gke-tpu-topology"
@@ -31,6 +32,31 @@ _PER_MACHINE: Final = {
 """Chips that a machine can have."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """What a pod says of the slice that it is in."""
+
+    pod: Pod
+    chips: int
+    """Of one pod."""
+    place: Value
+    """Where its topology stands."""
+    topology: str
+    accelerator: str
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The topology in numbers; none where it is no topology of the accelerator."""
+        found = self.topology.split("x") if _SHAPE.fullmatch(self.topology) else []
+        is_known = self.accelerator in _PER_MACHINE
+        return tuple(map(int, found)) if not is_known or len(found) == self.dimensions else ()
+
+    @property
+    def dimensions(self) -> int:
+        """Those of the accelerator's topologies."""
+        return len("xy") if self.accelerator in _FLAT else len("xyz")
+
+
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     chips = amounts.amounts_of(pod, context.subject).get(_TPU, 0) // amounts.ONE
     wanted = {each.key: each for each in node_constraints.wanted_labels(pod.spec)}
@@ -43,35 +69,42 @@ def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
         what = f"is not a number of chips that a machine of {accelerator} has"
         yield where.finding(what, where.raw, f"write {' or '.join(map(str, kinds))}")
     elif topology:
-        yield from _of_shape(pod, chips, wanted[_TOPOLOGY].place, topology, accelerator, context)
-    elif accelerator:
+        found = _Slice(pod, chips, wanted[_TOPOLOGY].place, topology, accelerator)
+        yield from _of_slice(found, context.subject)
+    elif _TOPOLOGY not in wanted:
         selector = pod.spec.at("nodeSelector", _TOPOLOGY)
-        fix = "write the shape of the slice, as in 4x4"
-        yield selector.finding(f"is not set, and GKE places TPUs by it beside {_ACCELERATOR}", fix=fix)
+        what = f"is not set, and GKE places TPUs by it beside {_ACCELERATOR}"
+        yield selector.finding(what, fix="write the shape of the slice, as in 4x4")
 
 
-def _of_shape(  # noqa: PLR0913
-    pod: Pod, chips: int, place: Value, topology: str, accelerator: str, context: Context[Parameters]
-) -> Iterator[Finding]:
-    sides = [int(each) for each in topology.split("x")] if _SHAPE.fullmatch(topology) else []
-    dimensions = 2 if accelerator in _FLAT else 3
-    if not sides or (accelerator in _PER_MACHINE and len(sides) != dimensions):
-        shown = "4x4" if dimensions == 2 else "2x2x4"  # noqa: PLR2004
-        what = f"is not a topology of {accelerator or 'TPUs'}"
-        yield place.finding(what, topology, f"write one of {dimensions} dimensions, as in {shown}")
+def _of_slice(found: _Slice, subject: Subject) -> Iterator[Finding]:
+    if not found.sides:
+        shown = "x".join("4" * found.dimensions)
+        what = f"is not a topology of {found.accelerator or 'TPUs'}"
+        fix = f"write one of {found.dimensions} dimensions, as in {shown}"
+        yield found.place.finding(what, found.topology, fix)
         return
-    machines, rest = divmod(math.prod(sides), chips)
-    count = nodes.count(pod) // max(pod.job["replicas"].number() or 1, 1)
-    is_runtime = context.subject.kind in names.RUNTIMES and pod.step == names.TRAINER
-    if is_runtime:
-        count = nodes.total(context.subject)
-    if rest or machines == 0:
-        what = f"has {math.prod(sides)} chips, which machines of {chips} do not make up"
-        yield place.finding(what, topology, "write the topology of the node pool")
+    chips = math.prod(found.sides)
+    machines, rest = divmod(chips, found.chips)
+    count, where = _count(found.pod, subject)
+    if rest or not machines:
+        what = f"has {chips} chips, which machines of {found.chips} do not make up"
+        yield found.place.finding(what, found.topology, "write the topology of the node pool")
     elif count % machines or not count:
-        what = f"makes {count} pods of {chips} chips, and a slice of {topology} has {machines} machines"
-        where = nodes.total_value(context.subject) if is_runtime else nodes.count_place(pod, context.subject)
-        yield where.finding(what, count, f"write {machines}, or the topology of {count * chips} chips")
+        what = (
+            f"makes {count} pods of {found.chips} chips, and a slice of {found.topology} has "
+            f"{machines} machines"
+        )
+        fix = f"write {machines}, or the topology of {count * found.chips} chips"
+        yield where.finding(what, count, fix)
+
+
+def _count(pod: Pod, subject: Subject) -> tuple[int, Value]:
+    """Pods of one Job, which is one slice, and where that is written."""
+    if subject.kind in names.RUNTIMES and pod.trains:
+        return nodes.total(subject), nodes.total_value(subject)
+    replicas = max(pod.job["replicas"].number() or 1, 1)
+    return nodes.count(pod) // replicas, nodes.count_place(pod, subject)
 
 
 def _only(label: WantedLabel | None) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.render.runtime_ref import CONTAINERS
 from trainer_infra.render.plugins import volcano as volcano_plugin
+from trainer_infra.render.runtime_ref import CONTAINERS
 from trainer_infra.render.scheduler import by_annotation
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup
