@@ -19,6 +19,12 @@ from trainer_infra.rules.value import ABSENT, is_list
 
 WORKLOADS: Final = names.WITH_PODS | {*workloads.TEMPLATES}
 """Every kind whose pods are judged."""
+COMPUTING: Final = frozenset(
+    each
+    for each in WORKLOADS
+    if each in names.WITH_PODS or each.startswith("Ray") or each.endswith("Job")
+) | {"Pod", "LeaderWorkerSet"}
+"""Kinds that compute; what else runs on a cluster may be a part of it."""
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 

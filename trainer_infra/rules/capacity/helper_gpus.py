@@ -28,7 +28,7 @@ _STARTS: Final = "this job only starts the others"
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    asking = [each for each in pod.spec["containers"].items() if amounts.gpus_of(each)]
+    asking = [each for each in pod.spec["containers"].items() if _devices(each) is not None]
     if pod.step in pods.INITIALIZERS or _only_starts(pod, context):
         why = "an initializer downloads" if pod.step in pods.INITIALIZERS else _STARTS
         for each in asking:
@@ -45,15 +45,24 @@ def _of_init(pod: Pod, asking: Iterable[Value]) -> Iterator[Finding]:
     most = sum((each.count for each in map(amounts.gpus_of, asking) if each), Decimal(0))
     for each in pod.spec["initContainers"].items():
         found, stays = amounts.gpus_of(each), each["restartPolicy"].text() == "Always"
-        if found and (stays or found.count > most) and not _serves(each):
+        is_more = found is not None and found.count > most
+        if (is_more or (stays and _devices(each) is not None)) and not _serves(each):
             yield from _of(each, "a sidecar only helps" if stays else "the pod has fewer later")
 
 
 def _of(container: Value, why: str) -> Iterator[Finding]:
-    found = amounts.gpus_of(container)
-    if found is not None:
+    where = _devices(container)
+    if where is not None:
         what = f"asks for accelerators that nobody uses: {why}"
-        yield found.place.finding(what, found.place.raw, "take it away")
+        yield where.finding(what, where.raw, "take it away")
+
+
+def _devices(container: Value) -> Value | None:
+    """Where a container asks for accelerators, or claims devices; None where it does not."""
+    found, claims = amounts.gpus_of(container), container.at("resources", "claims")
+    if found is not None:
+        return found.place
+    return claims if any(True for _ in claims.items()) else None
 
 
 def _only_starts(pod: Pod, context: Context[Parameters]) -> bool:

@@ -40,7 +40,7 @@ def _quotas(context: Context[GpuQuota]) -> Iterator[tuple[amounts.Amounts, Membe
     """Each quota, of the parameter and of the objects, with the pods that it counts."""
     subject = context.subject
     together = nodes.pods_together(subject)
-    every = tuple((pod, namespace_limits.usage(pod, subject)) for pod in together)
+    every = tuple((pod, namespace_limits.usage(pod, subject, context.world)) for pod in together)
     configured = (context.parameters.namespaces or {}).get(subject.namespace, {})
     most = {name: amounts.configured_amount(each) for name, each in configured.items()}
     yield {_counted(name): each for name, each in most.items() if each is not None}, every
@@ -85,24 +85,27 @@ def _too_much(name: str, whole: int, most: int, members: Members, subject: Subje
 
 
 def _of_objects(context: Context[GpuQuota]) -> Iterator[Finding]:
-    """More Jobs, or objects of a kind, than a quota lets be there."""
+    """More Jobs, claims or objects of a kind than a quota lets be there."""
     subject = context.subject
-    counts = {f"count/trainjobs.{names.GROUP}": 1} if subject.kind == names.TRAIN_JOB else {}
-    counts |= namespace_limits.jobs_of(pods.jobsets(subject))
+    found = namespace_limits.objects_of(pods.jobsets(subject))
+    if subject.kind == names.TRAIN_JOB:
+        found[f"count/trainjobs.{names.GROUP}"] = amounts.ONE
     for quota in namespace_limits.quotas(subject, context.world):
         hard = quota.object.at("spec", "hard")
-        for name, count in counts.items():
-            most = hard[name].quantity()
-            if most is not None and count > most:
-                pod = max(
-                    pods.pods_of(subject), key=lambda each: each.job["replicas"].number() or 1
-                )
-                is_jobs = name == "count/jobs.batch"
-                where = (
-                    pod.job["replicas"] if is_jobs else subject.object.at("metadata", "namespace")
-                )
-                what = f"makes {count} {name.removeprefix('count/')}, more than the {most} of quota {quota.name}"
+        for name, used in found.items():
+            most = amounts.read_amount(hard[name])
+            if most is not None and used > most:
+                asked, there = (amounts.amount_text("memory", each) for each in (used, most))
+                what = f"makes {asked} {name.removeprefix('count/')}, more than the {there} of quota {quota.name}"
+                where = _objects_place(name, subject)
                 yield where.finding(what, where.raw, "use fewer, or have the quota raised")
+
+
+def _objects_place(name: str, subject: Subject) -> Value:
+    if name != "count/jobs.batch" or not pods.pods_of(subject):
+        return subject.object.at("metadata", "namespace")
+    most = max(pods.pods_of(subject), key=lambda each: each.job["replicas"].number() or 1)
+    return most.job["replicas"]
 
 
 def _of_containers(pod: Pod, context: Context[GpuQuota]) -> Iterator[Finding]:

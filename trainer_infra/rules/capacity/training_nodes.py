@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.catalog.device_resources import DeviceUse, device_use
 from trainer_infra.rules.placement import amounts, nodes
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -89,6 +90,8 @@ PROCESSES_PER_GPU: Final = Rule(
 
 
 _NEEDS_IT: Final = ("torch", "mpi")
+_OF_NCCL: Final = (DeviceUse.GPU,)
+"""What a JobSet has on which NCCL or RCCL runs; others share no memory so."""
 _BY_DEFAULT: Final = 64 * 2**20
 _ON_DISK: Final = ("persistentVolumeClaim", "ephemeral", "nfs", "csi")
 """Volumes that are no memory."""
@@ -96,7 +99,11 @@ _ON_DISK: Final = ("persistentVolumeClaim", "ephemeral", "nfs", "csi")
 
 def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     policy, found = context.subject.ml_policy, amounts.gpus_of(place.value)
-    needs_it = any(policy[each].is_there() for each in _NEEDS_IT)
+    of_policy = any(policy[each].is_there() for each in _NEEDS_IT)
+    is_jobset = context.subject.kind == names.JOBSET
+    needs_it = of_policy or (
+        is_jobset and device_use(str(found and found.place.path[-1])) in _OF_NCCL
+    )
     if found is None or found.count <= 1 or not needs_it or place.pod.spec["hostIPC"].flag():
         return
     mount = _mount(place)
@@ -148,7 +155,7 @@ SHARED_MEMORY: Final = Rule(
     id="shared-memory",
     title="Nodes with several GPUs must have enough shared memory",
     severity=Severity.MEDIUM,
-    kinds=names.RUNTIMES | {names.TRAIN_JOB},
+    kinds=names.WITH_PODS,
     tags=("capacity", "gpu", "memory"),
     why=(
         "NCCL and data loaders share memory between the processes of a node. With 64 MiB they fail "

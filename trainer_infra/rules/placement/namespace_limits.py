@@ -4,7 +4,7 @@ Facts: Kubernetes' pkg/quota/v1/evaluator/core/pods.go and plugin/pkg/admission/
 scope that cannot be decided makes a quota count nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from trainer_infra import names
@@ -36,9 +36,13 @@ def defaults(subject: Subject, world: World, *, of_limits: bool = False) -> list
     return [limits[each] for limits in found for each in fields]
 
 
-def usage(pod: Pod, subject: Subject) -> Amounts:
-    """What a pod uses of a quota, by the quota's own names."""
+def usage(pod: Pod, subject: Subject, world: World) -> Amounts:
+    """What a pod uses of a quota, by the quota's own names; its own claims count with it."""
     found = {"pods": amounts.ONE, "count/pods": amounts.ONE}
+    claims = [each.at("ephemeral", "volumeClaimTemplate") for each in pod.spec["volumes"].items()]
+    found |= storage(each["spec"] for each in claims if each.is_there())
+    for device, count in amounts.claimed_devices(pod, subject, world).items():
+        found[f"{device}.deviceclass.resource.k8s.io/devices"] = count * amounts.ONE
     for name, each in amounts.amounts_of(pod, subject).items():
         found[f"requests.{name}"] = each
         if "/" not in name:
@@ -47,6 +51,14 @@ def usage(pod: Pod, subject: Subject) -> Amounts:
         if "/" not in name:
             found[f"limits.{name}"] = each
     return found
+
+
+def storage(claims: Iterable[Value]) -> Amounts:
+    """What claims use of a quota; nothing where there are none."""
+    sizes = [amounts.read_amount(each.at("resources", "requests", "storage")) for each in claims]
+    names_of = ("persistentvolumeclaims", "count/persistentvolumeclaims", "requests.storage")
+    used = (len(sizes) * amounts.ONE, len(sizes) * amounts.ONE, sum(each or 0 for each in sizes))
+    return dict(zip(names_of, used, strict=True)) if sizes else {}
 
 
 def counts(quota: Subject, pod: Pod) -> bool:
@@ -85,17 +97,15 @@ def _asks_nothing(pod: Pod) -> bool:
     return not any(part[name].is_there() for part in parts for name in NATIVE)
 
 
-def jobs_of(jobsets: tuple[Value, ...]) -> Mapping[str, int]:
-    """Objects that JobSets make, by the names under which quotas count them."""
-    replicas = [
-        1 if job["replicas"].number() is None else job["replicas"].number() or 0
-        for spec in jobsets
-        for job in spec["replicatedJobs"].items()
-    ]
-    return {
-        "count/jobs.batch": sum(replicas),
-        "count/jobsets.jobset.x-k8s.io": len(jobsets),
+def objects_of(jobsets: tuple[Value, ...]) -> Amounts:
+    """What a quota counts of the Jobs and claims that JobSets make."""
+    jobs = [job["replicas"].number() for spec in jobsets for job in spec["replicatedJobs"].items()]
+    claims = (claim for spec in jobsets for _, claim in lookup.claim_templates(spec))
+    made = {
+        "count/jobs.batch": sum(1 if each is None else each for each in jobs) * amounts.ONE,
+        "count/jobsets.jobset.x-k8s.io": len(jobsets) * amounts.ONE,
     }
+    return made | storage(claims)
 
 
 def quotas(subject: Subject, world: World) -> tuple[Subject, ...]:

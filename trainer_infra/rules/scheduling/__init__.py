@@ -32,7 +32,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     named_objects.PRIORITY_CLASS,
     named_objects.NAMESPACE_EXISTS,
     flavor_pools.RULE,
-    machine_choice.NODE_NAME,
+    machine_choice.CONTROL_PLANE,
     machine_choice.PINNED_NODES,
     machine_choice.TOLERATES_EVERYTHING,
     tpu_slices.RULE,

@@ -21,6 +21,7 @@ from trainer_infra.rules.placement.node_constraints import WantedLabel
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool, Taint
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.scheduling import gang_members
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class GangMember:
 
 
 def _check_gang(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
+    yield from gang_members.too_few(context.subject, context.world)
     if not context.world.pools:
         return
     subject = context.subject
@@ -118,7 +120,7 @@ GANG_FITS: Final = Rule(
 """Two things are proved, of the least that is asked for: each replicated job has room on the pools
 that it may use, whole pods on each machine; and all of them together do not ask for more of a
 resource than those pools have. Pods that must stand apart (`placement/standing_apart`) take a machine
-or a domain each. A pod that fits no machine at all is left to `gpu-fits-machine`.
+or a domain each, and a PodGroup that pods join must not wait for more than there are. A pod that fits no machine at all is left to `gpu-fits-machine`.
 """
 
 

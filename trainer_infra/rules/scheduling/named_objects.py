@@ -182,24 +182,31 @@ def _places_of_class(subject: Subject) -> Iterator[NamedObject]:
 
 def _check_class(place: NamedObject, context: Context[Parameters]) -> Iterator[Finding]:
     is_of_pods = place.kind == names.PRIORITY_CLASS
-    if not is_of_pods or place.value.text() not in volcano.BUILT_IN:
+    if is_of_pods and place.value.text() in volcano.BUILT_IN:
+        if context.subject.kind in pods.COMPUTING:
+            what = "is for what the cluster needs itself: for such a pod all others are evicted"
+            yield place.value.finding(what, place.value.text(), "name a class of your own")
+    else:
         yield from _of_reference(place.value, place.kind, NOWHERE, context)
 
 
 PRIORITY_CLASS: Final = Rule(
     id="priority-class",
-    title="Priority classes must exist",
+    title="Priority classes must exist, and must not be those of the cluster itself",
     severity=Severity.HIGH,
     kinds=pods.WORKLOADS,
     tags=("scheduling", "kueue"),
-    why="Without the class Kueue does not admit the job, or Kubernetes creates none of its pods.",
-    fix="Correct the name, or add the class.",
+    why=(
+        "Without the class Kueue does not admit the job, or Kubernetes creates none of its pods; with one "
+        "of the cluster's own a job evicts what the cluster runs on."
+    ),
+    fix="Name a class that exists and is meant for jobs, or add it.",
     places=_places_of_class,
     check=_check_class,
     looks_around=True,
 )
 """Kueue's label names a WorkloadPriorityClass: without it Kueue makes no Workload. A pod's
-priorityClassName names a PriorityClass, two of which every cluster has: without it no pod is made.
+priorityClassName names a PriorityClass, without which no pod is made. Two are in every cluster, for its own.
 """
 
 

@@ -2,7 +2,8 @@
 
 Kueue counts all pods of a job, initializers too, and admits them together. Each replicated job gets
 one flavor for all resources of a resource group. The most that a flavor can ever give is in `quota`.
-Volcano compares what a PodGroup needs at least with its queue's capability.
+Volcano compares what a PodGroup needs at least with its queue's capability, KAI what runs with its
+queue's limits.
 """
 
 from collections.abc import Collection, Iterator
@@ -78,6 +79,38 @@ def _of_volcano(subject: Subject, world: World) -> Shortage | None:
     return None
 
 
+_KAI_UNITS: Final = {
+    "nvidia.com/gpu": ("gpu", amounts.ONE),
+    "cpu": ("cpu", amounts.ONE // 1000),
+    "memory": ("memory", amounts.ONE * 10**6),
+}
+"""By resource, what a queue of KAI calls it, and its unit: devices, thousandths of a core, megabytes."""
+
+
+def _of_kai(subject: Subject, world: World) -> Shortage | None:
+    """What all pods together ask for beyond the limit of KAI's queue, or of one above it."""
+    found = (each for each, kind in other_queues(subject) if kind == _KAI_QUEUE)
+    name, seen = next((each.text() for each in found), ""), set[str]()
+    together = [
+        (nodes.count(each), amounts.amounts_of(each, subject))
+        for each in nodes.pods_together(subject)
+    ]
+    total = amounts.sum_of_pods(together) if name else {}
+    while name and name not in seen:
+        seen.add(name)
+        queue = lookup.find_object(world, _KAI_QUEUE, name)
+        if queue is None:
+            return None
+        for resource, (word, unit) in _KAI_UNITS.items():
+            most = queue.object.at("spec", "resources", word, "limit").number()
+            if most is not None and 0 <= most * unit < total.get(resource, 0):
+                room = amounts.amount_text(resource, most * unit)
+                limit = f"KAI's queue {queue.name} is limited to {room}"
+                return Shortage(resource, total[resource], most * unit, limit)
+        name = queue.object.at("spec", "parentQueue").text()
+    return None
+
+
 _PODS: Final = "pods"
 Pods = tuple[Pod, ...]
 """A replicated job by itself, all of a job's together, or none for its PodGroup."""
@@ -105,7 +138,7 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
     if place:
         yield from _of_kueue(place, context)
         return
-    short = _of_volcano(context.subject, context.world)
+    short = _of_volcano(context.subject, context.world) or _of_kai(context.subject, context.world)
     members = () if short is None else nodes.pods_together(context.subject)
     if short is not None and members:
         yield _finding(members, short, context)
