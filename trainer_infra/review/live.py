@@ -31,9 +31,10 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     names.RESOURCE_FLAVOR: _KUEUE,
     names.KUEUE_TOPOLOGY: _KUEUE,
     names.ADMISSION_CHECK: _KUEUE,
+    **dict.fromkeys(names.CHECK_CONFIGS, _KUEUE),
     names.WORKLOAD_PRIORITY_CLASS: _KUEUE,
-    names.VOLCANO_QUEUE: (names.VOLCANO_API_VERSION,),
     names.RESOURCE_QUOTA: _CORE,
+    names.LIMIT_RANGE: _CORE,
     names.NAMESPACE: _CORE,
     names.PRIORITY_CLASS: ("scheduling.k8s.io/v1",),
     "ServiceAccount": _CORE,
@@ -44,7 +45,8 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What is read: kinds, and their versions, the one that is wanted most first."""
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    names.POD_GROUP: (names.VOLCANO_API_VERSION, names.COSCHEDULING_API_VERSION)
+    names.POD_GROUP: (names.VOLCANO_API_VERSION, names.COSCHEDULING_API_VERSION),
+    names.VOLCANO_QUEUE: (names.VOLCANO_API_VERSION, names.KAI_API_VERSION),
 }
 """Kinds of several groups: all of these are read."""
 _OF_THE_SERVER: Final = frozenset(

@@ -13,7 +13,6 @@ from trainer_infra.rules.placement.amounts import Amounts
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Subject, Value, World
 
-LIMIT_RANGE: Final = "LimitRange"
 NATIVE: Final = ("cpu", "memory")
 """Resources of which each container must say what it needs where a quota counts them."""
 _ADDED: Final = ("defaultRequest", "default", "max", "min")
@@ -23,7 +22,7 @@ _OF_DEFAULT: Final = ("default", "max")
 
 def ranges(subject: Subject, world: World, of: str) -> Iterator[Value]:
     """The limits of that type (`Container`, `Pod`) of the object's namespace."""
-    for each in world.of_kind(LIMIT_RANGE, subject.namespace) if subject.namespace else ():
+    for each in world.of_kind(names.LIMIT_RANGE, subject.namespace) if subject.namespace else ():
         for limits in lookup.items(each.object.at("spec", "limits")):
             if limits["type"].text() == of:
                 yield limits

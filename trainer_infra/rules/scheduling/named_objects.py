@@ -27,8 +27,7 @@ _NAMED: Final = {
     names.RESOURCE_FLAVOR: ("topologyName", names.KUEUE_TOPOLOGY),
 }
 _JOBS: Final = pods.WORKLOADS - names.RUNTIMES
-_CONFIGS: Final = ("MultiKueueConfig", "ProvisioningRequestConfig")
-"""What the parameters of an AdmissionCheck are, and what lists clusters."""
+_CLUSTER, _CLUSTERS, _PROVISIONING = names.CHECK_CONFIGS
 _MULTIKUEUE: Final = f"{names.KUEUE_GROUP}/multikueue"
 _STOPPED: Final = ("Hold", "HoldAndDrain")
 _NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
@@ -52,10 +51,13 @@ def _places_of_chain(subject: Subject) -> Iterator[Place]:
         old = spec["admissionChecks"].items()
         for name in (*old, *(each["name"] for each in strategy.items())):
             yield NamedObject(name, names.ADMISSION_CHECK)
-    if subject.kind == names.ADMISSION_CHECK and spec.at("parameters", "kind").raw in _CONFIGS:
+    if subject.kind == names.ADMISSION_CHECK and spec.at("parameters", "kind").raw in (
+        _CLUSTERS,
+        _PROVISIONING,
+    ):
         yield NamedObject(spec.at("parameters", "name"), spec.at("parameters", "kind").text())
-    if subject.kind == _CONFIGS[0]:
-        yield from (NamedObject(each, "MultiKueueCluster") for each in spec["clusters"].items())
+    if subject.kind == _CLUSTERS:
+        yield from (NamedObject(each, _CLUSTER) for each in spec["clusters"].items())
 
 
 def _check_chain(place: Place, context: Context[Parameters]) -> Iterator[Finding]:
@@ -153,7 +155,7 @@ QUEUE_CHAIN: Final = Rule(
         (
             *_JOBS,
             *(names.LOCAL_QUEUE, names.CLUSTER_QUEUE, names.RESOURCE_FLAVOR, names.COHORT),
-            *(names.ADMISSION_CHECK, _CONFIGS[0]),
+            *(names.ADMISSION_CHECK, _CLUSTERS),
         )
     ),
     tags=("scheduling", "kueue", "volcano"),
