@@ -36,7 +36,7 @@ def _check(_place: Value, context: Context[EndlessGpus]) -> Iterator[Finding]:
     if held >= given.gpus:
         where = cost.deadline_place(subject)
         until = f"for more than {given.days} days" if where.is_there() else "without an end"
-        what = f"lets the job hold {held} GPUs {until}"
+        what = f"lets the job hold {held} accelerators {until}"
         yield where.finding(what, where.raw, job_end.ADD_DEADLINE)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.render import resolve
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import amounts
+from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
@@ -28,7 +28,7 @@ _STARTS: Final = "this job only starts the others"
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    asking = [each for each in pod.spec["containers"].items() if _devices(each) is not None]
+    asking = [each for each in lookup.items(pod.spec["containers"]) if _devices(each) is not None]
     if pod.step in pods.INITIALIZERS or _only_starts(pod, context):
         why = "an initializer downloads" if pod.step in pods.INITIALIZERS else _STARTS
         for each in asking:
@@ -59,6 +59,8 @@ def _of(container: Value, why: str) -> Iterator[Finding]:
 
 def _devices(container: Value) -> Value | None:
     """Where a container asks for accelerators, or claims devices; None where it does not."""
+    for each in ("limits", "requests", "claims"):
+        container.at("resources", each).is_there()
     found, claims = amounts.gpus_of(container), container.at("resources", "claims")
     if found is not None:
         return found.place
@@ -76,7 +78,8 @@ def _only_starts(pod: Pod, context: Context[Parameters]) -> bool:
 
 def _serves(container: Value) -> bool:
     texts = [container[each].text() for each in ("name", "image")]
-    texts += [word for part in ("command", "args") for word in container[part].texts()]
+    lists = (container[part] for part in ("command", "args"))
+    texts += [word.text() for one in lists for word in lookup.items(one)]
     return any(map(_SERVES.search, texts))
 
 

@@ -8,6 +8,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Change
 from trainer_infra.rules.placement import (
     amounts,
+    lookup,
     machines,
     namespace_limits,
     node_constraints,
@@ -177,7 +178,8 @@ def _check_claims(place: PodContainer, context: Context[Parameters]) -> Iterator
     own = subject.object.at("spec", "trainer", "resourcesPerNode")
     if subject.runtime is None or not own.is_there():
         return
-    kept = {each["name"].text() for each in place.value.at("resources", "claims").items()}
+    claimed = lookup.items(place.value.at("resources", "claims"))
+    kept = {each["name"].text() for each in claimed}
     runtime = subject.runtime.at("spec", "template", "spec", "replicatedJobs")
     for job in runtime.items():
         containers = job.at("template", "spec", "template", "spec", "containers")

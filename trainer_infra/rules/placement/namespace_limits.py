@@ -22,7 +22,8 @@ _OF_DEFAULT: Final = ("default", "max")
 
 def ranges(subject: Subject, world: World, of: str) -> Iterator[Value]:
     """The limits of that type (`Container`, `Pod`) of the object's namespace."""
-    for each in world.of_kind(names.LIMIT_RANGE, subject.namespace) if subject.namespace else ():
+    places = lookup.places_near(subject.namespace) if subject.namespace else ()
+    for each in (one for where in places for one in world.of_kind(names.LIMIT_RANGE, where)):
         for limits in lookup.items(each.object.at("spec", "limits")):
             if limits["type"].text() == of:
                 yield limits
@@ -66,7 +67,10 @@ def counts(quota: Subject, pod: Pod) -> bool:
     terms = lookup.items(spec.at("scopeSelector", "matchExpressions"))
     scopes = [(each.text(), "Exists", frozenset[str]()) for each in lookup.items(spec["scopes"])]
     scopes += [
-        (each["scopeName"].text(), each["operator"].text(), frozenset(each["values"].texts()))
+        (
+            *(each["scopeName"].text(), each["operator"].text()),
+            frozenset(one.text() for one in lookup.items(each["values"])),
+        )
         for each in terms
     ]
     return all(_is_in(pod, *each) for each in scopes)

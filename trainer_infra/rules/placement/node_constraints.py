@@ -38,6 +38,7 @@ class WantedLabel:
 
 def wanted_labels(spec: Value) -> Iterator[WantedLabel]:
     """What the node selector of a PodSpec asks for, and what all terms of its required node affinity do."""
+    spec["nodeSelector"].is_there()
     for key, each in spec["nodeSelector"].fields():
         yield WantedLabel(key, frozenset({each.text()}), each)
     terms = [tuple(_demands(each)) for each in lookup.items(spec.at(*_REQUIRED))]
@@ -54,7 +55,8 @@ def _demands(term: Value) -> Iterator[WantedLabel]:
         for each in lookup.items(term[part]):
             key, operator = each["key"].text(), each["operator"].text()
             if operator == "In":
-                yield WantedLabel(key, frozenset(each["values"].texts()), each)
+                values = frozenset(one.text() for one in lookup.items(each["values"]))
+                yield WantedLabel(key, values, each)
             elif operator in ("Exists", "Gt", "Lt"):
                 yield WantedLabel(key, None, each)
 

@@ -104,6 +104,8 @@ def local_queue(subject: Subject, world: World) -> Subject | None:
     Kueue puts a job that names none into the one called `default`, where its namespace has that.
     """
     name = queue_name(subject)
+    if name is None and not subject.namespace:
+        return None
     wanted = DEFAULT_QUEUE if name is None else name.text()
     return lookup.find_object(world, names.LOCAL_QUEUE, wanted, subject.namespace)
 

@@ -103,6 +103,7 @@ def _labels(pod: Pod, subject: Subject) -> dict[str, str]:
     """A pod's labels, with those that JobSet and the Job controller add."""
     written = pod.template.at("metadata", "labels")
     written.is_there()
+    subject.object.at("metadata", "name").is_there()
     job = f"{subject.name}-{pod.name()}-0"
     added = {
         names.JOBSET_NAME_LABEL: subject.name,

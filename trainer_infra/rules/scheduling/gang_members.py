@@ -28,6 +28,15 @@ def too_few(subject: Subject, world: World) -> Iterator[Finding]:
             group = lookup.find_object(world, kind, name, subject.namespace)
             least = None if group is None else group.object.at("spec", "minMember").number()
             count = sum(each for _, each in found)
-            if least is not None and least > count:
+            if least is not None and least > count and not _joined_by(subject, world, mark, name):
                 what = f"joins a PodGroup that waits for {least} pods, and the job has {count}"
                 yield found[0][0].finding(what, name, f"write minMember: {count}")
+
+
+def _joined_by(subject: Subject, world: World, mark: tuple[str, str], name: str) -> bool:
+    """Whether another object has, or may have, pods in the group."""
+    others = (each for kind in pods.COMPUTING for each in world.of_kind(kind, subject.namespace))
+    own = (subject.kind, subject.name)
+    found = (each for each in others if (each.kind, each.name) != own)
+    joined = (pod.template.at("metadata", *mark) for each in found for pod in pods.pods_of(each))
+    return any(each.is_noted() or each.raw == name for each in joined)
