@@ -25,6 +25,7 @@ from pydantic import Field
 from trainer_infra import names
 from trainer_infra.api import failure_policy
 from trainer_infra.api.finding import path_text
+from trainer_infra.api.shape import workloads
 from trainer_infra.catalog import accelerators
 from trainer_infra.rules import pods
 from trainer_infra.rules.capacity import job_end
@@ -41,6 +42,14 @@ The unit of `memory` is a GiB, that of `cpu` a core. Resources without a price c
 accelerators must have one.
 """
 ENDLESS: Final = "nothing ends it: it has no activeDeadlineSeconds"
+_DEADLINES: Final = {
+    names.TRAIN_JOB: ("spec", "activeDeadlineSeconds"),
+    "RayJob": ("spec", "activeDeadlineSeconds"),
+    **dict.fromkeys(workloads.V1_JOBS, ("spec", "runPolicy", "activeDeadlineSeconds")),
+}
+"""By kind, the deadline of all pods together."""
+ENDING: Final = frozenset({names.JOBSET, "Job", "CronJob", *_DEADLINES})
+"""Kinds that end, and can have a deadline."""
 KINDS: Final = (names.TRAIN_JOB, names.JOBSET)
 """Kinds that cost something."""
 _NO_PODS: Final = "it asks for no pods that are known"
@@ -140,8 +149,9 @@ def _devices(asked: Mapping[str, int]) -> int:
 
 def hours_of(subject: Subject, pod: Pod) -> Decimal | None:
     """How long a pod may run, restarts and all; None without an end."""
-    own = subject.object.at("spec", "activeDeadlineSeconds")
-    found = [own.number() if subject.kind == names.TRAIN_JOB else None, _of_job(subject, pod)]
+    whole = _DEADLINES.get(subject.kind)
+    own = None if whole is None else subject.object.at(*whole).number()
+    found = [own, _of_job(subject, pod)]
     known = [min(max(each, 0), nodes.MOST) for each in found if each is not None]
     return Decimal(min(known)) / _HOUR if known else None
 
@@ -167,8 +177,8 @@ def _of_job(subject: Subject, pod: Pod) -> int | None:
 
 def deadline_place(subject: Subject) -> Value:
     """Where the deadline of a job stands; of a JobSet that of the Job with most pods."""
-    if subject.kind == names.TRAIN_JOB:
-        return subject.object.at("spec", "activeDeadlineSeconds")
+    if subject.kind in _DEADLINES:
+        return subject.object.at(*_DEADLINES[subject.kind])
     most = max(pods.pods_of(subject), key=nodes.count)
     return most.job_spec["activeDeadlineSeconds"]
 

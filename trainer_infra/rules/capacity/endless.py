@@ -60,7 +60,7 @@ def _rule(
         id=name,
         title=title,
         severity=severity,
-        kinds=frozenset(cost.KINDS),
+        kinds=cost.ENDING,
         tags=("capacity", "gpu", "cost"),
         why="A program that hangs holds all of them until a person notices, and the bill is for that time.",
         fix="Set `spec.activeDeadlineSeconds`, or that of the Jobs of a JobSet.",

@@ -113,7 +113,7 @@ SHARED_CLAIM: Final = Rule(
     id="shared-claim",
     title="What several nodes share must be usable on several machines",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=pods.COMPUTING,
     tags=("data", "volumes"),
     why=(
         "The kubelet of the second machine cannot mount the volume: its pods wait forever, and "

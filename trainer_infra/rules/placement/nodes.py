@@ -115,6 +115,8 @@ def _clamped(number: int) -> int:
 
 def _written_count(pod: Pod) -> Value:
     replicas, parallelism = pod.job["replicas"], pod.job_spec["parallelism"]
+    if pod.job is pod.job_spec:
+        return parallelism if parallelism.is_there() else replicas
     is_single = (parallelism.number() or 1) == 1 and (replicas.number() or 1) != 1
     return replicas if is_single else parallelism
 

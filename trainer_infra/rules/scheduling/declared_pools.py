@@ -107,7 +107,7 @@ GANG_FITS: Final = Rule(
     id="gang-fits",
     title="Pods that must run together must fit at the same time",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    kinds=pods.COMPUTING - names.RUNTIMES,
     tags=("scheduling", "gpu"),
     why=(
         "Training starts only when all its nodes run. With too few machines the gang is never "
@@ -182,7 +182,7 @@ TAINTS_TOLERATED: Final = Rule(
     id="taints-tolerated",
     title="Pods must tolerate the taints of machines that fit them",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    kinds=pods.COMPUTING - names.RUNTIMES,
     tags=("scheduling", "gpu", "kueue"),
     why="Machines with a taint that a pod does not tolerate reject it: it stays pending.",
     fix="Add the toleration to the pods; for a TrainJob, in the runtime or in spec.runtimePatches.",
