@@ -168,6 +168,7 @@ JOB_SETTINGS: Final = (SCHEDULER, QUEUE, TOPOLOGY, REQUIRED_TOPOLOGY, PREFERRED_
 
 # What Kueue reads (0.19); of the other schedulers it stands in their plugins.
 KUEUE_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+KUEUE_LONGEST_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
 
 # What marks the machines of a GpuNodePool.

@@ -42,7 +42,9 @@ def found(text: str, rules: Sequence[str], *, is_whole: bool = True) -> list[tup
     ]
 
 
-NODE = "{name: node, image: registry.example.com/train:v7, resources: {limits: {nvidia.com/gpu: 8}}}"
+NODE = (
+    "{name: node, image: registry.example.com/train:v7, resources: {limits: {nvidia.com/gpu: 8}}}"
+)
 CLAIM = """
 ---
 apiVersion: v1
@@ -142,7 +144,9 @@ spec:
         ("shared-claim",),
     ),
     "a disk that all read": (
-        jobset(MOUNTED.replace("OUTPUT_DIR", "HOME") % "gcePersistentDisk: {pdName: x, readOnly: true}"),
+        jobset(
+            MOUNTED.replace("OUTPUT_DIR", "HOME") % "gcePersistentDisk: {pdName: x, readOnly: true}"
+        ),
         ("shared-claim",),
     ),
     "a claim of one machine that nobody mounts": (
@@ -225,6 +229,13 @@ spec: {hard: {pods: 1}, scopes: [Terminating]}
             "{operator: In, values: [143]}}]},",
         ),
         ("restarts-bounded",),
+    ),
+    "a job that Kueue ends": (
+        jobset(
+            f"{{containers: [{NODE}]}}",
+            labels="{kueue.x-k8s.io/queue-name: team, kueue.x-k8s.io/max-exec-time-seconds: '86400'}",
+        ),
+        ("endless-gpus",),
     ),
     "a queue whose label is not known here": (
         jobset(f"{{containers: [{NODE}]}}", labels="{kueue.x-k8s.io/queue-name: team}")

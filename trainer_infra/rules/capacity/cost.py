@@ -7,7 +7,8 @@ Each pod counts from the start to the end of the time that it may take, for all 
 
 The hours end with `activeDeadlineSeconds` of the TrainJob, which restarts do not begin anew
 (lifecycle/deadline.py), or with that of the Job x (1 + maxRestarts), which each restart begins
-anew, or with that of the pod x (1 + backoffLimit) x (1 + maxRestarts), whichever is first. Failures that count not towards maxRestarts leave a Job without an end.
+anew, or with that of the pod x (1 + backoffLimit) x (1 + maxRestarts), or with the longest time that a label
+gives Kueue, whichever is first. Failures that count not towards maxRestarts leave a Job without an end.
 
 The rules `gpu-hours` and `price` judge the two; `review` shows with `cost_of` how they change. For
 rules lists and mappings that are not known are noted, and cost nothing.
@@ -151,7 +152,9 @@ def hours_of(subject: Subject, pod: Pod) -> Decimal | None:
     """How long a pod may run, restarts and all; None without an end."""
     whole = _DEADLINES.get(subject.kind)
     own = None if whole is None else subject.object.at(*whole).number()
-    found = [own, _of_job(subject, pod)]
+    label = subject.object.at("metadata", "labels", names.KUEUE_LONGEST_TIME).text()
+    of_kueue = int(label) if label.isdecimal() and len(label) < len(str(nodes.MOST)) else None
+    found = [own, of_kueue, _of_job(subject, pod)]
     known = [min(max(each, 0), nodes.MOST) for each in found if each is not None]
     return Decimal(min(known)) / _HOUR if known else None
 

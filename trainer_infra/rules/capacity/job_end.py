@@ -150,6 +150,9 @@ def _check_restarts(place: Value, context: Context[RestartsBounded]) -> Iterator
             yield from _of_rule(each)
     elif last == "containers":
         yield from _of_containers(place)
+    elif last == "restartPolicy" and place.text() == "Always":
+        what = "starts the program anew however it ends, so that the job never does"
+        yield place.finding(what, "Always", "write OnFailure or Never")
     elif last in _COUNTS:
         number = place.number()
         is_default = number is None and last == _BACKOFF and not place.is_there()
@@ -201,12 +204,14 @@ def _places_of_restarts(subject: Subject) -> Iterator[Value]:
             if not is_in_place:
                 yield own.at("template", "spec", "containers")
                 yield own[_BACKOFF] if own[_PER_INDEX].raw is ABSENT else own[_PER_INDEX]
-    own = subject.object.at(*_BATCH_JOBS.get(subject.kind, ("metadata",)))
     if subject.kind in _BATCH_JOBS:
-        # Of the pods of these kinds the default is not far from what is written elsewhere.
+        # The default is not far from what is written elsewhere.
+        own = subject.object.at(*_BATCH_JOBS[subject.kind])
         written = (own[each] for each in (_BACKOFF, _PER_INDEX, "maxRetry"))
         yield from (each for each in written if each.is_there())
         yield own.at("podFailurePolicy", "rules")
+    if subject.kind in workloads.V1_JOBS:
+        yield from (each.job["restartPolicy"] for each in pods.pods_of(subject))
 
 
 RESTARTS_BOUNDED: Final = Rule(
