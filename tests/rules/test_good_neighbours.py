@@ -230,6 +230,28 @@ spec: {hard: {pods: 1}, scopes: [Terminating]}
         ),
         ("restarts-bounded",),
     ),
+    "a TrainJob whose runtime ends its Jobs": (
+        """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: digits, namespace: vision}
+spec: {runtimeRef: {name: own}, trainer: {numNodes: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: own, labels: {trainer.kubeflow.org/framework: torch}}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {activeDeadlineSeconds: 86400, template: {spec: {containers: [{name: node}]}}}
+""",
+        ("deadline", "endless-gpus"),
+    ),
     "a job that Kueue ends": (
         jobset(
             f"{{containers: [{NODE}]}}",

@@ -1,6 +1,7 @@
 """Nodes that train: how many there are, and what each needs of its GPUs."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Final
 
 from trainer_infra import names
@@ -145,10 +146,24 @@ def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
         elif size is not None and size <= _BY_DEFAULT:
             what = f"is no more than the 64 MiB that there are without {where}"
             yield most.finding(what, most.raw, "leave it out, or write some GiB")
+        elif size is not None:
+            yield from _in_memory(place, most, size)
         for kind in _ON_DISK:
             if volume[kind].is_there():
                 what = f"is a disk, and must be an emptyDir of medium Memory for {where}"
                 yield volume[kind].finding(what, None, "write emptyDir: {medium: Memory}")
+
+
+def _in_memory(place: PodContainer, most: Value, size: Decimal) -> Iterator[Finding]:
+    """What is written to memory counts towards the limit of who writes it."""
+    limits = [one.at("resources", "limits", "memory") for one in (place.value, place.pod.spec)]
+    known = [each for each in limits if each.quantity() is not None]
+    limit = known[0].quantity() if known else None
+    if limit is not None and size > limit:
+        what = (
+            f"is more than the {known[0].raw} that the container may use, files in memory included"
+        )
+        yield most.finding(what, most.raw, "write less, or raise the limit")
 
 
 SHARED_MEMORY: Final = Rule(
