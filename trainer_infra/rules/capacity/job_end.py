@@ -25,7 +25,7 @@ def _check_deadline(place: Value, context: Context[Deadline]) -> Iterator[Findin
     deadline, most = place.at("spec", "activeDeadlineSeconds"), context.parameters.at_most_seconds
     seconds = deadline.number()
     if not deadline.is_there():
-        found = pods.pods_of(context.subject)
+        found = pods.pods_of(context.subject) if context.subject.is_whole else ()
         own = [each.job_spec["activeDeadlineSeconds"] for each in found if each.trains]
         if own and all(each.is_there() for each in own):
             # Those of the runtime's Jobs end them as well.

@@ -12,6 +12,7 @@ from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.placement.amounts import Amounts
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Subject, Value, World
+from trainer_infra.rules.value import is_mapping
 
 NATIVE: Final = ("cpu", "memory")
 """Resources of which each container must say what it needs where a quota counts them."""
@@ -40,7 +41,7 @@ def usage(pod: Pod, subject: Subject, world: World) -> Amounts:
     """What a pod uses of a quota, by the quota's own names; its own claims count with it."""
     found = {"pods": amounts.ONE, "count/pods": amounts.ONE}
     claims = [each.at("ephemeral", "volumeClaimTemplate") for each in pod.spec["volumes"].items()]
-    found |= storage(each["spec"] for each in claims if each.is_there())
+    found |= storage(each["spec"] for each in claims if is_mapping(each.raw))
     for device, count in amounts.claimed_devices(pod, subject, world).items():
         found[f"{device}.deviceclass.resource.k8s.io/devices"] = count * amounts.ONE
     for name, each in amounts.amounts_of(pod, subject).items():

@@ -185,7 +185,8 @@ def _places_of_class(subject: Subject) -> Iterator[NamedObject]:
 def _check_class(place: NamedObject, context: Context[Parameters]) -> Iterator[Finding]:
     is_of_pods = place.kind == names.PRIORITY_CLASS
     if is_of_pods and place.value.text() in volcano.BUILT_IN:
-        if context.subject.kind in pods.COMPUTING:
+        # A pod by itself may be one of the cluster's own.
+        if context.subject.kind in pods.COMPUTING - {"Pod"}:
             what = "is for what the cluster needs itself: for such a pod all others are evicted"
             yield place.value.finding(what, place.value.text(), "name a class of your own")
     else:
