@@ -59,7 +59,6 @@ ACCELERATOR_LABELS: Final = (
     "karpenter.k8s.aws/instance-gpu-name",
 )
 RESOURCE_QUOTA: Final = "ResourceQuota"
-LIMIT_RANGE: Final = "LimitRange"
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  of a pod, not of this machine
 
 # Our own annotations of a TrainJob or its runtime, for what the API has no field for.
@@ -187,15 +186,12 @@ KUEUE_TOPOLOGY: Final = "Topology"
 WORKLOAD: Final = "Workload"
 WORKLOAD_PRIORITY_CLASS: Final = "WorkloadPriorityClass"
 VOLCANO_QUEUE: Final = "Queue"
-KAI_API_VERSION: Final = "scheduling.run.ai/v2"
-"""Of KAI's queues, whose kind is called as Volcano's is."""
 
 # Kinds of Kubernetes that jobs name.
 PRIORITY_CLASS: Final = "PriorityClass"
 NAMESPACE: Final = "Namespace"
 
 CHECK_CONFIGS: Final = ("MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig")
-"""What admission checks name, and what that names."""
 KUEUE_KINDS: Final = (
     *(CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, COHORT, KUEUE_TOPOLOGY, WORKLOAD),
     *(WORKLOAD_PRIORITY_CLASS, ADMISSION_CHECK, *CHECK_CONFIGS),

@@ -221,7 +221,7 @@ spec: {hard: {pods: 1}, scopes: [Terminating]}
         ),
         ("helper-gpus",),
     ),
-    "disruptions that nobody counts": (
+    "disruptions that are not counted": (
         jobset(
             f"{{restartPolicy: Never, containers: [{NODE}]}}",
             more="podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}, "
@@ -349,4 +349,4 @@ spec:
 """
     assert found(text % "true", ["helper-gpus"]) == []
     (told,) = found(text % "false", ["helper-gpus"])
-    assert told[1] == "asks for accelerators that nobody uses: this job only starts the others"
+    assert told[1] == "asks for accelerators, and does not compute: this job only starts the others"

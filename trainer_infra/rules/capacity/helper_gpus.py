@@ -53,7 +53,7 @@ def _of_init(pod: Pod, asking: Iterable[Value]) -> Iterator[Finding]:
 def _of(container: Value, why: str) -> Iterator[Finding]:
     where = _devices(container)
     if where is not None:
-        what = f"asks for accelerators that nobody uses: {why}"
+        what = f"asks for accelerators, and does not compute: {why}"
         yield where.finding(what, where.raw, "take it away")
 
 

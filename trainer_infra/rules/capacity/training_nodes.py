@@ -118,7 +118,7 @@ def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> I
         return
     read_only = mount["readOnly"]
     if read_only.flag():
-        what = "lets nobody write to the memory that processes share"
+        what = "keeps processes from writing to the memory that they share"
         yield read_only.finding(what, True, "take it away")
         return
     yield from _of_volume(place, mount["name"].text())
@@ -144,7 +144,7 @@ def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
                 f"must be Memory for {where}", medium.text() or None, "write Memory"
             )
         elif size is not None and size <= _BY_DEFAULT:
-            what = f"is no more than the 64 MiB that there are without {where}"
+            what = f"is not more than the 64 MiB that a container has without {where}"
             yield most.finding(what, most.raw, "leave it out, or write some GiB")
         elif size is not None:
             yield from _in_memory(place, most, size)

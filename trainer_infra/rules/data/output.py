@@ -44,7 +44,7 @@ _VOLUMES: Final = (
 )
 """Kinds of volumes that outlive a pod."""
 _NEVER_WRITTEN: Final = ("configMap", "secret", "projected", "downwardAPI", "image")
-"""Kinds of volumes that nobody can write to."""
+"""Kinds of volumes that containers cannot write to."""
 _CLAIM: Final = "persistentVolumeClaim"
 _OF_SECRETS: Final = ("secrets-store.csi.k8s.io", "csi.cert-manager.io", "csi.spiffe.io")
 """CSI drivers whose volumes hold what a pod is given."""

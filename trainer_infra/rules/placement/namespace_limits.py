@@ -24,7 +24,7 @@ _OF_DEFAULT: Final = ("default", "max")
 def ranges(subject: Subject, world: World, of: str) -> Iterator[Value]:
     """The limits of that type (`Container`, `Pod`) of the object's namespace."""
     places = lookup.places_near(subject.namespace) if subject.namespace else ()
-    for each in (one for where in places for one in world.of_kind(names.LIMIT_RANGE, where)):
+    for each in (one for where in places for one in world.of_kind("LimitRange", where)):
         for limits in lookup.items(each.object.at("spec", "limits")):
             if limits["type"].text() == of:
                 yield limits

@@ -60,8 +60,8 @@ CONTROL_PLANE: Final = Rule(
     kinds=_KINDS,
     tags=("scheduling", "nodes"),
     why=(
-        "The job takes memory and disk from the API server and etcd, or runs on a machine that nobody "
-        "has granted it, whatever its taints, its owner and the queue say."
+        "The job takes memory and disk from the API server and etcd, or runs on a machine whatever its "
+        "taints, its owner and the queue say."
     ),
     fix="Remove `nodeName`, and the selectors and tolerations of the control plane.",
     places=_holders,

@@ -39,7 +39,7 @@ class Shortage:
 
 BUILT_IN: Final = ("default", "root", "default-queue")
 """Queues that Volcano, and KAI's chart, make themselves."""
-_KAI_QUEUE: Final = f"{names.VOLCANO_QUEUE}.{names.KAI_API_VERSION.partition('/')[0]}"
+_KAI_QUEUE: Final = f"{names.VOLCANO_QUEUE}.{kai.API_VERSION.partition('/')[0]}"
 
 
 def other_queues(subject: Subject) -> Iterator[tuple[Value, str]]:
