@@ -44,7 +44,7 @@ def _check_control_plane(place: _Holder, _context: Context[Parameters]) -> Itera
         what = "binds the pods to a machine past the scheduler, its taints and every queue"
         yield name.finding(what, name.text(), "remove it, and select machines by labels")
     for each in place.labels:
-        if each.key in _CONTROL_PLANE and each.values != {"false"}:
+        if each.key in _CONTROL_PLANE and each.values != frozenset({"false"}):
             yield each.place.finding("selects machines of the control plane", each.key, "remove it")
     for toleration in lookup.items(place.spec["tolerations"]):
         key = toleration["key"]
