@@ -16,6 +16,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.value import ABSENT
 
 _SERVES: Final = re.compile(
     r"vllm|sglang|tgi|triton|infer|serv|rollout|sampler|reward|teacher|critic|generat|eval|judge",
@@ -59,6 +60,8 @@ def _of(container: Value, why: str) -> Iterator[Finding]:
 
 def _devices(container: Value) -> Value | None:
     """Where a container asks for accelerators, or claims devices; None where it does not."""
+    if container["resources"].raw is ABSENT:
+        return None
     for each in ("limits", "requests", "claims"):
         container.at("resources", each).is_there()
     found, claims = amounts.gpus_of(container), container.at("resources", "claims")

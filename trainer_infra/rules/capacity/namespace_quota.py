@@ -22,7 +22,7 @@ class GpuQuota(Parameters):
 
 def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
     subject = context.subject
-    if not subject.namespace:
+    if not (subject.namespace and _has_limits(context)):
         return
     told: set[str] = set()
     for hard, members in _quotas(context):
@@ -30,6 +30,13 @@ def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
     yield from _of_objects(context)
     for pod in pods.pods_of(subject):
         yield from _of_containers(pod, context)
+
+
+def _has_limits(context: Context[GpuQuota]) -> bool:
+    subject, world = context.subject, context.world
+    is_configured = subject.namespace in (context.parameters.namespaces or {})
+    quotas = namespace_limits.quotas(subject, world)
+    return is_configured or bool(quotas) or bool(namespace_limits.limit_ranges(subject, world))
 
 
 Members = tuple[tuple[Pod, amounts.Amounts], ...]

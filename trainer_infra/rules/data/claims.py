@@ -18,6 +18,7 @@ from trainer_infra.rules.rule import (
     Value,
     World,
 )
+from trainer_infra.rules.value import ABSENT
 
 _OF_ONE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 _DISKS: Final = (
@@ -40,6 +41,10 @@ _DISK_CLASSES: Final = (
 
 def _check_shared(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     subject, pools = context.subject, context.world.pools
+    holders = [spec["volumeClaimPolicies"] for spec in pods.jobsets(subject)]
+    holders += [pod.spec["volumes"], pod.spec["resourceClaims"]]
+    if all(each.raw is ABSENT for each in holders):
+        return
     is_one_machine = bool(pools) and sum(each.nodes for each in pools) == 1
     count = nodes.total(subject) if subject.kind in names.RUNTIMES else nodes.count(pod)
     for shared, fix in (*_claims(pod, context), *_disks(pod), *_devices(pod)):
@@ -50,20 +55,19 @@ def _check_shared(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
 
 def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
     """Claims of one machine that its containers mount: the JobSet's, and others that are known."""
-    mounted = {*lookup.mounted_volumes(pod.spec)}
     specs = [
-        (name, claim)
+        (name, name, claim)
         for spec in pods.jobsets(context.subject)
         for name, claim in lookup.claim_templates(spec)
-        if name in mounted
     ]
     for volume in lookup.items(pod.spec["volumes"]):
         name = volume.at("persistentVolumeClaim", "claimName").text()
         known = context.world.get("PersistentVolumeClaim", name, context.subject.namespace)
-        if known is not None and volume["name"].text() in mounted:
-            specs.append((name, known.object["spec"]))
-    for name, spec in specs:
-        why = _one_machine(spec, context.world)
+        if known is not None:
+            specs.append((volume["name"].text(), name, known.object["spec"]))
+    mounted = {*lookup.mounted_volumes(pod.spec)} if specs else set[str]()
+    for volume_name, name, spec in specs:
+        why = _one_machine(spec, context.world) if volume_name in mounted else ""
         if why:
             fix = "give the claim the access mode ReadWriteMany, of a storage class that has it"
             yield f"the claim {name}, which one machine mounts at a time ({why})", fix
@@ -86,11 +90,10 @@ def _one_machine(claim: Value, world: World) -> str:
 
 
 def _disks(pod: Pod) -> Iterator[tuple[str, str]]:
-    mounted = {*lookup.mounted_volumes(pod.spec)}
     for volume in lookup.items(pod.spec["volumes"]):
-        for kind in _DISKS:
-            disk, name = volume[kind], volume["name"].text()
-            if disk.is_there() and name in mounted and not disk["readOnly"].flag():
+        for kind, disk in volume.fields():
+            name = volume["name"].text() if kind in _DISKS else ""
+            if name and not disk["readOnly"].flag() and name in lookup.mounted_volumes(pod.spec):
                 what = f"the disk of volume {name}, which one machine mounts at a time"
                 yield what, "use storage that several machines mount, or mount it read-only"
 

@@ -151,14 +151,15 @@ def _fate_of(mount: Value, job: OutputJob, world: World) -> Fate:
 
 
 def _fate_on(volume: Value, job: OutputJob, world: World) -> Fate:
-    if any(volume[kind].raw is not ABSENT for kind in _NEVER_WRITTEN):
+    found = {kind: each for kind, each in volume.fields() if each.raw is not ABSENT}
+    if not found.keys().isdisjoint(_NEVER_WRITTEN):
         return Fate.READ_ONLY
-    kind = next((kind for kind in _VOLUMES if volume[kind].raw is not ABSENT), "")
+    kind = next(filter(_VOLUMES.__contains__, found), "")
     if volume[kind]["readOnly"].flag() or (kind == _CLAIM and _is_fixed(volume[kind], job, world)):
         return Fate.READ_ONLY
     if kind and volume[kind]["driver"].text() not in _OF_SECRETS:
         return Fate.KEPT
-    return Fate.LOST if volume["hostPath"].raw is ABSENT else Fate.MACHINE
+    return Fate.MACHINE if "hostPath" in found else Fate.LOST
 
 
 def _is_fixed(source: Value, job: OutputJob, world: World) -> bool:

@@ -21,10 +21,15 @@ _ADDED: Final = ("defaultRequest", "default", "max", "min")
 _OF_DEFAULT: Final = ("default", "max")
 
 
+def limit_ranges(subject: Subject, world: World) -> tuple[Subject, ...]:
+    """The LimitRanges of the object's namespace, and those that do not say where they are."""
+    places = lookup.places_near(subject.namespace) if subject.namespace else ()
+    return tuple(one for where in places for one in world.of_kind("LimitRange", where))
+
+
 def ranges(subject: Subject, world: World, of: str) -> Iterator[Value]:
     """The limits of that type (`Container`, `Pod`) of the object's namespace."""
-    places = lookup.places_near(subject.namespace) if subject.namespace else ()
-    for each in (one for where in places for one in world.of_kind("LimitRange", where)):
+    for each in limit_ranges(subject, world):
         for limits in lookup.items(each.object.at("spec", "limits")):
             if limits["type"].text() == of:
                 yield limits

@@ -89,7 +89,7 @@ def _of_job(job: Subject, context: Context[Parameters]) -> Iterator[Finding]:
             what = "leaves the job to MultiKueue, which takes none without a queue"
             fix = f"add the label {names.KUEUE_QUEUE_LABEL}, or remove it"
             yield manager.finding(what, manager.text(), fix)
-    for other, kind in quota_fits.other_queues(job):
+    for other, kind in job.once(quota_fits.other_queues):
         if other.text() not in quota_fits.BUILT_IN:
             yield from _of_reference(other, kind, NOWHERE, context)
 

@@ -63,7 +63,7 @@ def _of_volcano(subject: Subject, world: World) -> Shortage | None:
 
     What a queue does not cap has no limit.
     """
-    found = (each for each, kind in other_queues(subject) if kind == names.VOLCANO_QUEUE)
+    found = (each for each, kind in subject.once(other_queues) if kind == names.VOLCANO_QUEUE)
     name = next(found, None)
     queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())
     if queue is None:
@@ -89,13 +89,15 @@ _KAI_UNITS: Final = {
 
 def _of_kai(subject: Subject, world: World) -> Shortage | None:
     """What all pods together ask for beyond the limit of KAI's queue, or of one above it."""
-    found = (each for each, kind in other_queues(subject) if kind == _KAI_QUEUE)
+    found = (each for each, kind in subject.once(other_queues) if kind == _KAI_QUEUE)
     name, seen = next((each.text() for each in found), ""), set[str]()
+    if not name:
+        return None
     together = [
         (nodes.count(each), amounts.amounts_of(each, subject))
         for each in nodes.pods_together(subject)
     ]
-    total = amounts.sum_of_pods(together) if name else {}
+    total = amounts.sum_of_pods(together)
     while name and name not in seen:
         seen.add(name)
         queue = lookup.find_object(world, _KAI_QUEUE, name)

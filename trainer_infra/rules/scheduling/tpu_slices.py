@@ -58,10 +58,12 @@ class _Slice:
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    chips = amounts.amounts_of(pod, context.subject).get(_TPU, 0) // amounts.ONE
     wanted = {each.key: each for each in node_constraints.wanted_labels(pod.spec)}
     topology, accelerator = (_only(wanted.get(each)) for each in (_TOPOLOGY, _ACCELERATOR))
-    if not chips or not (topology or accelerator):
+    if not (topology or accelerator):
+        return
+    chips = amounts.amounts_of(pod, context.subject).get(_TPU, 0) // amounts.ONE
+    if not chips:
         return
     kinds = _PER_MACHINE.get(accelerator, ())
     if kinds and chips not in kinds:
