@@ -12,6 +12,7 @@ from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool, Taint
 from trainer_infra.rules.rule import Value
+from trainer_infra.rules.value import ABSENT
 
 _REQUIRED: Final = (
     "affinity",
@@ -41,6 +42,8 @@ def wanted_labels(spec: Value) -> Iterator[WantedLabel]:
     spec["nodeSelector"].is_there()
     for key, each in spec["nodeSelector"].fields():
         yield WantedLabel(key, frozenset({each.text()}), each)
+    if spec["affinity"].raw is ABSENT:
+        return
     terms = [tuple(_demands(each)) for each in lookup.items(spec.at(*_REQUIRED))]
     for first in terms[0] if terms else ():
         if all(any(one.key == first.key for one in term) for term in terms):
