@@ -167,6 +167,7 @@ JOB_SETTINGS: Final = (SCHEDULER, QUEUE, TOPOLOGY, REQUIRED_TOPOLOGY, PREFERRED_
 
 # What Kueue reads (0.19); of the other schedulers it stands in their plugins.
 KUEUE_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+KUEUE_LONGEST_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
 
 # What marks the machines of a GpuNodePool.
@@ -190,10 +191,10 @@ VOLCANO_QUEUE: Final = "Queue"
 PRIORITY_CLASS: Final = "PriorityClass"
 NAMESPACE: Final = "Namespace"
 
+CHECK_CONFIGS: Final = ("MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig")
 KUEUE_KINDS: Final = (
     *(CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, COHORT, KUEUE_TOPOLOGY, WORKLOAD),
-    *(WORKLOAD_PRIORITY_CLASS, ADMISSION_CHECK, "MultiKueueCluster", "MultiKueueConfig"),
-    "ProvisioningRequestConfig",
+    *(WORKLOAD_PRIORITY_CLASS, ADMISSION_CHECK, *CHECK_CONFIGS),
 )
 """All that there are."""
 QUEUEING_KINDS: Final = frozenset((*KUEUE_KINDS, VOLCANO_QUEUE, "HyperNode", POD_GROUP))

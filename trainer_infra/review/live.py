@@ -13,6 +13,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Forbidden, NotServed
+from trainer_infra.render.plugins import kai
 from trainer_infra.review import report
 from trainer_infra.review.documents import Document
 
@@ -31,9 +32,10 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     names.RESOURCE_FLAVOR: _KUEUE,
     names.KUEUE_TOPOLOGY: _KUEUE,
     names.ADMISSION_CHECK: _KUEUE,
+    **dict.fromkeys(names.CHECK_CONFIGS, _KUEUE),
     names.WORKLOAD_PRIORITY_CLASS: _KUEUE,
-    names.VOLCANO_QUEUE: (names.VOLCANO_API_VERSION,),
     names.RESOURCE_QUOTA: _CORE,
+    "LimitRange": _CORE,
     names.NAMESPACE: _CORE,
     names.PRIORITY_CLASS: ("scheduling.k8s.io/v1",),
     "ServiceAccount": _CORE,
@@ -44,7 +46,8 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What is read: kinds, and their versions, the one that is wanted most first."""
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    names.POD_GROUP: (names.VOLCANO_API_VERSION, names.COSCHEDULING_API_VERSION)
+    names.POD_GROUP: (names.VOLCANO_API_VERSION, names.COSCHEDULING_API_VERSION),
+    names.VOLCANO_QUEUE: (names.VOLCANO_API_VERSION, kai.API_VERSION),
 }
 """Kinds of several groups: all of these are read."""
 _OF_THE_SERVER: Final = frozenset(

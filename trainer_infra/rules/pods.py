@@ -19,16 +19,24 @@ from trainer_infra.rules.value import ABSENT, is_list
 
 WORKLOADS: Final = names.WITH_PODS | {*workloads.TEMPLATES}
 """Every kind whose pods are judged."""
+COMPUTING: Final = frozenset(
+    each
+    for each in WORKLOADS
+    if each in names.WITH_PODS or each.startswith("Ray") or each.endswith("Job")
+) | {"Pod", "LeaderWorkerSet"}
+"""Kinds that compute; what else runs on a cluster may be a part of it."""
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """The pods of one replicated job."""
+    """The pods of one replicated job, or of one template of an object of another kind."""
 
     job: Value
-    """The replicated job: `replicas`, and the Job below `template`."""
+    """The replicated job: `replicas`, and the Job below `template`; else what the template stands in."""
+    job_spec: Value
+    """The JobSpec: `parallelism`, `backoffLimit`; else what the template stands in."""
     template: Value
     """The pod template: `metadata` and `spec`."""
     step: str
@@ -38,11 +46,6 @@ class Pod:
     def spec(self) -> Value:
         """The PodSpec."""
         return self.template["spec"]
-
-    @property
-    def job_spec(self) -> Value:
-        """The JobSpec: `parallelism`, `backoffLimit`."""
-        return self.job.at("template", "spec")
 
     @property
     def trains(self) -> bool:
@@ -104,11 +107,13 @@ def _of(subject: Subject) -> Iterator[Pod]:
         for job in spec["replicatedJobs"].items():
             template = job.at("template", "spec", "template")
             label = job.at(*resolve.ANCESTOR_PATH).raw
-            yield Pod(job, template, label if isinstance(label, str) else "")
+            step = label if isinstance(label, str) else ""
+            yield Pod(job, job.at("template", "spec"), template, step)
     for path in workloads.TEMPLATES.get(subject.kind, ()):
-        for template in _below(subject.object, path):
+        for holder in _below(subject.object, path[:-1]):
+            template = holder[path[-1]] if path else holder
             if template["spec"].raw is not ABSENT:
-                yield Pod(subject.object, template, "")
+                yield Pod(holder, holder, template, "")
 
 
 def _below(value: Value, path: Path) -> Iterator[Value]:

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from trainer_infra.rules import tree
+from trainer_infra.rules import tree, world
 from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import Fate, OutputJob
+
+NOTHING = world.world_of(())
 
 
 def job(**container: Any) -> OutputJob:
@@ -37,6 +39,8 @@ def folders(**container: Any) -> list[str]:
         (["output_dir=/a", "checkpointer.checkpoint_dir=/model"], ["/a"]),
         (["bash", "-c", "python train.py --save_dir '/a' && x"], ["/a"]),
         (["bash", "-c", "output_dir=/a python train.py"], []),
+        (["bash", "-c", "export OUTPUT_DIR=/a; python train.py"], ["/a"]),
+        (["trainer.default_local_dir=/a", "checkpointer.output_dir=/b"], ["/a", "/b"]),
         (["--output_dir"], []),
         (["--verbose", "--data", "/a"], []),
     ],
@@ -73,10 +77,10 @@ def test_the_fate_of_a_folder(folder: str, expected: Fate) -> None:
         {"name": "disk", "mountPath": "/disk"},
         {"name": "nowhere", "mountPath": "/nowhere"},
     ]
-    assert output.fate(folder, job(volumeMounts=mounts)) is expected
+    assert output.fate(folder, job(volumeMounts=mounts), NOTHING) is expected
 
 
 def test_a_relative_folder_is_in_the_working_folder() -> None:
     mounts = [{"name": "kept", "mountPath": "/kept"}]
-    assert output.fate("run", job(volumeMounts=mounts, workingDir="/kept")) is Fate.KEPT
-    assert output.fate("run", job()) is Fate.LOST
+    assert output.fate("run", job(volumeMounts=mounts, workingDir="/kept"), NOTHING) is Fate.KEPT
+    assert output.fate("run", job(), NOTHING) is Fate.LOST

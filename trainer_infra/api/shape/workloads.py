@@ -30,6 +30,7 @@ _REPLICA_SPECS: Final[Mapping[str, str]] = {
     "PaddleJob": "paddleReplicaSpecs",
 }
 """Jobs of Kubeflow's v1 operator and of its MPI operator."""
+V1_JOBS: Final = tuple(_REPLICA_SPECS)
 _RAY: Final[tuple[tuple[str, ...], ...]] = (
     ("headGroupSpec", "template"),
     ("workerGroupSpecs", EACH, "template"),

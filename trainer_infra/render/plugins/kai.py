@@ -22,6 +22,8 @@ ANNOTATIONS: Final = {
 }
 """KAI's annotation for each of our settings."""
 QUEUE_LABEL: Final = "kai.scheduler/queue"
+API_VERSION: Final = "scheduling.run.ai/v2"
+"""Of KAI's queues, whose kind is called as Volcano's is."""
 MIN_MEMBER: Final = "kai.scheduler/batch-min-member"
 SCHEDULER: Final = Scheduler(
     annotation="kai",

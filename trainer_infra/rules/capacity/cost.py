@@ -7,7 +7,8 @@ Each pod counts from the start to the end of the time that it may take, for all 
 
 The hours end with `activeDeadlineSeconds` of the TrainJob, which restarts do not begin anew
 (lifecycle/deadline.py), or with that of the Job x (1 + maxRestarts), which each restart begins
-anew, whichever is first. Failures that count not towards maxRestarts leave a Job without an end.
+anew, or with that of the pod x (1 + backoffLimit) x (1 + maxRestarts), or with the longest time that a label
+gives Kueue, whichever is first. Failures that count not towards maxRestarts leave a Job without an end.
 
 The rules `gpu-hours` and `price` judge the two; `review` shows with `cost_of` how they change. For
 rules lists and mappings that are not known are noted, and cost nothing.
@@ -25,6 +26,7 @@ from pydantic import Field
 from trainer_infra import names
 from trainer_infra.api import failure_policy
 from trainer_infra.api.finding import path_text
+from trainer_infra.api.shape import workloads
 from trainer_infra.catalog import accelerators
 from trainer_infra.rules import pods
 from trainer_infra.rules.capacity import job_end
@@ -41,6 +43,14 @@ The unit of `memory` is a GiB, that of `cpu` a core. Resources without a price c
 accelerators must have one.
 """
 ENDLESS: Final = "nothing ends it: it has no activeDeadlineSeconds"
+_DEADLINES: Final = {
+    names.TRAIN_JOB: ("spec", "activeDeadlineSeconds"),
+    "RayJob": ("spec", "activeDeadlineSeconds"),
+    **dict.fromkeys(workloads.V1_JOBS, ("spec", "runPolicy", "activeDeadlineSeconds")),
+}
+"""By kind, the deadline of all pods together."""
+ENDING: Final = frozenset({names.JOBSET, "Job", "CronJob", *_DEADLINES})
+"""Kinds that end, and can have a deadline."""
 KINDS: Final = (names.TRAIN_JOB, names.JOBSET)
 """Kinds that cost something."""
 _NO_PODS: Final = "it asks for no pods that are known"
@@ -78,7 +88,7 @@ def gpu_hours(subject: Subject) -> Decimal | None:
     patches.be_known(subject)
     total = Decimal(0)
     for pod in pods.pods_of(subject):
-        asked, hours = _asked(subject, pod), _hours(subject, pod)
+        asked, hours = _asked(subject, pod), hours_of(subject, pod)
         devices = _devices(asked)
         if devices and hours is None:
             return None
@@ -113,7 +123,7 @@ def _price_of_pods(
     subject: Subject, pod: Pod, world: World, prices: Prices
 ) -> tuple[Decimal, Sequence[str]]:
     """What all pods of one kind cost, and why that is not known."""
-    asked, hours = _asked(subject, pod), _hours(subject, pod)
+    asked, hours = _asked(subject, pod), hours_of(subject, pod)
     rate, why = Decimal(0), []
     devices = _devices(asked)
     called = machines.accelerators(pod, subject, world) if devices else ()
@@ -138,17 +148,24 @@ def _devices(asked: Mapping[str, int]) -> int:
     return sum(each for name, each in asked.items() if amounts.is_accelerator(name))
 
 
-def _hours(subject: Subject, pod: Pod) -> Decimal | None:
+def hours_of(subject: Subject, pod: Pod) -> Decimal | None:
     """How long a pod may run, restarts and all; None without an end."""
-    own = subject.object.at("spec", "activeDeadlineSeconds")
-    found = [own.number() if subject.kind == names.TRAIN_JOB else None, _of_job(subject, pod)]
+    whole = _DEADLINES.get(subject.kind)
+    own = None if whole is None else subject.object.at(*whole).number()
+    label = subject.object.at("metadata", "labels", names.KUEUE_LONGEST_TIME).text()
+    of_kueue = int(label) if label.isdecimal() and len(label) < len(str(nodes.MOST)) else None
+    found = [own, of_kueue, _of_job(subject, pod)]
     known = [min(max(each, 0), nodes.MOST) for each in found if each is not None]
     return Decimal(min(known)) / _HOUR if known else None
 
 
 def _of_job(subject: Subject, pod: Pod) -> int | None:
     """Seconds that the pod's Job may take in all."""
-    seconds = pod.job_spec["activeDeadlineSeconds"].number()
+    seconds, own = (each["activeDeadlineSeconds"].number() for each in (pod.job_spec, pod.spec))
+    retries = pod.job_spec["backoffLimit"].number()
+    if own is not None:
+        in_all = own * (1 + (job_end.DEFAULT_BACKOFF if retries is None else retries))
+        seconds = in_all if seconds is None else min(seconds, in_all)
     if seconds is None:
         return None
     most = 0
@@ -159,6 +176,14 @@ def _of_job(subject: Subject, pod: Pod) -> int | None:
             return None
         most = max(most, policy["maxRestarts"].number() or 0)
     return seconds * (1 + most)
+
+
+def deadline_place(subject: Subject) -> Value:
+    """Where the deadline of a job stands; of a JobSet that of the Job with most pods."""
+    if subject.kind in _DEADLINES:
+        return subject.object.at(*_DEADLINES[subject.kind])
+    most = max(pods.pods_of(subject), key=nodes.count)
+    return most.job_spec["activeDeadlineSeconds"]
 
 
 def _price(resource: str, called: Sequence[str], prices: Prices) -> Decimal | None:
@@ -178,12 +203,12 @@ class GpuHours(Parameters):
     """The most GPU-hours of one TrainJob; None for any number."""
 
 
-def _check_gpu_hours(place: Value, context: Context[GpuHours]) -> Iterator[Finding]:
+def _check_gpu_hours(_place: Value, context: Context[GpuHours]) -> Iterator[Finding]:
     budget = budget_limit(context.parameters.budget)
-    if budget is None:
+    if budget is None or not pods.pods_of(context.subject):
         return
     hours = gpu_hours(context.subject)
-    deadline = place.at("spec", "activeDeadlineSeconds")
+    deadline = deadline_place(context.subject)
     if hours is None:
         yield deadline.finding(
             "is not set, so that GPU-hours have no bound", None, job_end.ADD_DEADLINE
@@ -196,9 +221,9 @@ def _check_gpu_hours(place: Value, context: Context[GpuHours]) -> Iterator[Findi
 
 GPU_HOURS: Final = Rule(
     id="gpu-hours",
-    title="A TrainJob must not use more GPU-hours than allowed",
+    title="A job must not use more GPU-hours than allowed",
     severity=Severity.MEDIUM,
-    kinds=frozenset((names.TRAIN_JOB,)),
+    kinds=frozenset(KINDS),
     tags=("capacity", "gpu", "cost"),
     why="A job that hangs, or that was made too large by mistake, uses up what others were promised.",
     fix="Shorten `spec.activeDeadlineSeconds`, or use fewer nodes or GPUs.",
@@ -219,13 +244,13 @@ class Price(Parameters):
     """What prices and budget are in; it is only shown."""
 
 
-def _check_price(place: Value, context: Context[Price]) -> Iterator[Finding]:
+def _check_price(_place: Value, context: Context[Price]) -> Iterator[Finding]:
     parameters = context.parameters
     budget = budget_limit(parameters.budget)
-    if budget is None or not parameters.prices:
+    if budget is None or not parameters.prices or not pods.pods_of(context.subject):
         return
     found, why = price(context.subject, context.world, price_table(parameters.prices))
-    deadline = place.at("spec", "activeDeadlineSeconds")
+    deadline = deadline_place(context.subject)
     if why == ENDLESS:
         yield deadline.finding(
             "is not set, so that the price has no bound", None, job_end.ADD_DEADLINE
@@ -239,9 +264,9 @@ def _check_price(place: Value, context: Context[Price]) -> Iterator[Finding]:
 
 PRICE: Final = Rule(
     id="price",
-    title="A TrainJob must not cost more than allowed",
+    title="A job must not cost more than allowed",
     severity=Severity.MEDIUM,
-    kinds=frozenset((names.TRAIN_JOB,)),
+    kinds=frozenset(KINDS),
     tags=("capacity", "gpu", "cost"),
     why="A mistake in the number of nodes or in the deadline shows up on the bill.",
     fix="Shorten `spec.activeDeadlineSeconds`, or use fewer or cheaper machines.",

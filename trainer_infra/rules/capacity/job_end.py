@@ -5,7 +5,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api import failure_policy
+from trainer_infra.api.shape import workloads
 from trainer_infra.rules import pods
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import ABSENT
 
@@ -23,6 +25,11 @@ def _check_deadline(place: Value, context: Context[Deadline]) -> Iterator[Findin
     deadline, most = place.at("spec", "activeDeadlineSeconds"), context.parameters.at_most_seconds
     seconds = deadline.number()
     if not deadline.is_there():
+        found = pods.pods_of(context.subject) if context.subject.is_whole else ()
+        own = [each.job_spec["activeDeadlineSeconds"] for each in found if each.trains]
+        if own and all(each.is_there() for each in own):
+            # Those of the runtime's Jobs end them as well.
+            return
         yield deadline.finding("is not set", None, ADD_DEADLINE)
     elif most is not None and seconds is not None and seconds > most:
         what = f"is more than the {most} seconds that are allowed"
@@ -112,9 +119,25 @@ _BACKOFF: Final = "backoffLimit"
 _PER_INDEX: Final = "backoffLimitPerIndex"
 _IN_PLACE: Final = "InPlaceRestart"
 """Where pods restart in place JobSet counts all restarts itself, and demands the largest backoffLimit."""
-_DEFAULT: Final = 6
+DEFAULT_BACKOFF: Final = 6
 """backoffLimit of a Job that has none (batch/v1)."""
-_CONDITIONS: Final = ("onJobFailureReasons", "onJobFailureMessagePatterns")
+_FREELY: Final = (failure_policy.RESTART_FREELY, failure_policy.GATED_ACTIONS[1])
+_CONDITIONS: Final = {
+    "onJobFailureReasons": frozenset(
+        {"BackoffLimitExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "DeadlineExceeded"}
+    ),
+    "onJobFailureMessagePatterns": frozenset({"", ".", ".*", "^.*$", ".+", "^.+$"}),
+}
+"""What a failure rule is limited to, with what any program that fails or hangs makes true."""
+_USUAL_CODES: Final = (1, 2, 134, 137, 139)
+"""Exit codes of programs that fail, abort, run out of memory or crash."""
+_BATCH_JOBS: Final = {
+    "Job": ("spec",),
+    "CronJob": ("spec", "jobTemplate", "spec"),
+    **dict.fromkeys(workloads.V1_JOBS, ("spec", "runPolicy")),
+}
+"""By kind, what has a backoffLimit."""
+_COUNTS: Final = (_BACKOFF, _PER_INDEX, "maxRestarts", "maxRetry")
 
 
 class RestartsBounded(Parameters):
@@ -128,38 +151,79 @@ def _check_restarts(place: Value, context: Context[RestartsBounded]) -> Iterator
     most = context.parameters.at_most
     last = place.path[-1]
     if last == "rules":
-        # Rules by which any failure restarts a job and is not counted.
         for each in place.items():
-            is_free = each["action"].text() == failure_policy.RESTART_FREELY
-            conditions = [each[name] for name in _CONDITIONS]
-            if is_free and not any(one.is_there() and [*one.items()] for one in conditions):
-                fix = f"write {failure_policy.RESTART}, or say which failures it is about"
-                what = "counts no failure at all, so that nothing ends the restarts"
-                yield each["action"].finding(what, failure_policy.RESTART_FREELY, fix)
-        return
-    number = place.number()
-    if number is None and last == _BACKOFF and not place.is_there():
-        number = _DEFAULT
-    if number is not None and number > most:
-        yield place.finding(f"allows more restarts than {most}", number, f"write {most} or less")
+            yield from _of_rule(each)
+    elif last == "containers":
+        yield from _of_containers(place)
+    elif last == "restartPolicy" and place.text() == "Always":
+        what = "starts the program anew however it ends, so that the job never does"
+        yield place.finding(what, "Always", "write OnFailure or Never")
+    elif last in _COUNTS:
+        number = place.number()
+        is_default = number is None and last == _BACKOFF and not place.is_there()
+        number = DEFAULT_BACKOFF if is_default else number
+        if number is not None and number > most:
+            fix = f"write {most} or less"
+            yield place.finding(f"allows more restarts than {most}", number, fix)
+
+
+def _of_rule(rule: Value) -> Iterator[Finding]:
+    """A rule by which a failure that may come again and again is not counted."""
+    action, codes = rule["action"], rule["onExitCodes"]
+    if action.text() in _FREELY:
+        limits = ((rule[field], usual) for field, usual in _CONDITIONS.items())
+        if all(_is_any(value, usual) for value, usual in limits):
+            fix = f"write {failure_policy.RESTART}, or say which failures it is about"
+            what = "counts no failure of a program, so that nothing ends the restarts"
+            yield action.finding(what, action.text(), fix)
+    elif action.text() == "Ignore" and codes.is_there():
+        is_other = codes["operator"].text() == failure_policy.NOT_IN
+        if is_other or any(each.number() in _USUAL_CODES for each in lookup.items(codes["values"])):
+            what = "ignores a program that fails, so that its pod is replaced without an end"
+            fix = "write Count, or ignore the condition DisruptionTarget alone"
+            yield action.finding(what, action.text(), fix)
+
+
+def _is_any(values: Value, usual: frozenset[str]) -> bool:
+    found = {each.text() for each in lookup.items(values)}
+    return not found or not usual.isdisjoint(found)
+
+
+def _of_containers(containers: Value) -> Iterator[Finding]:
+    """Containers that the kubelet starts anew in their pod, which no backoffLimit counts."""
+    for each in containers.items():
+        for rule in each["restartPolicyRules"].items():
+            if rule["action"].text() == "Restart":
+                what = "restarts the container in its pod, and no backoffLimit counts that"
+                yield rule["action"].finding(what, "Restart", "take the rule away")
 
 
 def _places_of_restarts(subject: Subject) -> Iterator[Value]:
     for spec in pods.jobsets(subject):
         yield spec.at("failurePolicy", "maxRestarts")
         yield spec.at("failurePolicy", "rules")
-        if spec.at("failurePolicy", "restartStrategy").raw == _IN_PLACE:
-            continue
+        is_in_place = spec.at("failurePolicy", "restartStrategy").raw == _IN_PLACE
         for job in spec["replicatedJobs"].items():
             own = job.at("template", "spec")
-            yield own[_BACKOFF] if own[_PER_INDEX].raw is ABSENT else own[_PER_INDEX]
+            yield own.at("podFailurePolicy", "rules")
+            if not is_in_place:
+                yield own.at("template", "spec", "containers")
+                yield own[_BACKOFF] if own[_PER_INDEX].raw is ABSENT else own[_PER_INDEX]
+    if subject.kind in _BATCH_JOBS:
+        # The default is not far from what is written elsewhere.
+        own = subject.object.at(*_BATCH_JOBS[subject.kind])
+        written = (own[each] for each in (_BACKOFF, _PER_INDEX, "maxRetry"))
+        yield from (each for each in written if each.is_there())
+        yield own.at("podFailurePolicy", "rules")
+    if subject.kind in workloads.V1_JOBS:
+        yield from (each.job["restartPolicy"] for each in pods.pods_of(subject))
 
 
 RESTARTS_BOUNDED: Final = Rule(
     id="restarts-bounded",
     title="Restarts of a failing job must be limited",
     severity=Severity.MEDIUM,
-    kinds=names.WITH_PODS,
+    kinds=names.WITH_PODS | {*_BATCH_JOBS},
     tags=("capacity", "restarts", "cost"),
     why="A program that fails at once is restarted for days, on GPUs that others wait for.",
     fix="Limit `maxRestarts` and `backoffLimit`, and let only known failures restart without being counted.",

@@ -6,7 +6,14 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Change
-from trainer_infra.rules.placement import amounts, machines, node_constraints, nodes
+from trainer_infra.rules.placement import (
+    amounts,
+    lookup,
+    machines,
+    namespace_limits,
+    node_constraints,
+    nodes,
+)
 from trainer_infra.rules.pods import WORKLOADS, Pod, PodContainer
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
@@ -23,6 +30,7 @@ def _check_cpu_memory(place: PodContainer, context: Context[Parameters]) -> Iter
     written = own if is_own else place.value["resources"]
     # The container, or the pod as a whole, has a request or a limit.
     places = [one.at("resources", part) for one in (place.value, place.pod.spec) for part in _PARTS]
+    places += namespace_limits.defaults(context.subject, context.world)
     missing = [each for each in _RESOURCES if not any(one[each].is_there() for one in places)]
     fix = f"write how much {' and '.join(missing)} a node needs"
     if len(missing) == 1:
@@ -44,7 +52,9 @@ CPU_MEMORY_SET: Final = Rule(
     fix="Set `cpu` and `memory` in `spec.trainer.resourcesPerNode.limits`.",
     places=nodes.training_containers,
     check=_check_cpu_memory,
+    looks_around=True,
 )
+"""What the namespace's LimitRange adds counts as set."""
 
 
 _NATIVE: Final = "kubernetes.io"
@@ -62,7 +72,9 @@ def _check_devices(place: PodContainer, _context: Context[Parameters]) -> Iterat
 
 def _is_extended(resource: str) -> bool:
     domain, slash, _ = resource.partition("/")
-    return bool(slash) and domain != _NATIVE and not domain.endswith(f".{_NATIVE}")
+    return resource.startswith("hugepages-") or (
+        bool(slash) and domain != _NATIVE and not domain.endswith(f".{_NATIVE}")
+    )
 
 
 def _is_whole_number(amount: Value) -> tuple[Finding, ...]:
@@ -99,7 +111,8 @@ GPU_LIMITS: Final = Rule(
     remediates=True,
 )
 """Source: Kubernetes' validation of ResourceRequirements (ValidateResourceRequirements): a resource
-with a domain that is not Kubernetes' own is whole, and cannot be promised to two.
+with a domain that is not Kubernetes' own, and each size of huge pages, is whole and cannot be promised
+to two.
 """
 
 
@@ -150,7 +163,7 @@ GPU_FITS_MACHINE: Final = Rule(
     id="gpu-fits-machine",
     title="Each pod must fit into a machine that may run it",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    kinds=pods.COMPUTING - names.RUNTIMES,
     tags=("capacity", "gpu"),
     why="The pod waits forever, and with it the rest of the job, which may hold GPUs meanwhile.",
     fix="Request no more for one node than a machine has; use more nodes instead.",
@@ -160,74 +173,34 @@ GPU_FITS_MACHINE: Final = Rule(
 )
 
 
-_PREFIX: Final = "requests."
-_SCOPES: Final = ("scopes", "scopeSelector")
-
-
-class GpuQuota(Parameters):
-    """How much a job may ask for."""
-
-    namespaces: dict[str, dict[str, str | int]] | None = None
-    """By namespace, the most of each resource, `nvidia.com/gpu: 16`; None for ResourceQuotas alone."""
-
-
-def _check_quota(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
+def _check_claims(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     subject = context.subject
-    quotas: amounts.Amounts = {}
-    for resource, most in _quotas(context) if subject.namespace else ():
-        quotas[resource] = min(most, quotas.get(resource, most))
-    if not quotas:
+    own = subject.object.at("spec", "trainer", "resourcesPerNode")
+    if subject.runtime is None or not own.is_there():
         return
-    asked = [(pod, amounts.amounts_of(pod, subject)) for pod in nodes.pods_together(subject)]
-    total = amounts.sum_of_pods((nodes.count(pod), each) for pod, each in asked)
-    for resource, whole in total.items():
-        most = quotas.get(resource, whole)
-        if whole > most:
-            pod, own = max(asked, key=lambda each: each[1].get(resource, 0))
-            single = own[resource]
-            if single > most:
-                where = amounts.place(pod, resource)
-                fix = f"ask for at most {amounts.amount_text(resource, most)} of {resource}"
-            else:
-                where = nodes.count_place(pod, subject)
-                own_text = amounts.amount_text(resource, single)
-                fix = f"use at most {most // single} nodes of {own_text} {resource}"
-            what = (
-                f"makes {amounts.amount_text(resource, whole)} {resource} in all, more than the quota "
-                f"of {amounts.amount_text(resource, most)} of namespace {subject.namespace}"
-            )
-            yield where.finding(what, where.raw, fix)
+    claimed = lookup.items(place.value.at("resources", "claims"))
+    kept = {each["name"].text() for each in claimed}
+    runtime = subject.runtime.at("spec", "template", "spec", "replicatedJobs")
+    for job in runtime.items():
+        containers = job.at("template", "spec", "template", "spec", "containers")
+        for each in containers.items() if job["name"].raw == place.pod.job["name"].raw else ():
+            claims = {one["name"].text() for one in each.at("resources", "claims").items()}
+            lost = sorted(claims - kept) if each["name"].raw == place.value["name"].raw else []
+            if lost:
+                what = f"takes away what the runtime claims for a node: {', '.join(lost)}"
+                fix = "write cpu and memory into the runtime, and leave this out"
+                yield own.finding(what, None, fix)
 
 
-def _quotas(context: Context[GpuQuota]) -> Iterator[tuple[str, int]]:
-    """Resources and amounts: those of the parameter, and those of the objects."""
-    configured = (context.parameters.namespaces or {}).get(context.subject.namespace, {})
-    for resource, written in configured.items():
-        most = amounts.configured_amount(written)
-        if most is not None:
-            yield resource, most
-    for quota in context.world.of_kind(names.RESOURCE_QUOTA, context.subject.namespace):
-        spec = quota.object["spec"]
-        if any(spec[each].is_there() for each in _SCOPES):
-            continue
-        for name, amount in spec["hard"].fields():
-            most = amounts.read_amount(amount)
-            if name.startswith(_PREFIX) and "/" in name and most is not None:
-                yield name.removeprefix(_PREFIX), most
-
-
-GPU_QUOTA: Final = Rule(
-    id="gpu-quota",
-    title="All pods of a job together must fit into the quota of its namespace",
+CLAIMS_KEPT: Final = Rule(
+    id="claims-kept",
+    title="resourcesPerNode must not take away the devices that a runtime claims",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
-    tags=("capacity", "gpu", "quota"),
-    why="Kubernetes rejects some of the pods; the others hold their GPUs and wait for them forever.",
-    fix="Use fewer nodes or GPUs, or have the quota raised.",
-    check=_check_quota,
-    looks_around=True,
-    parameters=GpuQuota,
+    kinds=frozenset((names.TRAIN_JOB,)),
+    tags=("capacity", "gpu", "dra"),
+    why="The trainer drops the claims of the runtime's container, and the nodes train without their GPUs.",
+    fix="Leave out `spec.trainer.resourcesPerNode`, and set cpu and memory in the runtime.",
+    places=nodes.training_containers,
+    check=_check_claims,
 )
-"""The quota is that of each ResourceQuota without scopes, of which the extended resources count here
-(`requests.nvidia.com/gpu`), and that of the parameter.
-"""
+"""Reference behaviour 2.2: of resources limits and requests alone are merged, and claims are dropped."""

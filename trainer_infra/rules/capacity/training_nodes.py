@@ -1,10 +1,12 @@
 """Nodes that train: how many there are, and what each needs of its GPUs."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.catalog import device_resources
+from trainer_infra.catalog.device_resources import DeviceUse, device_use
 from trainer_infra.rules.placement import amounts, nodes
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -93,11 +95,20 @@ PROCESSES_PER_GPU: Final = Rule(
 
 
 _NEEDS_IT: Final = ("torch", "mpi")
+_OF_NCCL: Final = (DeviceUse.GPU,)
+"""What a JobSet has on which NCCL or RCCL runs; others share no memory so."""
+_BY_DEFAULT: Final = 64 * 2**20
+_ON_DISK: Final = ("persistentVolumeClaim", "ephemeral", "nfs", "csi")
+"""Volumes that are no memory."""
 
 
 def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     policy, found = context.subject.ml_policy, amounts.gpus_of(place.value)
-    needs_it = any(policy[each].is_there() for each in _NEEDS_IT)
+    of_policy = any(policy[each].is_there() for each in _NEEDS_IT)
+    is_jobset = context.subject.kind == names.JOBSET
+    needs_it = of_policy or (
+        is_jobset and device_use(str(found and found.place.path[-1])) in _OF_NCCL
+    )
     if found is None or found.count <= 1 or not needs_it or place.pod.spec["hostIPC"].flag():
         return
     mount = _mount(place)
@@ -108,6 +119,11 @@ def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> I
         what = f"mounts nothing at {names.SHARED_MEMORY}: the GPUs of a node share 64 MiB then"
         fix = f"mount an emptyDir of medium Memory there in the container {names.NODE!r}"
         yield where.finding(what, None, fix)
+        return
+    read_only = mount["readOnly"]
+    if read_only.flag():
+        what = "keeps processes from writing to the memory that they share"
+        yield read_only.finding(what, True, "take it away")
         return
     yield from _of_volume(place, mount["name"].text())
 
@@ -122,18 +138,43 @@ def _mount(place: PodContainer) -> Value | None:
 
 def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
     for volume in place.pod.spec["volumes"].items():
-        medium = volume.at("emptyDir", "medium")
-        is_it = volume["name"].text() == name and volume["emptyDir"].is_there()
-        if is_it and medium.text() != "Memory":
-            what = f"must be Memory for what is mounted at {names.SHARED_MEMORY}"
-            yield medium.finding(what, medium.text() or None, "write Memory")
+        if volume["name"].text() != name:
+            continue
+        medium, most = (volume.at("emptyDir", each) for each in ("medium", "sizeLimit"))
+        size = most.quantity()
+        where = f"what is mounted at {names.SHARED_MEMORY}"
+        if volume["emptyDir"].is_there() and medium.text() != "Memory":
+            yield medium.finding(
+                f"must be Memory for {where}", medium.text() or None, "write Memory"
+            )
+        elif size is not None and size <= _BY_DEFAULT:
+            what = f"is not more than the 64 MiB that a container has without {where}"
+            yield most.finding(what, most.raw, "leave it out, or write some GiB")
+        elif size is not None:
+            yield from _in_memory(place, most, size)
+        for kind in _ON_DISK:
+            if volume[kind].is_there():
+                what = f"is a disk, and must be an emptyDir of medium Memory for {where}"
+                yield volume[kind].finding(what, None, "write emptyDir: {medium: Memory}")
+
+
+def _in_memory(place: PodContainer, most: Value, size: Decimal) -> Iterator[Finding]:
+    """What is written to memory counts towards the limit of who writes it."""
+    limits = [one.at("resources", "limits", "memory") for one in (place.value, place.pod.spec)]
+    known = [each for each in limits if each.quantity() is not None]
+    limit = known[0].quantity() if known else None
+    if limit is not None and size > limit:
+        what = (
+            f"is more than the {known[0].raw} that the container may use, files in memory included"
+        )
+        yield most.finding(what, most.raw, "write less, or raise the limit")
 
 
 SHARED_MEMORY: Final = Rule(
     id="shared-memory",
     title="Nodes with several GPUs must have enough shared memory",
     severity=Severity.MEDIUM,
-    kinds=names.RUNTIMES | {names.TRAIN_JOB},
+    kinds=names.WITH_PODS,
     tags=("capacity", "gpu", "memory"),
     why=(
         "NCCL and data loaders share memory between the processes of a node. With 64 MiB they fail "

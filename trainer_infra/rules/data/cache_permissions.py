@@ -12,13 +12,14 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules.data import initializers
-from trainer_infra.rules.placement import lookup
+from trainer_infra.rules.placement import lookup, node_constraints
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.world import World
 
 ACCOUNT: Final = "ServiceAccount"
 _GROUP: Final = "Group"
+_USER: Final = "User"
 _EVERYBODY: Final = "system:authenticated"
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
 Member = tuple[str, str, str]
@@ -43,7 +44,10 @@ def missing_grants(
     if not any(world.of_kind(kind) for kind in _BINDINGS):
         return ()
     rules = [
-        each for role in _roles(account, namespace, world) for each in lookup.items(role["rules"])
+        each
+        for role in _roles(account, namespace, world)
+        for one in (role, *_aggregated(role, world))
+        for each in lookup.items(one["rules"])
     ]
     return tuple(each for each in wanted if not any(_gives(rule, each) for rule in rules))
 
@@ -63,6 +67,7 @@ def _roles(account: str, namespace: str, world: World) -> Iterator[Value]:
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", _EVERYBODY)
     members = [(ACCOUNT, account, where) for where in (namespace, "")]
     members += [(_GROUP, each, "") for each in groups]
+    members.append((_USER, f"system:serviceaccount:{namespace}:{account}", ""))
     for kind, where in zip(_BINDINGS, (namespace, ""), strict=True):
         bound = world.once(_bound, kind, where)
         for binding in (each for member in members for each in bound.get(member, ())):
@@ -73,6 +78,17 @@ def _roles(account: str, namespace: str, world: World) -> Iterator[Value]:
                 yield role.object
 
 
+def _aggregated(role: Value, world: World) -> Iterator[Value]:
+    """The ClusterRoles whose rules Kubernetes writes into one with an aggregationRule."""
+    selectors = tuple(lookup.items(role.at("aggregationRule", "clusterRoleSelectors")))
+    for each in world.of_kind("ClusterRole") if selectors else ():
+        written = each.object.at("metadata", "labels")
+        written.is_there()
+        labels = {key: one.text() for key, one in written.fields()}
+        if any(node_constraints.selects(selector, labels) for selector in selectors):
+            yield each.object
+
+
 def _bound(world: World, kind: str, namespace: str) -> Mapping[Member, Sequence[Subject]]:
     """The bindings of a kind by whom they are for; of one namespace where that is given."""
     found: dict[Member, list[Subject]] = {}
@@ -81,7 +97,7 @@ def _bound(world: World, kind: str, namespace: str) -> Mapping[Member, Sequence[
             if binding.name and namespace in ("", binding.namespace):
                 for each in lookup.items(binding.object["subjects"]):
                     who, name = each["kind"].text(), each["name"].text()
-                    space = "" if who == _GROUP else each["namespace"].text()
+                    space = "" if who in (_GROUP, _USER) else each["namespace"].text()
                     found.setdefault((who, name, space), []).append(binding)
     return found
 

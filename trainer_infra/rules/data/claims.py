@@ -8,55 +8,132 @@ from trainer_infra.render.launch_warnings import claims_again
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup, nodes
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.rule import (
+    Context,
+    Finding,
+    Parameters,
+    Rule,
+    Severity,
+    Subject,
+    Value,
+    World,
+)
+from trainer_infra.rules.value import ABSENT
 
 _OF_ONE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
+_DISKS: Final = (
+    *("awsElasticBlockStore", "azureDisk", "gcePersistentDisk", "cinder", "vsphereVolume"),
+    *("iscsi", "fc", "rbd"),
+)
+"""Volumes that one machine mounts at a time, unless they are read-only."""
+_DISK_DRIVERS: Final = (
+    *("ebs.csi.aws.com", "pd.csi.storage.gke.io", "disk.csi.azure.com", "cinder.csi.openstack.org"),
+    *("csi.vsphere.vmware.com", "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd"),
+    *("kubernetes.io/azure-disk", "rancher.io/local-path", "topolvm.io"),
+)
+"""Provisioners of such volumes."""
+_DISK_CLASSES: Final = (
+    *("gp2", "gp3", "standard-rwo", "premium-rwo", "managed-csi", "managed-csi-premium"),
+    "local-path",
+)
+"""Storage classes of clouds that have such volumes."""
 
 
 def _check_shared(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     subject, pools = context.subject, context.world.pools
+    holders = [spec["volumeClaimPolicies"] for spec in pods.jobsets(subject)]
+    holders += [pod.spec["volumes"], pod.spec["resourceClaims"]]
+    if all(each.raw is ABSENT for each in holders):
+        return
     is_one_machine = bool(pools) and sum(each.nodes for each in pools) == 1
-    for name, written in _claims(pod, context):
-        modes = [each.text() for each in lookup.items(written)]
-        count = nodes.total(subject) if subject.kind in names.RUNTIMES else nodes.count(pod)
-        if not modes or not _OF_ONE.issuperset(modes) or count <= 1 or is_one_machine:
-            continue
-        what = f"is {count}, and the pods share the claim {name}, which one machine mounts at a time ({modes[0]})"
-        fix = "give the claim the access mode ReadWriteMany, of a storage class that has it, or write 1"
-        yield nodes.count_place(pod, subject).finding(what, None, fix)
+    count = nodes.total(subject) if subject.kind in names.RUNTIMES else nodes.count(pod)
+    for shared, fix in (*_claims(pod, context), *_disks(pod), *_devices(pod)):
+        if count > 1 and not is_one_machine:
+            what = f"is {count}, and the pods share {shared}"
+            yield nodes.count_place(pod, subject).finding(what, None, f"{fix}, or write 1")
 
 
-def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, Value]]:
-    """Names and access modes of the claims that its containers mount: the JobSet's, and others that are known."""
-    mounted = {*lookup.mounted_volumes(pod.spec)}
-    for spec in pods.jobsets(context.subject):
-        for name, claim in lookup.claim_templates(spec):
-            if name in mounted:
-                yield name, claim["accessModes"]
+def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
+    """Claims of one machine that its containers mount: the JobSet's, and others that are known."""
+    specs = [
+        (name, name, claim)
+        for spec in pods.jobsets(context.subject)
+        for name, claim in lookup.claim_templates(spec)
+    ]
     for volume in lookup.items(pod.spec["volumes"]):
         name = volume.at("persistentVolumeClaim", "claimName").text()
         known = context.world.get("PersistentVolumeClaim", name, context.subject.namespace)
-        if known is not None and volume["name"].text() in mounted:
-            yield name, known.object.at("spec", "accessModes")
+        if known is not None:
+            specs.append((volume["name"].text(), name, known.object["spec"]))
+    mounted = {*lookup.mounted_volumes(pod.spec)} if specs else set[str]()
+    for volume_name, name, spec in specs:
+        why = _one_machine(spec, context.world) if volume_name in mounted else ""
+        if why:
+            fix = "give the claim the access mode ReadWriteMany, of a storage class that has it"
+            yield f"the claim {name}, which one machine mounts at a time ({why})", fix
+
+
+def _one_machine(claim: Value, world: World) -> str:
+    """Why one machine alone mounts a claim: its access mode, its volume's, or the class of its disk."""
+    volume = world.get("PersistentVolume", claim["volumeName"].text())
+    for each in (claim, None if volume is None else volume.object["spec"]):
+        modes = [] if each is None else [one.text() for one in lookup.items(each["accessModes"])]
+        if modes and _OF_ONE.issuperset(modes):
+            return modes[0]
+    called = claim["storageClassName"].text()
+    known = world.get("StorageClass", called) if called else None
+    provisioner = "" if known is None else known.object["provisioner"].text()
+    is_disk = provisioner in _DISK_DRIVERS or (known is None and called in _DISK_CLASSES)
+    is_written = "ReadOnlyMany" not in [each.text() for each in lookup.items(claim["accessModes"])]
+    is_files = claim["volumeMode"].text() != "Block"
+    return f"storage class {called}" if is_disk and is_written and is_files else ""
+
+
+def _disks(pod: Pod) -> Iterator[tuple[str, str]]:
+    for volume in lookup.items(pod.spec["volumes"]):
+        for kind, disk in volume.fields():
+            name = volume["name"].text() if kind in _DISKS else ""
+            if name and not disk["readOnly"].flag() and name in lookup.mounted_volumes(pod.spec):
+                what = f"the disk of volume {name}, which one machine mounts at a time"
+                yield what, "use storage that several machines mount, or mount it read-only"
+
+
+def _devices(pod: Pod) -> Iterator[tuple[str, str]]:
+    for each in pod.spec["resourceClaims"].items():
+        name = each["resourceClaimName"].text()
+        if name:
+            what = f"the ResourceClaim {name}, whose devices are those of one machine"
+            yield what, "name a ResourceClaimTemplate, of which each pod gets a claim"
+
+
+def _sharing_pods(subject: Subject) -> Iterator[Pod]:
+    """How many pods there are of a runtime's other jobs, it does not say for sure."""
+    is_runtime = subject.kind in names.RUNTIMES
+    yield from nodes.training_pods(subject) if is_runtime else pods.pods_of(subject)
 
 
 SHARED_CLAIM: Final = Rule(
     id="shared-claim",
-    title="A claim of several nodes must allow several machines to mount it",
+    title="What several nodes share must be usable on several machines",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=pods.COMPUTING,
     tags=("data", "volumes"),
     why=(
         "The kubelet of the second machine cannot mount the volume: its pods wait forever, and "
         "those of the first machine wait for them."
     ),
-    fix="Give the claim the access mode ReadWriteMany, and a storage class that supports it.",
-    places=nodes.training_pods,
+    fix=(
+        "Give the claim the access mode ReadWriteMany, and a storage class that supports it; claim devices "
+        "by a ResourceClaimTemplate."
+    ),
+    places=_sharing_pods,
     check=_check_shared,
     looks_around=True,
 )
 """Kubernetes: a volume with access mode ReadWriteOnce is mounted on one machine at a time, one with
-ReadWriteOncePod by one pod. A claim of a JobSet's `volumeClaimPolicies` is one for all its pods.
+ReadWriteOncePod by one pod. A claim of a JobSet's `volumeClaimPolicies` is one for all its pods; one of
+an `ephemeral` volume is each pod's own. Disks of clouds are mounted so too, whatever a claim asks for, and
+a ResourceClaim has devices of one machine (KEP-4381).
 """
 
 
@@ -74,7 +151,7 @@ CLAIM_VOLUMES: Final = Rule(
     id="claim-volumes",
     title="A pod must use each volume claim through one volume",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=pods.WORKLOADS,
     tags=("data", "volumes"),
     why=(
         "The kubelet waits for both volumes and mounts the claim for one of them: the pod stays in "

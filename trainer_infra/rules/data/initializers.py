@@ -134,13 +134,19 @@ class TokenReference(Parameters):
     env: tuple[str, ...] = (
         *("ACCESS_TOKEN", "SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
         *("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HTTP_PASSWORD", "REGISTRY_PASSWORD"),
-        *("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY"),
+        *("HUGGINGFACE_TOKEN", "HUGGINGFACEHUB_API_TOKEN", "HF_API_TOKEN", "HUGGINGFACE_HUB_TOKEN"),
+        *("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY", "AZURE_STORAGE_SAS_TOKEN"),
+        *("AZURE_STORAGE_KEY", "AZURE_CLIENT_SECRET", "WANDB_API_KEY", "KAGGLE_KEY"),
     )
     """Variables that hold a token, a password or a key."""
 
 
-_USER: Final = re.compile(r"://[^/?#@]*:[^/?#@]+@")
-"""A password in a URI."""
+_SECRET: Final = re.compile(
+    r"://[^/?#@]*:[^/?#@]+@|://(hf_|ghp_|github_pat_|glpat-)[^/?#@]*@"
+    r"|[?&](sig|token|access_token|api_key|X-Amz-Signature|X-Goog-Signature|X-Amz-Security-Token)=(?!\$)[^&#]",
+    re.IGNORECASE,
+)
+"""A password, a token or a signature in a URI."""
 
 
 def _check_tokens(place: PodContainer, context: Context[TokenReference]) -> Iterator[Finding]:
@@ -152,8 +158,8 @@ def _check_tokens(place: PodContainer, context: Context[TokenReference]) -> Iter
         if name in context.parameters.env and text and not text.startswith("$("):
             what = f"says {name} in plain text, for all who can read the object"
             yield value.finding(what, names.SECRET_SHOWN, _fix(place, name))
-        elif name == names.STORAGE_URI and _USER.search(value.text()):
-            what = "has a password in it, for all who can read the object"
+        elif name == names.STORAGE_URI and _SECRET.search(value.text()):
+            what = "has a secret in it, for all who can read the object"
             fix = f"write the URI without it; {_fix(place, 'the variable')}"
             yield value.finding(what, names.SECRET_SHOWN, fix)
 

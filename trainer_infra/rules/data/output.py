@@ -13,21 +13,41 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import lookup, patches
+from trainer_infra.rules.placement import lookup, nodes, patches
 from trainer_infra.rules.pods import INITIALIZERS, PodContainer
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.rule import (
+    Context,
+    Finding,
+    Parameters,
+    Rule,
+    Severity,
+    Subject,
+    Value,
+    World,
+)
 from trainer_infra.rules.value import ABSENT
 
 VARIABLES: Final = ("OUTPUT_DIR", "CHECKPOINT_DIR", "CKPT_DIR", "SAVE_DIR", "RESULTS_DIR")
 """Variables that name a folder of results."""
-OPTIONS: Final = (*map(str.lower, VARIABLES), "default_root_dir")
-"""Arguments that do, with `_` or `-`, with `--` or as `key=value`."""
-_QUOTES: Final = "'\""
+OPTIONS: Final = (
+    *(*map(str.lower, VARIABLES), "default_root_dir", "default_local_dir", "exp_dir"),
+    *("save_folder", "save_path", "output_folder", "output_path", "checkpoint_folder"),
+)
+"""Arguments that do, with `_` or `-`, with `--` or as `key=value`, also below another key (`a.output_dir`)."""
+_READ_BELOW: Final = ("checkpoint_dir", "ckpt_dir")
+"""Of these what stands below another key: torchtune's `checkpointer.checkpoint_dir` is read."""
+_QUOTES: Final = "'\";"
 _VOLUMES: Final = (
     *("persistentVolumeClaim", "nfs", "csi", "cephfs", "rbd", "iscsi", "fc", "glusterfs"),
     *("azureFile", "azureDisk", "awsElasticBlockStore", "gcePersistentDisk", "portworxVolume"),
+    *("cinder", "vsphereVolume", "flexVolume", "quobyte", "scaleIO", "storageos", "flocker"),
 )
 """Kinds of volumes that outlive a pod."""
+_NEVER_WRITTEN: Final = ("configMap", "secret", "projected", "downwardAPI", "image")
+"""Kinds of volumes that containers cannot write to."""
+_CLAIM: Final = "persistentVolumeClaim"
+_OF_SECRETS: Final = ("secrets-store.csi.k8s.io", "csi.cert-manager.io", "csi.spiffe.io")
+"""CSI drivers whose volumes hold what a pod is given."""
 
 
 class Fate(Enum):
@@ -41,6 +61,8 @@ class Fate(Enum):
     """It is there as long as the machine is."""
     OPEN = auto()
     """Not known: it is on a volume that stands nowhere."""
+    READ_ONLY = auto()
+    """It cannot be written."""
 
 
 SAFE: Final = (Fate.KEPT, Fate.OPEN)
@@ -64,15 +86,19 @@ class OutputJob:
     container: PodContainer
     claims: Value
     """The volumeClaimPolicies of its JobSet, whose volumes pods have without saying so."""
+    namespace: str
+    """Where claims are that its volumes name."""
 
 
 def jobs(subject: Subject) -> Iterator[OutputJob]:
     """The containers that train."""
+    training = [each.value for each in subject.once(nodes.training_containers)]
     for spec in pods.jobsets(subject):
         for each in pods.containers(subject):
             is_other = each.is_init or each.pod.step in INITIALIZERS
-            if not is_other and each.value["name"].raw == names.NODE:
-                yield OutputJob(each, spec["volumeClaimPolicies"])
+            is_node = each.value["name"].raw == names.NODE or each.value in training
+            if not is_other and is_node:
+                yield OutputJob(each, spec["volumeClaimPolicies"], subject.namespace)
 
 
 def outputs(container: Value, variables: Sequence[str], options: Sequence[str]) -> Iterator[Output]:
@@ -83,10 +109,10 @@ def outputs(container: Value, variables: Sequence[str], options: Sequence[str]) 
         if known and each["name"].text() in variables and value.text():
             yield Output(value, value.text())
     for part in ("command", "args"):
-        yield from _of_arguments(container[part], options)
+        yield from _of_arguments(container[part], variables, options)
 
 
-def fate(folder: str, job: OutputJob) -> Fate:
+def fate(folder: str, job: OutputJob, world: World) -> Fate:
     """What becomes of a folder of the container."""
     if "://" in folder:
         return Fate.LOST if folder.startswith("file://") else Fate.KEPT
@@ -99,37 +125,73 @@ def fate(folder: str, job: OutputJob) -> Fate:
     mounts = [each for each in named if path.is_relative_to(each["mountPath"].text())]
     if not mounts:
         return Fate.LOST
-    return _fate_of(max(mounts, key=lambda each: len(each["mountPath"].text())), job)
+    return _fate_of(max(mounts, key=lambda each: len(each["mountPath"].text())), job, world)
 
 
-def keeps(job: OutputJob) -> bool:
+def keeps(job: OutputJob, world: World) -> bool:
     """Whether the container can write anything that outlives its pod and the pod's machine."""
-    mounts = (each for each in _mounts(job) if each["readOnly"].flag() is not True)
-    return any(_fate_of(each, job) in SAFE for each in mounts)
+    return any(_fate_of(each, job, world) in SAFE for each in _mounts(job))
 
 
 def _mounts(job: OutputJob) -> tuple[Value, ...]:
     return tuple(lookup.items(job.container.value["volumeMounts"]))
 
 
-def _fate_of(mount: Value, job: OutputJob) -> Fate:
+def _fate_of(mount: Value, job: OutputJob, world: World) -> Fate:
     name = mount["name"].text()
+    if mount["readOnly"].flag():
+        return Fate.READ_ONLY
     volume = lookup.item_named(job.container.pod.spec["volumes"], name)
     if volume is not None:
-        if any(volume[kind].raw is not ABSENT for kind in _VOLUMES):
-            return Fate.KEPT
-        return Fate.LOST if volume["hostPath"].raw is ABSENT else Fate.MACHINE
-    return Fate.KEPT if name in _claimed(job.claims) else Fate.OPEN
+        return _fate_on(volume, job, world)
+    modes = dict(_claimed(job.claims)).get(name)
+    if modes is None:
+        return Fate.OPEN
+    return Fate.READ_ONLY if _only_read(modes) else Fate.KEPT
 
 
-def _claimed(claims: Value) -> Iterator[str]:
+def _fate_on(volume: Value, job: OutputJob, world: World) -> Fate:
+    found = {kind: each for kind, each in volume.fields() if each.raw is not ABSENT}
+    if not found.keys().isdisjoint(_NEVER_WRITTEN):
+        return Fate.READ_ONLY
+    kind = next(filter(_VOLUMES.__contains__, found), "")
+    if volume[kind]["readOnly"].flag() or (kind == _CLAIM and _is_fixed(volume[kind], job, world)):
+        return Fate.READ_ONLY
+    if kind and volume[kind]["driver"].text() not in _OF_SECRETS:
+        return Fate.KEPT
+    return Fate.MACHINE if "hostPath" in found else Fate.LOST
+
+
+def _is_fixed(source: Value, job: OutputJob, world: World) -> bool:
+    """Whether a claim, or the volume that it names, can only be read."""
+    claim = world.get("PersistentVolumeClaim", source["claimName"].text(), job.namespace)
+    if claim is None:
+        return False
+    spec = claim.object["spec"]
+    volume = world.get("PersistentVolume", spec["volumeName"].text())
+    if volume is None:
+        return _only_read(spec["accessModes"])
+    own = volume.object["spec"]
+    is_set = any(own[kind]["readOnly"].flag() for kind in _VOLUMES)
+    return is_set or "ro" in own["mountOptions"].texts() or _only_read(spec["accessModes"])
+
+
+def _only_read(modes: Value) -> bool:
+    found = {each.text() for each in lookup.items(modes)}
+    return found == {"ReadOnlyMany"}
+
+
+def _claimed(claims: Value) -> Iterator[tuple[str, Value]]:
+    """Names and access modes of the claims that a JobSet makes."""
     for policy in lookup.items(claims):
         for each in policy["templates"].items():
-            yield each.at("metadata", "name").text()
+            yield each.at("metadata", "name").text(), each.at("spec", "accessModes")
 
 
-def _of_arguments(arguments: Value, options: Sequence[str]) -> Iterator[Output]:
-    """Options in a list of arguments, also those with dashes in a script that is one argument."""
+def _of_arguments(
+    arguments: Value, variables: Sequence[str], options: Sequence[str]
+) -> Iterator[Output]:
+    """Options in a list of arguments; in a script that is one argument those with dashes, and variables."""
     awaited = False
     for each in arguments.items():
         words = () if each.is_noted() else each.text().split()
@@ -139,8 +201,10 @@ def _of_arguments(arguments: Value, options: Sequence[str]) -> Iterator[Output]:
                 yield Output(each, word.strip(_QUOTES))
             name, equals, value = word.partition("=")
             dashed = name.startswith("-")
-            is_option = name.lstrip("-").replace("-", "_") in options
-            if is_option and value and (dashed or len(words) == 1):
+            above, _, key = name.lstrip("-").replace("-", "_").rpartition(".")
+            is_option = key in options and not (above and key in _READ_BELOW)
+            is_key = dashed or bool(above) or len(words) == 1
+            if value and (name in variables or (is_option and is_key)):
                 yield Output(each, value.strip(_QUOTES))
             awaited = is_option and dashed and not equals
 
@@ -158,15 +222,20 @@ def _check_output(place: OutputJob, context: Context[PersistentOutput]) -> Itera
     patches.be_known(context.subject)
     given = context.parameters
     for each in outputs(place.container.value, given.env, given.options):
-        if fate(each.folder, place) is Fate.LOST:
+        found = fate(each.folder, place, context.world)
+        if found is Fate.LOST:
             what = "is lost with the pod: no volume that outlives it is mounted there"
             fix = "mount a persistentVolumeClaim there, or write to a folder that is on one"
+            yield each.value.finding(what, each.folder, fix)
+        elif found is Fate.READ_ONLY:
+            what = "is on a volume that the container can only read, so that nothing is saved"
+            fix = "take readOnly away from the mount, its volume and its claim, or write elsewhere"
             yield each.value.finding(what, each.folder, fix)
 
 
 PERSISTENT_OUTPUT: Final = Rule(
     id="persistent-output",
-    title="Results must be written to storage that outlives the pod",
+    title="Results must be written to storage that takes them and outlives the pod",
     severity=Severity.MEDIUM,
     kinds=names.WITH_PODS,
     tags=("data", "volumes", "checkpoints"),
@@ -177,5 +246,6 @@ PERSISTENT_OUTPUT: Final = Rule(
     fix="Write to a mounted persistentVolumeClaim or to an object store.",
     places=jobs,
     check=_check_output,
+    looks_around=True,
     parameters=PersistentOutput,
 )

@@ -6,7 +6,7 @@ Rule of a pod's sum: `render/resources`, with limits for requests that are not w
 and the scheduler see a pod.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -17,7 +17,7 @@ from trainer_infra.catalog.device_resources import WHOLE, device_use
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import resources
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Subject, Value
+from trainer_infra.rules.rule import Subject, Value, World
 from trainer_infra.rules.value import UNKNOWN
 
 Amounts = dict[str, int]
@@ -34,11 +34,14 @@ class _PodRequest:
     """Finds what one pod asks for: equal to another of that pod, so that it is found once."""
 
     pod: Pod
+    of_limits: bool = False
+    """Whether what it may use at most is asked, as far as it is limited."""
 
     def __call__(self, _subject: Subject) -> Iterable[tuple[str, int]]:
         spec = self.pod.spec
-        wire = {key: [_container(each) for each in spec[key].items()] for key in _CONTAINERS}
-        whole = {"resources": _resources(spec["resources"]), "overhead": _written(spec["overhead"])}
+        read = _limits if self.of_limits else _resources
+        wire = {key: [_container(each, read) for each in spec[key].items()] for key in _CONTAINERS}
+        whole = {"resources": read(spec["resources"]), "overhead": _written(spec["overhead"])}
         found = resources.requests_of_pod({**wire, **whole}, defaulted=True)
         return ((name, each.nanos) for name, each in found.items() if each.nanos > 0)
 
@@ -46,6 +49,11 @@ class _PodRequest:
 def amounts_of(pod: Pod, subject: Subject) -> Amounts:
     """What one pod of an object asks for by resource; nothing that is zero."""
     return dict(subject.once(_PodRequest(pod)))
+
+
+def limits_of(pod: Pod, subject: Subject) -> Amounts:
+    """What one pod of an object may use at most by resource, of those containers that have limits."""
+    return dict(subject.once(_PodRequest(pod, of_limits=True)))
 
 
 def sum_of_pods(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:
@@ -90,9 +98,12 @@ def amount_text(resource: str, amount: int) -> str:
     return str(Quantity(amount, Notation.BINARY if binary else Notation.DECIMAL))
 
 
-def _container(value: Value) -> dict[str, Any]:
-    resources = _resources(value["resources"])
-    return {"resources": resources, "restartPolicy": value["restartPolicy"].raw}
+def _container(value: Value, read: Callable[[Value], Mapping[str, Any]]) -> dict[str, Any]:
+    return {"resources": read(value["resources"]), "restartPolicy": value["restartPolicy"].raw}
+
+
+def _limits(value: Value) -> Mapping[str, Any]:
+    return {"limits": _written(value["limits"])}
 
 
 def _resources(value: Value) -> Mapping[str, Any]:
@@ -113,6 +124,25 @@ def _written(value: Value) -> dict[str, Any]:
     return found
 
 
+def claimed_devices(pod: Pod, subject: Subject, world: World) -> Mapping[str, int]:
+    """Devices that the claims of one pod ask for, by DeviceClass, as far as their templates are known.
+
+    Of a request with alternatives the first counts, as it is tried first.
+    """
+    found: dict[str, int] = {}
+    for each in pod.spec["resourceClaims"].items():
+        name = each["resourceClaimTemplateName"].text()
+        template = world.get(CLAIM_TEMPLATE, name, subject.namespace) if name else None
+        spec = None if template is None else template.object.at("spec", "spec", "devices")
+        for request in () if spec is None else spec["requests"].items():
+            nested = (request["exactly"], request["firstAvailable"][0], request)
+            asked = next(one for one in nested if one.is_there())
+            of_class, count = asked["deviceClassName"].text(), asked["count"].number()
+            found[of_class] = found.get(of_class, 0) + (1 if count is None else count)
+    return found
+
+
+CLAIM_TEMPLATE: Final = "ResourceClaimTemplate"
 OF_DEVICE_PLUGINS: Final = (
     *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
     *("google.com/tpu", "habana.ai/gaudi"),

@@ -20,7 +20,7 @@ _GROUPS: Final = {
     names.VOLCANO_QUEUE: names.VOLCANO_API_VERSION.partition("/")[0],
 }
 """API groups of the kinds that are looked for; others have kinds of the same names. The core group has
-only a version."""
+only a version. A kind of another group is looked for by its full name, `Queue.scheduling.run.ai`."""
 
 
 def items(value: Value) -> Iterator[Value]:
@@ -59,14 +59,15 @@ def places_near(namespace: str) -> tuple[str | None, ...]:
 
 def all_of(world: World, kind: str, namespace: str = NOWHERE) -> Iterator[Subject]:
     """The objects of a kind; of those with a namespace the ones that may be in that one."""
+    word = kind.partition(".")[0]
     for where in places_near(namespace):
-        yield from (each for each in world.of_kind(kind, where) if _is_of_its_group(each, kind))
+        yield from (each for each in world.of_kind(word, where) if _is_of_its_group(each, kind))
 
 
 def find_object(world: World, kind: str, name: str, namespace: str = NOWHERE) -> Subject | None:
     """The object of that name, in the namespace where both say one."""
     for where in (namespace, NOWHERE) if namespace else (NOWHERE, None):
-        for each in world.named(kind, name, where):
+        for each in world.named(kind.partition(".")[0], name, where):
             if _is_of_its_group(each, kind):
                 return each
     return None
@@ -93,4 +94,5 @@ def _names(world: World, kind: str, namespace: str) -> tuple[str, ...] | None:
 
 
 def _is_of_its_group(subject: Subject, kind: str) -> bool:
-    return subject.object["apiVersion"].text().partition("/")[0] == _GROUPS.get(kind)
+    wanted = kind.partition(".")[2] or _GROUPS.get(kind)
+    return subject.object["apiVersion"].text().partition("/")[0] == wanted

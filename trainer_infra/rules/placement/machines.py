@@ -49,7 +49,8 @@ def tolerations(pod: Pod, subject: Subject, world: World) -> tuple[Value, ...] |
     """A pod's, with those that Kueue adds from any flavor; None where they are not all known."""
     patches.be_known(subject)
     own = node_constraints.tolerations_of(pod.spec)
-    if queue_objects.queue_name(subject) is None:
+    is_queued = queue_objects.queue_name(subject) is not None
+    if not is_queued and queue_objects.local_queue(subject, world) is None:
         return own
     flavors = queue_objects.flavors(subject, world)
     if flavors is None:
@@ -80,13 +81,34 @@ def with_accelerators(pools: Sequence[Pool], asked: Mapping[str, int]) -> tuple[
 def accelerators(pod: Pod, subject: Subject, world: World) -> tuple[str, ...]:
     """What a pod's accelerators may be called; none where that is not known.
 
-    The pools that it may run on say it where all do; else a label of its nodeSelector.
+    The pools that it may run on say it where all do; else a label that it asks for, or that all
+    flavors of its queue have.
     """
     asked = amounts.amounts_of(pod, subject)
     found = with_accelerators(usable_pools(pod, asked, subject, world), asked)
     named = [each.accelerator for each in found if each.accelerator is not None]
     if named and len(named) == len(found):
         return tuple(dict.fromkeys(known.accelerator_called(each) for each in named))
-    labels = (pod.spec.at("nodeSelector", key).text() for key in names.ACCELERATOR_LABELS)
-    first = next(filter(None, labels), None)
-    return () if first is None else (known.accelerator_called(first),)
+    wanted = [
+        each.values
+        for each in node_constraints.wanted_labels(pod.spec)
+        if each.key in names.ACCELERATOR_LABELS and each.values
+    ]
+    if wanted:
+        return tuple(dict.fromkeys(map(known.accelerator_called, sorted(wanted[0]))))
+    queue = queue_objects.cluster_queue(subject, world)
+    groups = () if queue is None else queue_objects.groups(queue, world)
+    chosen = [
+        _accelerator(flavor.labels)
+        for group in groups
+        if any(amounts.is_accelerator(each) and each in asked for each in group.covered)
+        for flavor in group.flavors
+        if flavor.selected(pod)
+    ]
+    return tuple(dict.fromkeys(chosen)) if all(chosen) else ()
+
+
+def _accelerator(labels: Mapping[str, str]) -> str:
+    """What a flavor's machines have by their labels; empty where they do not say it."""
+    found = (labels.get(key, "") for key in names.ACCELERATOR_LABELS)
+    return next((known.accelerator_called(each) for each in found if each), "")

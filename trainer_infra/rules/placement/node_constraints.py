@@ -4,13 +4,15 @@ Pools declare the labels that matter to their owner, not all that machines have:
 declares excludes none. So what finds no machine here finds none there.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool, Taint
 from trainer_infra.rules.rule import Value
+from trainer_infra.rules.value import ABSENT
 
 _REQUIRED: Final = (
     "affinity",
@@ -18,6 +20,48 @@ _REQUIRED: Final = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "nodeSelectorTerms",
 )
+
+
+NODE_NAME: Final = "metadata.name"
+"""What the field by which node affinity names a machine is called beside labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedLabel:
+    """A label that every machine must have on which a pod may run."""
+
+    key: str
+    values: frozenset[str] | None
+    """Its values, one of which a machine has; None for any."""
+    place: Value
+    """Where the pod says it."""
+
+
+def wanted_labels(spec: Value) -> Iterator[WantedLabel]:
+    """What the node selector of a PodSpec asks for, and what all terms of its required node affinity do."""
+    spec["nodeSelector"].is_there()
+    for key, each in spec["nodeSelector"].fields():
+        yield WantedLabel(key, frozenset({each.text()}), each)
+    if spec["affinity"].raw is ABSENT:
+        return
+    terms = [tuple(_demands(each)) for each in lookup.items(spec.at(*_REQUIRED))]
+    for first in terms[0] if terms else ():
+        if all(any(one.key == first.key for one in term) for term in terms):
+            same = [one.values for term in terms for one in term if one.key == first.key]
+            known = [each for each in same if each is not None]
+            either = frozenset[str]().union(*known) if len(known) == len(same) else None
+            yield WantedLabel(first.key, either, first.place)
+
+
+def _demands(term: Value) -> Iterator[WantedLabel]:
+    for part in ("matchExpressions", "matchFields"):
+        for each in lookup.items(term[part]):
+            key, operator = each["key"].text(), each["operator"].text()
+            if operator == "In":
+                values = frozenset(one.text() for one in lookup.items(each["values"]))
+                yield WantedLabel(key, values, each)
+            elif operator in ("Exists", "Gt", "Lt"):
+                yield WantedLabel(key, None, each)
 
 
 def selected_pools(pod: Pod, among: Sequence[Pool]) -> tuple[Pool, ...]:
@@ -71,6 +115,15 @@ def _expression(value: Value, labels: Mapping[str, str]) -> bool:
             return found is None
         case _:
             return True
+
+
+def selects(selector: Value, labels: Mapping[str, str]) -> bool:
+    """Whether a label selector selects what has these labels."""
+    selector["matchLabels"].is_there()
+    wanted = selector["matchLabels"].fields()
+    return all(labels.get(key) == each.text() for key, each in wanted) and all(
+        _expression(each, labels) for each in lookup.items(selector["matchExpressions"])
+    )
 
 
 _HARD: Final = ("NoSchedule", "NoExecute")

@@ -2,7 +2,8 @@
 
 With MPI those that train are the pods of the job `node`, and the launcher only where it trains too.
 Otherwise they are those of the jobs that have the trainer's label; in a JobSet without such a label,
-those of the job `node`. A JobSet is MPI's if one of its pods has the hostfile.
+those of the job `node`, or else those that ask for accelerators. A JobSet is MPI's if one of its pods has
+the hostfile.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.pods import Pod, PodContainer
 from trainer_infra.rules.rule import Subject, Value
-from trainer_infra.rules.value import ABSENT
+from trainer_infra.rules.value import ABSENT, UNKNOWN
 
 MOST: Final = 2**31 - 1
 """The largest number that Kubernetes' own counts and seconds can be."""
@@ -28,6 +29,9 @@ def training_pods(subject: Subject) -> Iterator[Pod]:
     by_name = is_mpi
     if subject.kind == names.JOBSET:
         by_name = any(map(_has_hostfile, found)) or not any(pod.trains for pod in found)
+        if by_name and not any(pod.job["name"].raw in (names.NODE, UNKNOWN) for pod in found):
+            yield from filter(_computes, found)
+            return
     for pod in found:
         is_node = by_name and pod.job["name"].raw == names.NODE
         if is_node or (pod.trains and not only_starts and not _is_launcher(pod, subject)):
@@ -38,7 +42,11 @@ def _is_launcher(pod: Pod, subject: Subject) -> bool:
     """Whether a JobSet's pod only starts what trains: nothing says so but what it has."""
     if subject.kind != names.JOBSET or not _has_hostfile(pod):
         return False
-    return not any(map(amounts.gpus_of, pod.spec["containers"].items()))
+    return not _computes(pod)
+
+
+def _computes(pod: Pod) -> bool:
+    return any(map(amounts.gpus_of, pod.spec["containers"].items()))
 
 
 def _has_hostfile(pod: Pod) -> bool:
@@ -46,11 +54,13 @@ def _has_hostfile(pod: Pod) -> bool:
 
 
 def training_containers(subject: Subject) -> Iterator[PodContainer]:
-    """Their containers that train."""
+    """Their containers that train: those called `node`, or else those of a JobSet that have accelerators."""
     for pod in training_pods(subject):
-        for each in pod.spec["containers"].items():
-            if each["name"].raw == names.NODE:
-                yield PodContainer(each, pod, is_init=False)
+        found = [*pod.spec["containers"].items()]
+        named = [each for each in found if each["name"].raw == names.NODE]
+        if not named and subject.kind == names.JOBSET:
+            named = [each for each in found if amounts.gpus_of(each) is not None]
+        yield from (PodContainer(each, pod, is_init=False) for each in named)
 
 
 def pods_together(subject: Subject) -> tuple[Pod, ...]:
@@ -104,6 +114,8 @@ def _clamped(number: int) -> int:
 
 def _written_count(pod: Pod) -> Value:
     replicas, parallelism = pod.job["replicas"], pod.job_spec["parallelism"]
+    if pod.job is pod.job_spec:
+        return parallelism if parallelism.is_there() else replicas
     is_single = (parallelism.number() or 1) == 1 and (replicas.number() or 1) != 1
     return replicas if is_single else parallelism
 

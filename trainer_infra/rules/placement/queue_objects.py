@@ -17,6 +17,8 @@ from trainer_infra.rules.value import ABSENT, Root
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 """The level of a topology whose domains are single machines."""
+DEFAULT_QUEUE: Final = "default"
+"""The LocalQueue of jobs that name none (Kueue's LocalQueueDefaulting)."""
 _NOTHING: Final = Value(ABSENT, Root())
 
 
@@ -96,12 +98,21 @@ def queue_name(subject: Subject) -> Value | None:
     return None
 
 
+def local_queue(subject: Subject, world: World) -> Subject | None:
+    """The LocalQueue that a job waits in; None where it is not known.
+
+    Kueue puts a job that names none into the one called `default`, where its namespace has that.
+    """
+    name = queue_name(subject)
+    if name is None and not subject.namespace:
+        return None
+    wanted = DEFAULT_QUEUE if name is None else name.text()
+    return lookup.find_object(world, names.LOCAL_QUEUE, wanted, subject.namespace)
+
+
 def cluster_queue(subject: Subject, world: World) -> Subject | None:
     """The ClusterQueue that a job waits for; None where it is not known."""
-    name = queue_name(subject)
-    if name is None:
-        return None
-    queue = lookup.find_object(world, names.LOCAL_QUEUE, name.text(), subject.namespace)
+    queue = local_queue(subject, world)
     if queue is None:
         return None
     wanted = queue.object.at("spec", "clusterQueue").text()

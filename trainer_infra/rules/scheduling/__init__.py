@@ -7,10 +7,12 @@ from trainer_infra.rules.scheduling import (
     declared_pools,
     flavor_pools,
     job_queues,
+    machine_choice,
     named_objects,
     quota_fits,
     resource_groups,
     topology,
+    tpu_slices,
 )
 
 RULES: Final[tuple[AnyRule, ...]] = (
@@ -30,5 +32,9 @@ RULES: Final[tuple[AnyRule, ...]] = (
     named_objects.PRIORITY_CLASS,
     named_objects.NAMESPACE_EXISTS,
     flavor_pools.RULE,
+    machine_choice.CONTROL_PLANE,
+    machine_choice.PINNED_NODES,
+    machine_choice.TOLERATES_EVERYTHING,
+    tpu_slices.RULE,
 )
 """In the order in which they are applied and listed."""

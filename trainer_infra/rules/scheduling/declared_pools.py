@@ -15,10 +15,13 @@ from trainer_infra.rules.placement import (
     nodes,
     patches,
     queue_objects,
+    standing_apart,
 )
+from trainer_infra.rules.placement.node_constraints import WantedLabel
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool, Taint
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.scheduling import gang_members
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +34,20 @@ class GangMember:
     """What one asks for, in billionths."""
     rooms: Sequence[tuple[Pool, int | None]]
     """The pools, and how many pods one machine takes; None where nothing limits it."""
+    apart: tuple[int, str] | None = None
+    """How many can stand as far apart as they must, and why they must; None where nothing asks for it."""
 
     @property
     def room(self) -> int | None:
         """How many find place; None where nothing limits it, or none fits any machine."""
         found = [(pool.nodes, each) for pool, each in self.rooms]
-        if not found or any(each is None for _, each in found):
+        if not found:
             return None
-        return sum(count * (each or 0) for count, each in found)
+        most = None if self.apart is None else self.apart[0]
+        if any(each is None for _, each in found):
+            return most
+        room = sum(count * (each or 0) for count, each in found)
+        return room if most is None else min(room, most)
 
     @property
     def pools(self) -> Sequence[Pool]:
@@ -47,6 +56,7 @@ class GangMember:
 
 
 def _check_gang(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
+    yield from gang_members.too_few(context.subject, context.world)
     if not context.world.pools:
         return
     subject = context.subject
@@ -55,6 +65,8 @@ def _check_gang(_place: Value, context: Context[Parameters]) -> Iterator[Finding
     for each in short:
         pools = ", ".join(pool.name for pool in each.pools)
         what = f"makes more pods than the {each.room} that find place at a time in pool {pools}"
+        if each.apart is not None and each.room == each.apart[0]:
+            what = f"{what}: {each.apart[1]}"
         fix = f"use at most {each.room} pods, or add machines"
         yield nodes.count_place(each.pod, subject).finding(what, each.count, fix)
     if not short:
@@ -66,7 +78,9 @@ def _member(pod: Pod, context: Context[Parameters]) -> GangMember:
     every = world.pools
     usable = machines.usable_pools(pod, asked, context.subject, world)
     rooms = [(pool, machines.per_machine(pool, asked, every)) for pool in usable]
-    return GangMember(pod, nodes.count(pod), asked, [each for each in rooms if each[1] != 0])
+    rooms = [each for each in rooms if each[1] != 0]
+    apart = standing_apart.most_apart(pod, [pool for pool, _ in rooms], context.subject)
+    return GangMember(pod, nodes.count(pod), asked, rooms, apart)
 
 
 def _of_all(members: Sequence[GangMember], context: Context[Parameters]) -> Iterator[Finding]:
@@ -93,7 +107,7 @@ GANG_FITS: Final = Rule(
     id="gang-fits",
     title="Pods that must run together must fit at the same time",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    kinds=pods.COMPUTING - names.RUNTIMES,
     tags=("scheduling", "gpu"),
     why=(
         "Training starts only when all its nodes run. With too few machines the gang is never "
@@ -105,7 +119,8 @@ GANG_FITS: Final = Rule(
 )
 """Two things are proved, of the least that is asked for: each replicated job has room on the pools
 that it may use, whole pods on each machine; and all of them together do not ask for more of a
-resource than those pools have. A pod that fits no machine at all is left to `gpu-fits-machine`.
+resource than those pools have. Pods that must stand apart (`placement/standing_apart`) take a machine
+or a domain each, and a PodGroup that pods join must not wait for more than there are. A pod that fits no machine at all is left to `gpu-fits-machine`.
 """
 
 
@@ -167,7 +182,7 @@ TAINTS_TOLERATED: Final = Rule(
     id="taints-tolerated",
     title="Pods must tolerate the taints of machines that fit them",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    kinds=pods.COMPUTING - names.RUNTIMES,
     tags=("scheduling", "gpu", "kueue"),
     why="Machines with a taint that a pod does not tolerate reject it: it stays pending.",
     fix="Add the toleration to the pods; for a TrainJob, in the runtime or in spec.runtimePatches.",
@@ -181,23 +196,29 @@ the latter to the pods that it admits.
 """
 
 
-_SPOT: Final[Mapping[str, str]] = {
-    "cloud.google.com/gke-spot": "true",
-    "cloud.google.com/gke-preemptible": "true",
-    "eks.amazonaws.com/capacityType": "SPOT",
-    "karpenter.sh/capacity-type": "spot",
-    "kubernetes.azure.com/scalesetpriority": "spot",
+_SPOT: Final[Mapping[str, frozenset[str]]] = {
+    "cloud.google.com/gke-spot": frozenset({"true"}),
+    "cloud.google.com/gke-preemptible": frozenset({"true"}),
+    "cloud.google.com/gke-provisioning": frozenset({"spot", "preemptible"}),
+    "eks.amazonaws.com/capacityType": frozenset({"SPOT"}),
+    "karpenter.sh/capacity-type": frozenset({"spot"}),
+    "kubernetes.azure.com/scalesetpriority": frozenset({"spot"}),
+    "node.kubernetes.io/lifecycle": frozenset({"spot"}),
+    "oci.oraclecloud.com/oke-is-preemptible": frozenset({"true"}),
+    "spotinst.io/node-lifecycle": frozenset({"spot"}),
 }
-"""Labels of machines that can be taken away."""
+"""Labels of machines that can be taken away, with the values that say so."""
+_ANY: Final = frozenset({"true"})
+"""The values of a label that only such machines have."""
 
 
 def _check_checkpoints(place: OutputJob, context: Context[Parameters]) -> Iterator[Finding]:
     patches.be_known(context.subject)
     reason = _reason(place.container.pod, context)
-    if not reason or output.keeps(place):
+    if not reason or output.keeps(place, context.world):
         return
     found = output.outputs(place.container.value, output.VARIABLES, output.OPTIONS)
-    if any(output.fate(each.folder, place) in output.SAFE for each in found):
+    if any(output.fate(each.folder, place, context.world) in output.SAFE for each in found):
         return
     where = patches.place(place.container.value["volumeMounts"], context.subject)
     what = f"has nothing that outlives the pod, so checkpoints are lost when {reason} goes away"
@@ -206,8 +227,8 @@ def _check_checkpoints(place: OutputJob, context: Context[Parameters]) -> Iterat
 
 def _reason(pod: Pod, context: Context[Parameters]) -> str:
     """The machine that can be taken away; empty where it may be another one."""
-    if _is_spot(pod.spec["nodeSelector"]):
-        return "the spot machine of its node selector"
+    if any(map(_wants_spot, node_constraints.wanted_labels(pod.spec))):
+        return "the spot machine that it asks for"
     flavors = queue_objects.flavors(context.subject, context.world)
     chosen = [each for each in flavors or () if each.selected(pod)]
     if chosen and all(_is_spot(each.spec["nodeLabels"]) for each in chosen):
@@ -219,8 +240,15 @@ def _reason(pod: Pod, context: Context[Parameters]) -> str:
     return ""
 
 
+def _wants_spot(label: WantedLabel) -> bool:
+    spot = _SPOT.get(label.key)
+    if spot is None or label.values is None:
+        return spot == _ANY
+    return bool(label.values) and label.values <= spot
+
+
 def _is_spot(labels: Value) -> bool:
-    return any(_SPOT.get(key) == each.text() for key, each in labels.fields() if key in _SPOT)
+    return any(each.text() in _SPOT.get(key, ()) for key, each in labels.fields())
 
 
 PREEMPTIBLE_CHECKPOINTS: Final = Rule(
@@ -235,8 +263,8 @@ PREEMPTIBLE_CHECKPOINTS: Final = Rule(
     check=_check_checkpoints,
     looks_around=True,
 )
-"""A job is on preemptible machines where its node selector says so in the words of a cloud or of
-Karpenter, where all flavors of its queue do, or where all pools that it may use are declared so. It
+"""A job is on preemptible machines where its node selector, or each term of its required node affinity,
+says so in the words of a cloud or of Karpenter, where all flavors of its queue do, or where all pools that it may use are declared so. It
 can keep checkpoints where a container that trains has a volume that outlives the pod, or names an
 object store for its results.
 """

@@ -116,7 +116,7 @@ RULE: Final = Rule(
     id="flavor-pools",
     title="Flavors and quotas must match the declared pools",
     severity=Severity.MEDIUM,
-    kinds=frozenset((names.RESOURCE_FLAVOR, names.CLUSTER_QUEUE)),
+    kinds=frozenset((names.RESOURCE_FLAVOR, names.CLUSTER_QUEUE, names.COHORT)),
     tags=("scheduling", "kueue", "gpu", "cost"),
     why=(
         "Kueue admits by flavors and quotas: a job for which the machines have no room, or whose "

@@ -53,7 +53,7 @@ ONE_QUEUEING: Final = Rule(
     id="one-queueing",
     title="A job must wait in one queueing system",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    kinds=pods.WORKLOADS - names.RUNTIMES,
     tags=("scheduling", "kueue", "volcano"),
     why=(
         "Two queueing systems that do not know each other admit different jobs: each job holds its "
@@ -71,7 +71,6 @@ are fine. Schedulers with queues of their own (`phases.Scheduler.has_queues`) ar
 _NAME: Final = re.compile(SUBDOMAIN_PATTERN, re.ASCII)
 _SECONDS: Final = re.compile(r"\+?0*[1-9][0-9]*", re.ASCII)
 _NAMES: Final = (names.KUEUE_QUEUE_LABEL, f"{names.KUEUE_GROUP}/prebuilt-workload-name")
-_LONGEST_TIME: Final = f"{names.KUEUE_GROUP}/max-exec-time-seconds"
 _ELASTIC: Final = f"{names.KUEUE_GROUP}/elastic-job"
 _OF_ONE_SIZE: Final = (names.JOBSET, names.TRAIN_JOB)
 
@@ -83,7 +82,7 @@ def _check_labels(place: Value, context: Context[Parameters]) -> Iterator[Findin
         if label.is_there() and not _NAME.fullmatch(label.text()):
             fix = "write lower-case letters, digits, - and ., or remove the label"
             yield label.finding("is not a valid name of a Kueue object", label.text(), fix)
-    longest = labels[_LONGEST_TIME]
+    longest = labels[names.KUEUE_LONGEST_TIME]
     if longest.is_there() and not _SECONDS.fullmatch(longest.text()):
         what = "is not a number of seconds from 1 on"
         yield longest.finding(what, longest.text(), 'write for example "3600"')

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from trainer_infra import names
 from trainer_infra.render.plugins import volcano
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import lookup, queue_objects
+from trainer_infra.rules.placement import lookup, node_constraints, queue_objects
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.scheduling import quota_fits
 from trainer_infra.rules.world import NOWHERE, World
@@ -26,6 +26,12 @@ _NAMED: Final = {
     names.LOCAL_QUEUE: ("clusterQueue", names.CLUSTER_QUEUE),
     names.RESOURCE_FLAVOR: ("topologyName", names.KUEUE_TOPOLOGY),
 }
+_JOBS: Final = pods.WORKLOADS - names.RUNTIMES
+_CLUSTER, _CLUSTERS, _PROVISIONING = names.CHECK_CONFIGS
+_MULTIKUEUE: Final = f"{names.KUEUE_GROUP}/multikueue"
+_STOPPED: Final = ("Hold", "HoldAndDrain")
+_NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
+"""A label that each Namespace has."""
 """The field of a spec that names one other object, and the kind of that."""
 _LENT: Final = ("nominalQuota", "lendingLimit")
 _NOTHING: Final = (0, "0")
@@ -48,18 +54,20 @@ def _places_of_chain(subject: Subject) -> Iterator[Place]:
         old = spec["admissionChecks"].items()
         for name in (*old, *(each["name"] for each in strategy.items())):
             yield NamedObject(name, names.ADMISSION_CHECK)
+    if subject.kind == names.ADMISSION_CHECK and spec.at("parameters", "kind").raw in (
+        _CLUSTERS,
+        _PROVISIONING,
+    ):
+        yield NamedObject(spec.at("parameters", "name"), spec.at("parameters", "kind").text())
+    if subject.kind == _CLUSTERS:
+        yield from (NamedObject(each, _CLUSTER) for each in spec["clusters"].items())
 
 
 def _check_chain(place: Place, context: Context[Parameters]) -> Iterator[Finding]:
     if isinstance(place, NamedObject):
         yield from _of_reference(place.value, place.kind, NOWHERE, context)
-    elif place.kind in (names.TRAIN_JOB, names.JOBSET):
-        name = queue_objects.queue_name(place)
-        if name is not None:
-            yield from _of_reference(name, names.LOCAL_QUEUE, place.namespace, context)
-        other = quota_fits.queue_name(place)
-        if other is not None and other.text() not in quota_fits.BUILT_IN:
-            yield from _of_reference(other, names.VOLCANO_QUEUE, NOWHERE, context)
+    elif place.kind in _JOBS:
+        yield from _of_job(place, context)
     elif place.kind == names.CLUSTER_QUEUE:
         selector = place.object.at("spec", "namespaceSelector")
         if not selector.is_there() and not _only_lends(place, context.world):
@@ -84,6 +92,54 @@ def _only_lends(queue: Subject, world: World) -> bool:
         for resource in lookup.items(flavor["resources"])
     )
     return any(all(each[key].raw not in _NOTHING for key in _LENT) for each in lent)
+
+
+def _of_job(job: Subject, context: Context[Parameters]) -> Iterator[Finding]:
+    name, namespace = queue_objects.queue_name(job), job.namespace
+    if name is not None:
+        yield from _of_reference(name, names.LOCAL_QUEUE, namespace, context)
+        yield from _takes_jobs(name, job, context.world)
+    else:
+        manager, default = job.object.at("spec", "managedBy"), queue_objects.DEFAULT_QUEUE
+        if manager.text() == _MULTIKUEUE and lookup.fix_of_missing(
+            context.world, names.LOCAL_QUEUE, default, namespace
+        ):
+            what = "leaves the job to MultiKueue, which takes none without a queue"
+            fix = f"add the label {names.KUEUE_QUEUE_LABEL}, or remove it"
+            yield manager.finding(what, manager.text(), fix)
+    for other, kind in job.once(quota_fits.other_queues):
+        if other.text() not in quota_fits.BUILT_IN:
+            yield from _of_reference(other, kind, NOWHERE, context)
+
+
+def _takes_jobs(name: Value, job: Subject, world: World) -> Iterator[Finding]:
+    """The queue and its ClusterQueue are not stopped, and let the job's namespace in."""
+    queues = (queue_objects.local_queue(job, world), queue_objects.cluster_queue(job, world))
+    for each in queues:
+        policy = "" if each is None else each.object.at("spec", "stopPolicy").text()
+        if each is not None and policy in _STOPPED:
+            what = f"leads to {each.kind} {each.name}, which is stopped by its stopPolicy {policy}"
+            yield name.finding(what, name.text(), "name another queue, or set stopPolicy to None")
+            return
+    queue = queues[1]
+    if queue is not None and not _lets_in(queue.object.at("spec", "namespaceSelector"), job, world):
+        what = f"leads to ClusterQueue {queue.name}, whose namespaceSelector excludes namespace {job.namespace}"
+        yield name.finding(what, name.text(), "label the Namespace, or name another queue")
+
+
+def _lets_in(selector: Value, job: Subject, world: World) -> bool:
+    """Whether a ClusterQueue may take jobs of a namespace: what is not known of its labels may fit."""
+    keys = {key for key, _ in selector["matchLabels"].fields()}
+    keys |= {each["key"].text() for each in lookup.items(selector["matchExpressions"])}
+    labels = {_NAMESPACE_LABEL: job.namespace}
+    namespace = lookup.find_object(world, names.NAMESPACE, job.namespace) if job.namespace else None
+    if namespace is not None:
+        written = namespace.object.at("metadata", "labels")
+        written.is_there()
+        labels |= {key: each.text() for key, each in written.fields()}
+    elif not job.namespace or keys - {_NAMESPACE_LABEL}:
+        return True
+    return node_constraints.selects(selector, labels)
 
 
 def _goes_round(cohort: Subject, world: World) -> bool:
@@ -111,20 +167,21 @@ def _of_reference(
 
 QUEUE_CHAIN: Final = Rule(
     id="queue-chain",
-    title="Queues, and the objects they refer to, must exist",
+    title="Queues, and the objects they refer to, must exist and take the job",
     severity=Severity.HIGH,
     kinds=frozenset(
         (
-            *(names.TRAIN_JOB, names.JOBSET, names.LOCAL_QUEUE, names.CLUSTER_QUEUE),
-            *(names.RESOURCE_FLAVOR, names.COHORT),
+            *_JOBS,
+            *(names.LOCAL_QUEUE, names.CLUSTER_QUEUE, names.RESOURCE_FLAVOR, names.COHORT),
+            *(names.ADMISSION_CHECK, _CLUSTERS),
         )
     ),
     tags=("scheduling", "kueue", "volcano"),
     why=(
         "A job stays suspended, with no explanation in its own status, as long as anything between "
-        "it and the quota is missing."
+        "it and the quota is missing, stopped, or closed to its namespace."
     ),
-    fix="Correct the name, or add the object.",
+    fix="Correct the name, add the object, or open the queue.",
     places=_places_of_chain,
     check=_check_chain,
     looks_around=True,
@@ -133,32 +190,44 @@ QUEUE_CHAIN: Final = Rule(
 
 
 def _places_of_class(subject: Subject) -> Iterator[NamedObject]:
-    label = subject.object.at("metadata", "labels", names.KUEUE_PRIORITY_LABEL)
-    yield NamedObject(label, names.WORKLOAD_PRIORITY_CLASS)
+    for each in (subject.object, *subject.rendered_of(names.JOBSET)):
+        label = each.at("metadata", "labels", names.KUEUE_PRIORITY_LABEL)
+        yield NamedObject(label, names.WORKLOAD_PRIORITY_CLASS)
+    if subject.kind == "Job":
+        # Volcano's names one for all its pods.
+        yield NamedObject(subject.object.at("spec", "priorityClassName"), names.PRIORITY_CLASS)
     for pod in pods.pods_of(subject):
         yield NamedObject(pod.spec["priorityClassName"], names.PRIORITY_CLASS)
 
 
 def _check_class(place: NamedObject, context: Context[Parameters]) -> Iterator[Finding]:
     is_of_pods = place.kind == names.PRIORITY_CLASS
-    if not is_of_pods or place.value.text() not in volcano.BUILT_IN:
+    if is_of_pods and place.value.text() in volcano.BUILT_IN:
+        # A pod by itself may be one of the cluster's own.
+        if context.subject.kind in pods.COMPUTING - {"Pod"}:
+            what = "is for what the cluster needs itself: for such a pod all others are evicted"
+            yield place.value.finding(what, place.value.text(), "name a class of your own")
+    else:
         yield from _of_reference(place.value, place.kind, NOWHERE, context)
 
 
 PRIORITY_CLASS: Final = Rule(
     id="priority-class",
-    title="Priority classes must exist",
+    title="Priority classes must exist, and must not be those of the cluster itself",
     severity=Severity.HIGH,
     kinds=pods.WORKLOADS,
     tags=("scheduling", "kueue"),
-    why="Without the class Kueue does not admit the job, or Kubernetes creates none of its pods.",
-    fix="Correct the name, or add the class.",
+    why=(
+        "Without the class Kueue does not admit the job, or Kubernetes creates none of its pods; with one "
+        "of the cluster's own a job evicts what the cluster runs on."
+    ),
+    fix="Name a class that exists and is meant for jobs, or add it.",
     places=_places_of_class,
     check=_check_class,
     looks_around=True,
 )
 """Kueue's label names a WorkloadPriorityClass: without it Kueue makes no Workload. A pod's
-priorityClassName names a PriorityClass, two of which every cluster has: without it no pod is made.
+priorityClassName names a PriorityClass, without which no pod is made. Two are in every cluster, for its own.
 """
 
 

@@ -2,14 +2,18 @@
 
 Kueue counts all pods of a job, initializers too, and admits them together. Each replicated job gets
 one flavor for all resources of a resource group. The most that a flavor can ever give is in `quota`.
-Volcano compares what a PodGroup needs at least with its queue's capability.
+Volcano compares what a PodGroup needs at least with its queue's capability, KAI what runs with its
+queue's limits.
 """
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic import Field
+
 from trainer_infra import names
+from trainer_infra.render.plugins import kai
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup, nodes, patches, queue_objects
 from trainer_infra.rules.placement.queue_objects import Group
@@ -33,19 +37,25 @@ class Shortage:
     """What limits it, a clause."""
 
 
-BUILT_IN: Final = ("default", "root")
-"""Queues that Volcano makes itself."""
+BUILT_IN: Final = ("default", "root", "default-queue")
+"""Queues that Volcano, and KAI's chart, make themselves."""
+_KAI_QUEUE: Final = f"{names.VOLCANO_QUEUE}.{kai.API_VERSION.partition('/')[0]}"
 
 
-def queue_name(subject: Subject) -> Value | None:
-    """Where a job names its queue; None where it names none."""
-    own = (subject.object,) if subject.kind == names.JOBSET else ()
-    jobsets: tuple[Value, ...] = (*own, *subject.rendered_of(names.JOBSET))
-    for each in jobsets:
-        name = each.at("metadata", "annotations", names.VOLCANO_QUEUE_ANNOTATION)
-        if name.is_there():
-            return name
-    return None
+def other_queues(subject: Subject) -> Iterator[tuple[Value, str]]:
+    """Where a job names queues of Volcano and KAI, with their kinds."""
+    own = () if subject.kind == names.TRAIN_JOB else (subject.object,)
+    metadata = [each["metadata"] for each in (*own, *subject.rendered_of(names.JOBSET))]
+    metadata += [pod.template["metadata"] for pod in pods.pods_of(subject)]
+    places = (
+        (names.VOLCANO_QUEUE, "annotations", names.VOLCANO_QUEUE_ANNOTATION),
+        (_KAI_QUEUE, "labels", kai.QUEUE_LABEL),
+    )
+    for kind, *path in places:
+        found = (each.at(*path) for each in metadata)
+        yield from ((each, kind) for each in found if each.is_there())
+    if subject.kind == "Job" and subject.api_version.startswith("batch.volcano.sh/"):
+        yield subject.object.at("spec", "queue"), names.VOLCANO_QUEUE
 
 
 def _of_volcano(subject: Subject, world: World) -> Shortage | None:
@@ -53,7 +63,8 @@ def _of_volcano(subject: Subject, world: World) -> Shortage | None:
 
     What a queue does not cap has no limit.
     """
-    name = queue_name(subject)
+    found = (each for each, kind in subject.once(other_queues) if kind == names.VOLCANO_QUEUE)
+    name = next(found, None)
     queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())
     if queue is None:
         return None
@@ -68,6 +79,40 @@ def _of_volcano(subject: Subject, world: World) -> Shortage | None:
     return None
 
 
+_KAI_UNITS: Final = {
+    "nvidia.com/gpu": ("gpu", amounts.ONE),
+    "cpu": ("cpu", amounts.ONE // 1000),
+    "memory": ("memory", amounts.ONE * 10**6),
+}
+"""By resource, what a queue of KAI calls it, and its unit: devices, thousandths of a core, megabytes."""
+
+
+def _of_kai(subject: Subject, world: World) -> Shortage | None:
+    """What all pods together ask for beyond the limit of KAI's queue, or of one above it."""
+    found = (each for each, kind in subject.once(other_queues) if kind == _KAI_QUEUE)
+    name, seen = next((each.text() for each in found), ""), set[str]()
+    if not name:
+        return None
+    together = [
+        (nodes.count(each), amounts.amounts_of(each, subject))
+        for each in nodes.pods_together(subject)
+    ]
+    total = amounts.sum_of_pods(together)
+    while name and name not in seen:
+        seen.add(name)
+        queue = lookup.find_object(world, _KAI_QUEUE, name)
+        if queue is None:
+            return None
+        for resource, (word, unit) in _KAI_UNITS.items():
+            most = queue.object.at("spec", "resources", word, "limit").number()
+            if most is not None and 0 <= most * unit < total.get(resource, 0):
+                room = amounts.amount_text(resource, most * unit)
+                limit = f"KAI's queue {queue.name} is limited to {room}"
+                return Shortage(resource, total[resource], most * unit, limit)
+        name = queue.object.at("spec", "parentQueue").text()
+    return None
+
+
 _PODS: Final = "pods"
 Pods = tuple[Pod, ...]
 """A replicated job by itself, all of a job's together, or none for its PodGroup."""
@@ -78,6 +123,8 @@ class QuotaFits(Parameters):
 
     ignore: tuple[str, ...] = ()
     """Beginnings of resource names that Kueue leaves out, as in `excludeResourcePrefixes`."""
+    device_classes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The DeviceClasses whose devices count as a resource, by its name, as in `deviceClassMappings`."""
 
 
 def _places(subject: Subject) -> Iterator[Pods]:
@@ -93,10 +140,10 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
     if place:
         yield from _of_kueue(place, context)
         return
-    short = _of_volcano(context.subject, context.world)
+    short = _of_volcano(context.subject, context.world) or _of_kai(context.subject, context.world)
     members = () if short is None else nodes.pods_together(context.subject)
     if short is not None and members:
-        yield _finding(members, short, context.subject)
+        yield _finding(members, short, context)
 
 
 def _of_kueue(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
@@ -116,7 +163,7 @@ def _of_kueue(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
     for group in groups:
         found = (_of_one if len(place) == 1 else _of_all)(place, queue, group, context)
         if found is not None:
-            yield _finding(place, found, context.subject)
+            yield _finding(place, found, context)
 
 
 def _of_one(
@@ -166,11 +213,12 @@ def _limit(queue: Subject, resource: str, room: int, flavors: str) -> str:
     return f"ClusterQueue {queue.name} can give at most {most} in {flavors}, borrowing all it may"
 
 
-def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
+def _finding(place: Pods, short: Shortage, context: Context[QuotaFits]) -> Finding:
     """At the number of pods; at what one pod asks for where that is too much already."""
-    resource = short.resource
-    pod = max(place, key=lambda each: _of_pod(each, resource, subject) * nodes.count(each))
-    one = _of_pod(pod, resource, subject)
+    resource, subject = short.resource, context.subject
+    own = {id(each): _asked(each, context).get(resource, 0) for each in place}
+    pod = max(place, key=lambda each: own[id(each)] * nodes.count(each))
+    one = own[id(pod)]
     whole = amounts.amount_text(resource, short.asked)
     what = f"makes {whole} {resource} in all, and {short.limit}"
     if one > short.room or not one:
@@ -181,10 +229,6 @@ def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
     most = max(0, short.room - others) // one
     fix = f"use at most {most} pod{'' if most == 1 else 's'}, or raise the limit"
     return nodes.count_place(pod, subject).finding(what, nodes.count(pod), fix)
-
-
-def _of_pod(pod: Pod, resource: str, subject: Subject) -> int:
-    return amounts.ONE if resource == _PODS else amounts.amounts_of(pod, subject).get(resource, 0)
 
 
 def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -> dict[str, int]:
@@ -198,6 +242,12 @@ def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -
 def _asked(pod: Pod, context: Context[QuotaFits]) -> dict[str, int]:
     """What one pod asks for, itself as one of `pods`, without what Kueue leaves out."""
     found = amounts.amounts_of(pod, context.subject) | {_PODS: amounts.ONE}
+    classes = context.parameters.device_classes
+    claimed = amounts.claimed_devices(pod, context.subject, context.world) if classes else {}
+    for name, members in classes.items():
+        devices = sum(claimed.get(each, 0) for each in members)
+        if devices:
+            found[name] = found.get(name, 0) + devices * amounts.ONE
     ignore = context.parameters.ignore
     return {name: each for name, each in found.items() if not name.startswith(ignore)}
 
@@ -206,7 +256,7 @@ RULE: Final = Rule(
     id="quota-fits",
     title="A job must fit into the quota of its queue",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    kinds=pods.COMPUTING - names.RUNTIMES,
     tags=("scheduling", "kueue", "volcano", "gpu"),
     why="Kueue never admits a job that asks for more than its queue can ever have: it waits forever.",
     fix="Request less, or raise the queue's quota, borrowingLimit or capability.",

@@ -12,26 +12,67 @@ from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
+_PREFIX: Final = f"{names.KUEUE_GROUP}/podset"
+_REQUIRED: Final = names.KUEUE_REQUIRED_TOPOLOGY
+_PREFERRED: Final = f"{_PREFIX}-preferred-topology"
+_UNCONSTRAINED: Final = f"{_PREFIX}-unconstrained-topology"
+_SLICE: Final = f"{_PREFIX}-slice-required-topology"
+_SLICE_SIZE: Final = f"{_PREFIX}-slice-size"
+_GROUP: Final = f"{_PREFIX}-group-name"
+_LEVEL: Final = re.compile(LABEL_KEY["pattern"], re.ASCII)
+_TRUTHS: Final = (
+    *("1", "t", "T", "true", "TRUE", "True"),
+    *("0", "f", "F", "false", "FALSE", "False"),
+)
+"""Booleans, as Go reads them from a text: six for yes, six for no."""
+_LEVELS: Final = {
+    _REQUIRED: names.REQUIRED_TOPOLOGY,
+    _PREFERRED: names.PREFERRED_TOPOLOGY,
+    _SLICE: "",
+}
+"""Annotations of pods that name a level, each with ours."""
+_COUNTED: Final = (names.JOBSET, names.TRAIN_JOB)
+"""Kinds that say themselves how many pods there are, where we know to look."""
+_SIZE: Final = re.compile(r"\+?0*[1-9][0-9]{0,9}", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]+", re.ASCII)
+
 
 def _check_room(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    # Where the level is named.
-    rendered = _annotations(place)[names.KUEUE_REQUIRED_TOPOLOGY]
-    own = context.subject.object.at("metadata", "annotations", names.REQUIRED_TOPOLOGY)
-    level = own if rendered.is_there() and own.raw == rendered.raw else rendered
-    if not level.text():
-        return
-    levels = _levels(context)
-    if levels is not None and level.text() not in levels:
-        what = "is not a level of a topology that the queue's flavors have"
-        fix = f"use {' or '.join(levels)}" if levels else "give a flavor a topologyName"
-        yield level.finding(what, level.text(), fix)
-        return
-    room = _room(place, level.text(), context)
-    count = nodes.count(place)
+    asked = _annotations(place)
+    for key, ours in _LEVELS.items():
+        # Where the level is named.
+        own, level = context.subject.object.at("metadata", "annotations", ours), asked[key]
+        level = own if level.is_there() and own.raw == level.raw else level
+        if not level.text():
+            continue
+        levels = _levels(context)
+        if levels is not None and level.text() not in levels:
+            what = "is not a level of a topology that the queue's flavors have"
+            fix = f"use {' or '.join(levels)}" if levels else "give a flavor a topologyName"
+            yield level.finding(what, level.text(), fix)
+        elif key != _PREFERRED:
+            yield from _has_room(place, level, context)
+    free = asked[_UNCONSTRAINED]
+    if free.text() in _TRUTHS[:6] and _levels(context) == ():
+        what = "asks for a topology, and no flavor of the queue has one"
+        yield free.finding(what, free.text(), "give a flavor a topologyName")
+
+
+def _has_room(pod: Pod, level: Value, context: Context[Parameters]) -> Iterator[Finding]:
+    """One domain of a level has room for all pods; of a slice's level for the pods of a slice."""
+    room, size = _room(pod, level.text(), context), _annotations(pod)[_SLICE_SIZE]
+    is_slice = level.path[-1:] == (_SLICE,)
+    count = nodes.count(pod)
+    if is_slice:
+        count = min(count, int(size.text())) if _SIZE.fullmatch(size.text()) else 0
     if room is not None and 0 < room < count:
         what = f"makes more pods than the {room} that find place in one domain of {level.text()}"
+        if is_slice:
+            what = f"is more than the {room} pods that find place in one domain of {level.text()}"
+            yield size.finding(what, size.text(), f"write {room} or less, or a higher level")
+            return
         fix = f"use at most {room} pods, or require a higher level"
-        yield nodes.count_place(place, context.subject).finding(what, count, fix)
+        yield nodes.count_place(pod, context.subject).finding(what, count, fix)
 
 
 def _levels(context: Context[Parameters]) -> Sequence[str] | None:
@@ -68,38 +109,20 @@ def _in_domain(pool: Pool, level: str, per_machine: int | None) -> int | None:
 
 TOPOLOGY_FITS: Final = Rule(
     id="topology-fits",
-    title="A required topology must exist and hold all pods",
+    title="A requested topology must exist, and a required one must hold all pods",
     severity=Severity.HIGH,
-    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    kinds=pods.COMPUTING - names.RUNTIMES,
     tags=("scheduling", "kueue", "topology"),
-    why="Kueue never admits a job if no domain of a required topology is large enough.",
+    why="Kueue never admits a job if a level does not exist, or no domain of a required one is large enough.",
     fix="Name a level of the Topology, use fewer nodes, or make the level preferred instead of required.",
     places=pods.pods_of,
     check=_check_room,
     looks_around=True,
 )
-"""The level is that of `kueue.x-k8s.io/podset-required-topology`, or of our own annotation, which
-renders to it. Levels are those of the Topologies of the queue's flavors; how many machines a domain
+"""The level is that of `kueue.x-k8s.io/podset-required-topology`, of the preferred one or of a slice's, or
+of our own annotations, which render to the first two. Levels are those of the Topologies of the queue's flavors; how many machines a domain
 has is what pools declare. A domain of `kubernetes.io/hostname` is one machine.
 """
-
-
-_PREFIX: Final = f"{names.KUEUE_GROUP}/podset"
-_REQUIRED: Final = names.KUEUE_REQUIRED_TOPOLOGY
-_PREFERRED: Final = f"{_PREFIX}-preferred-topology"
-_UNCONSTRAINED: Final = f"{_PREFIX}-unconstrained-topology"
-_SLICE: Final = f"{_PREFIX}-slice-required-topology"
-_SLICE_SIZE: Final = f"{_PREFIX}-slice-size"
-_GROUP: Final = f"{_PREFIX}-group-name"
-_LEVEL: Final = re.compile(LABEL_KEY["pattern"], re.ASCII)
-_TRUTHS: Final = frozenset(
-    ("1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False")
-)
-"""Booleans, as Go reads them from a text."""
-_COUNTED: Final = (names.JOBSET, names.TRAIN_JOB)
-"""Kinds that say themselves how many pods there are, where we know to look."""
-_SIZE: Final = re.compile(r"\+?0*[1-9][0-9]{0,9}", re.ASCII)
-_NUMBER: Final = re.compile(r"[0-9]+", re.ASCII)
 
 
 def _check_request(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:

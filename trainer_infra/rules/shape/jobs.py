@@ -1,7 +1,9 @@
 """The replicated jobs of a runtime or JobSet, as the rules of this group read them."""
 
+from collections.abc import Iterator
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.render import resolve
 from trainer_infra.render.launch_warnings import FRAMEWORKS
@@ -34,3 +36,11 @@ def name_one(items: Value) -> str:
     """Advice where a name is not one of the jobs'."""
     known = [each["name"].text() for each in items.items()]
     return f"name {' or '.join(known[:3])}" if known else "add the job"
+
+
+def needed(jobset: Value) -> Iterator[str]:
+    """Names of the jobs for whose end another one waits."""
+    for job in jobset["replicatedJobs"].items():
+        for each in job["dependsOn"].items():
+            if each["status"].text() == names.COMPLETE:
+                yield each["name"].text()

@@ -35,6 +35,7 @@ def _places(subject: Subject) -> Iterator[Part]:
         yield partial(_found, finding)
     for spec in pods.jobsets(subject):
         policy = spec["failurePolicy"]
+        yield partial(_trains_first, spec)
         targets = [*spec.at("successPolicy", "targetReplicatedJobs").items()]
         yield partial(_has_gate, policy["restartStrategy"], failure_policy.GATED_STRATEGIES)
         for rule in policy["rules"].items():
@@ -46,6 +47,21 @@ def _places(subject: Subject) -> Iterator[Part]:
 
 def _found(finding: Finding, _context: Context[JobSetPolicies]) -> Iterator[Finding]:
     yield finding
+
+
+def _trains_first(spec: Value, _context: Context[JobSetPolicies]) -> Iterator[Finding]:
+    """The JobSet is not complete by a job that only comes before others."""
+    operator, targets = (
+        spec["successPolicy"][each] for each in ("operator", "targetReplicatedJobs")
+    )
+    if operator.text() != "Any":
+        return
+    enough = {each.text() for each in lookup.items(targets)}
+    for name in jobs.needed(spec):
+        if not enough or name in enough:
+            what = f"completes the JobSet once {name!r} has ended, before the jobs that wait for it"
+            yield operator.finding(what, "Any", "write All, or target the job that trains")
+            return
 
 
 def _is_job(target: Value, found: Value, _context: Context[JobSetPolicies]) -> Iterator[Finding]:
@@ -92,7 +108,8 @@ JOBSET_POLICIES: Final = Rule(
     check=lambda part, context: part(context),
     parameters=JobSetPolicies,
 )
-"""Success and failure policies name jobs, failures and actions that JobSet has. The actions and the
+"""Success and failure policies name jobs, failures and actions that JobSet has, and a job for whose end
+another one waits does not complete the JobSet. The actions and the
 strategy that are behind feature gates are refused as long as those are off.
 """
 

@@ -56,6 +56,9 @@ def _check_mount(place: _Place, _context: Context[Parameters]) -> Iterator[Findi
     mounts = container["volumeMounts"]
     mount = lookup.item_named(mounts, _VOLUME)
     if mount is not None:
+        if place.initializer and mount["readOnly"].flag():
+            what = "keeps the initializer from writing what it fetches"
+            yield mount["readOnly"].finding(what, True, "take it away")
         yield from _of_volume(place)
         yield from _of_folder(place, container, mount)
     else:
@@ -98,10 +101,10 @@ def _of_volume(place: _Place) -> Iterator[Finding]:
     volumes = jobs.pod_spec(place.job)["volumes"]
     volume = lookup.item_named(volumes, _VOLUME)
     if volume is not None:
-        if volume["emptyDir"].is_there():
+        for own in (volume[kind] for kind in ("emptyDir", "ephemeral") if volume[kind].is_there()):
             fix = "use a claim: volumeClaimPolicies of the JobSet, or persistentVolumeClaim"
             what = "is a volume of one pod alone: no other pod sees what is on it"
-            yield volume["emptyDir"].finding(what, None, fix)
+            yield own.finding(what, None, fix)
     elif all(name != _VOLUME for name, _ in lookup.claim_templates(place.spec)):
         fix = f"add a template {_VOLUME!r} to volumeClaimPolicies, or a volume to the pod"
         yield volumes.finding(f"has no volume {_VOLUME!r}, which a container mounts", None, fix)

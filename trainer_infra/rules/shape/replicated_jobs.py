@@ -144,19 +144,11 @@ def _check_side_containers(jobset: Value, _context: Context[Parameters]) -> Iter
     if listed.is_noted():
         return
     targets = [each.text() for each in listed.items()]
-    awaited = {*targets, *_needed(jobset)} if targets else None
+    awaited = {*targets, *jobs.needed(jobset)} if targets else None
     for job in jobset["replicatedJobs"].items():
         name = job["name"].text()
         if awaited is None or name in awaited:
             yield from _of_pod(name, jobs.pod_spec(job))
-
-
-def _needed(jobset: Value) -> Iterator[str]:
-    """Names of the jobs for whose end another one waits."""
-    for job in jobset["replicatedJobs"].items():
-        for each in job["dependsOn"].items():
-            if each["status"].text() == names.COMPLETE:
-                yield each["name"].text()
 
 
 def _of_pod(step: str, spec: Value) -> Iterator[Finding]:

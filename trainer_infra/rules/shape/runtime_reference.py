@@ -83,10 +83,9 @@ def _check_support(job: Value, context: Context[Parameters]) -> Iterator[Finding
     runtime = context.subject.runtime
     if runtime is None:
         raise UnseenValue(REFERENCE)
-    if runtime["kind"].text() != names.CLUSTER_TRAINING_RUNTIME:
-        return
     labels, name = runtime.at("metadata", "labels"), job.at("spec", "runtimeRef", "name")
-    if labels[names.SUPPORT_LABEL].text() == names.SUPPORT_DEPRECATED:
+    is_old = labels[names.SUPPORT_LABEL].text() == names.SUPPORT_DEPRECATED
+    if is_old or labels[names.DEPRECATED_LABEL].text() == "true":
         framework = labels[names.FRAMEWORK_LABEL].text()
         same = (each.name for each in catalog.RUNTIMES if each.framework == framework)
         others = [each for each in same if each != name.text()]

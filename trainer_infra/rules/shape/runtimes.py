@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.render.plugins import volcano as volcano_plugin
 from trainer_infra.render.runtime_ref import CONTAINERS
 from trainer_infra.render.scheduler import by_annotation
 from trainer_infra.rules import pods
@@ -228,10 +229,18 @@ def _check_gang(runtime: Value, context: Context[Parameters]) -> Iterator[Findin
     if has_coscheduling and volcano.is_there():
         fix = "remove it or coscheduling: a pod has one scheduler"
         yield volcano.finding("stands beside coscheduling", None, fix)
-    chosen = by_annotation(context.subject.behaviour.plugins).get(scheduler.text())
+    plugins = context.subject.behaviour.plugins
+    chosen = by_annotation(plugins).get(scheduler.text())
     if chosen and chosen.makes_gang and (has_coscheduling or volcano.is_there()):
         what = "names a scheduler that makes the gang itself, and there is a podGroupPolicy"
         yield scheduler.finding(what, scheduler.text(), "remove one of them")
+    gangs = {each.scheduler.scheduler_name for each in plugins if each.scheduler} - {""}
+    wanted = volcano_plugin.SCHEDULER.scheduler_name if volcano.is_there() else ""
+    for pod in pods.pods_of(context.subject) if has_coscheduling or volcano.is_there() else ():
+        named = pod.spec["schedulerName"]
+        if named.text() and named.text() != wanted and (wanted or named.text() in gangs):
+            what = f"is not {wanted}, which makes the gang" if wanted else "makes a gang itself"
+            yield named.finding(what, named.text(), "name one scheduler in both places")
 
 
 GANG_POLICY: Final = Rule(
@@ -244,6 +253,6 @@ GANG_POLICY: Final = Rule(
         "Both schedulers create a PodGroup of the same name and wait for pods that the other one "
         "holds: nothing starts, or the gang is broken up."
     ),
-    fix="Keep one of coscheduling, volcano and the scheduler annotation.",
+    fix="Keep one of coscheduling, volcano and the scheduler annotation, and its schedulerName.",
     check=_check_gang,
 )

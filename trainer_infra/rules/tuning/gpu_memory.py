@@ -18,6 +18,7 @@ the config llama3_3/70B_full has; of what an override of the optimizer changes n
 have what their data sheet says.
 """
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
@@ -26,7 +27,7 @@ from trainer_infra import names
 from trainer_infra.catalog import accelerators
 from trainer_infra.rules.placement import amounts, machines, nodes
 from trainer_infra.rules.pods import Pod, PodContainer
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 from trainer_infra.rules.tuning import torchtune
 from trainer_infra.rules.tuning.torchtune import Recipe
 
@@ -34,6 +35,7 @@ _GIB: Final = 2**30
 _OFFLOAD: Final = "fsdp_cpu_offload"
 _OFFLOADED: Final = ("llama3_3/70B_full",)
 """Configs that keep what is sharded in the memory of the machine."""
+_SLICE: Final = re.compile(r"nvidia\.com/mig-\dg\.(?P<memory>\d{1,3})gb(\.\w+)*", re.ASCII)
 _STATES: Final = 2
 """What AdamW keeps of each parameter: its mean and its variance."""
 
@@ -44,7 +46,7 @@ def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Findin
     needed = None if found is None else _needed(found)
     if own is None or found is None or needed is None:
         return
-    most = _memory(place.pod, context)
+    most = _of_slices(own.place) or _memory(place.pod, context)
     if most is None:
         return
     used = Decimal(1) if found.is_single_device else own.count * nodes.total(context.subject)
@@ -68,6 +70,12 @@ def _needed(found: Recipe) -> Decimal | None:
         kept += 0 if found.setting("optimizer_in_bwd") == "true" else 1
         kept += 0 if found.overrides("optimizer") else _STATES
     return parameters * size * kept / _GIB
+
+
+def _of_slices(place: Value) -> int:
+    """GiB of a MIG slice, which its resource is named for; 0 of whole GPUs."""
+    found = _SLICE.fullmatch(str(place.path[-1]))
+    return int(found["memory"]) if found else 0
 
 
 def _memory(pod: Pod, context: Context[Parameters]) -> int | None:

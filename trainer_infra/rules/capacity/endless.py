@@ -1,0 +1,83 @@
+"""Many GPUs that nothing takes back: jobs without a deadline, by how much they hold."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra.rules import pods
+from trainer_infra.rules.capacity import cost, job_end
+from trainer_infra.rules.placement import amounts, nodes, patches
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+
+_DAY: Final = 24
+
+
+class EndlessGpus(Parameters):
+    """How much may be held without an end."""
+
+    gpus: int = 16
+    """From how many GPUs at a time on a job must have a deadline."""
+    days: int = 366
+    """The longest time that counts as one, restarts and all."""
+
+
+class ManyEndlessGpus(EndlessGpus):
+    """How much may be held without an end, in no case more."""
+
+    gpus: int = 512
+    """From how many GPUs at a time on a job must have a deadline."""
+
+
+def _check(_place: Value, context: Context[EndlessGpus]) -> Iterator[Finding]:
+    subject, given = context.subject, context.parameters
+    patches.be_known(subject)
+    endless = [each for each in pods.pods_of(subject) if _is_endless(each, context)]
+    held = sum(nodes.count(each) * _gpus(each, context) for each in endless)
+    if held >= given.gpus:
+        where = cost.deadline_place(subject)
+        until = f"for more than {given.days} days" if where.is_there() else "without an end"
+        what = f"lets the job hold {held} accelerators {until}"
+        yield where.finding(what, where.raw, job_end.ADD_DEADLINE)
+
+
+def _is_endless(pod: Pod, context: Context[EndlessGpus]) -> bool:
+    hours = cost.hours_of(context.subject, pod)
+    return hours is None or hours > context.parameters.days * _DAY
+
+
+def _gpus(pod: Pod, context: Context[EndlessGpus]) -> int:
+    """Accelerators of one pod, of device plugins or of claims."""
+    asked = amounts.amounts_of(pod, context.subject)
+    devices = sum(each for name, each in asked.items() if amounts.is_accelerator(name))
+    claimed = amounts.claimed_devices(pod, context.subject, context.world)
+    return devices // amounts.ONE + sum(claimed.values())
+
+
+def _rule(
+    name: str, title: str, severity: Severity, parameters: type[EndlessGpus]
+) -> Rule[Value, EndlessGpus]:
+    return Rule(
+        id=name,
+        title=title,
+        severity=severity,
+        kinds=cost.ENDING,
+        tags=("capacity", "gpu", "cost"),
+        why="A program that hangs holds all of them until a person notices, and the bill is for that time.",
+        fix="Set `spec.activeDeadlineSeconds`, or that of the Jobs of a JobSet.",
+        check=_check,
+        looks_around=True,
+        parameters=parameters,
+    )
+
+
+ENDLESS_GPUS: Final = _rule(
+    "endless-gpus", "A job of many GPUs must have a deadline", Severity.MEDIUM, EndlessGpus
+)
+MANY_ENDLESS_GPUS: Final = _rule(
+    *("many-endless-gpus", "A job of very many GPUs must have a deadline"),
+    Severity.HIGH,
+    ManyEndlessGpus,
+)
+"""A deadline is what `cost` counts as an end: that of the TrainJob, of the Job or of the pod, as long as
+restarts are counted. `deadline` asks for one of every TrainJob.
+"""
