@@ -83,6 +83,13 @@ def containers(subject: Subject) -> tuple[PodContainer, ...]:
     return subject.once(_containers)
 
 
+def linux_containers(subject: Subject) -> Iterator[PodContainer]:
+    """Those of pods that do not say that they are of Windows, where the API server takes no field of Linux."""
+    for each in containers(subject):
+        if each.pod.spec.at("os", "name").raw != "windows":
+            yield each
+
+
 def volumes(subject: Subject) -> Iterator[Value]:
     """The volumes of those pods."""
     for pod in pods_of(subject):

@@ -15,6 +15,7 @@ from trainer_infra.rules.data import initializers
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.supply_chain import images
 from trainer_infra.rules.world import World
 
 ACCOUNT: Final = "ServiceAccount"
@@ -147,7 +148,7 @@ def _makes_cache(container: PodContainer) -> bool:
     uri = initializers.source_uri(container)
     if uri is not None:
         return initializers.uri_scheme(uri.text()) == _CACHE
-    return any(name == "CACHE_IMAGE" for name, _ in initializers.variables(container))
+    return any(name == images.CACHE_IMAGE for name, _ in initializers.variables(container))
 
 
 def _place(account: Value, container: PodContainer, context: Context[Parameters]) -> Value:

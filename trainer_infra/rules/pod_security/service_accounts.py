@@ -1,5 +1,6 @@
-"""The service account of a pod, and whether its token is mounted."""
+"""The service account of a pod, and whether a token of it is mounted: by itself, projected, or kept in a Secret."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -7,13 +8,19 @@ from trainer_infra.catalog import data_cache
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pods import WORKLOADS, Pod
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.world import World
 
 DEFAULT: Final = "default"
 """The account that every namespace has and every pod gets that names none."""
 _KIND: Final = "ServiceAccount"
 _AUTOMOUNT: Final = "automountServiceAccountToken"
+_SECRET: Final = "Secret"
+_TOKEN_TYPE: Final = "kubernetes.io/service-account-token"
+_TOKEN_NAME: Final = re.compile(r".+-token-[a-z0-9]{5}", re.ASCII)
+"""How Kubernetes before 1.24 called the Secret that it made for each account."""
+_API_SERVER: Final = re.compile(r"(https://)?kubernetes\.default(\.svc(\.[a-z0-9.-]+)?)?/?", re.ASCII)
+"""Audiences that the API server takes for its own; a token without one is for it, too."""
 
 
 def account_name(pod: Pod) -> str:
@@ -30,10 +37,31 @@ def mounts_token(pod: Pod, subject: Subject, world: World) -> bool:
     return account is None or account.object[_AUTOMOUNT].flag() is not False
 
 
+def _other_tokens(pod: Pod, subject: Subject, world: World) -> Iterator[Value]:
+    """Where volumes hold a token for the cluster: projected, or from a Secret that keeps one."""
+    for volume in pod.spec["volumes"].items():
+        secrets = [volume.at("secret", "secretName")]
+        for source in volume.at("projected", "sources").items():
+            token = source["serviceAccountToken"]
+            audience = token["audience"].text()
+            if token.is_there() and (not audience or _API_SERVER.fullmatch(audience)):
+                yield token
+            secrets.append(source.at("secret", "name"))
+        yield from (each for each in secrets if _keeps_token(each.text(), subject, world))
+
+
+def _keeps_token(name: str, subject: Subject, world: World) -> bool:
+    known = world.get(_SECRET, name, subject.namespace) if name else None
+    if known is not None:
+        return known.object["type"].text() == _TOKEN_TYPE
+    return _TOKEN_NAME.fullmatch(name) is not None
+
+
 def _check_account(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     if account_name(place) != DEFAULT:
         return
-    if mounts_token(place, context.subject, context.world):
+    seen = (place, context.subject, context.world)
+    if mounts_token(*seen) or any(_other_tokens(*seen)):
         account = place.spec["serviceAccountName"]
         what = "gives the pod the token of an account that the whole namespace shares"
         fix = "name an account of its own, or set automountServiceAccountToken to false"
@@ -65,7 +93,20 @@ class ServiceAccountToken(Parameters):
     """Accounts whose pods talk to the cluster. Progress reports have a token of their own."""
 
 
-def _check_token(place: Pod, context: Context[ServiceAccountToken]) -> Iterator[Finding]:
+def _places_of_tokens(subject: Subject) -> Iterator[Pod | Value]:
+    yield from pods.pods_of(subject)
+    if subject.kind == _SECRET:
+        yield subject.object["type"]
+
+
+def _check_token(
+    place: Pod | Value, context: Context[ServiceAccountToken]
+) -> Iterator[Finding]:
+    if isinstance(place, Value):
+        if place.text() == _TOKEN_TYPE:
+            fix = "remove it, and have the pod or `kubectl create token` ask for a token that expires"
+            yield place.finding("keeps a token that never expires", place.text(), fix)
+        return
     if account_name(place) in context.parameters.needed_by:
         return
     if mounts_token(place, context.subject, context.world):
@@ -73,13 +114,16 @@ def _check_token(place: Pod, context: Context[ServiceAccountToken]) -> Iterator[
         fix = "name its account in neededBy, or set automountServiceAccountToken to false"
         what = "gives the pod a token for the cluster"
         yield where_to_fix(automount.finding(what, automount.flag(), fix), "in the runtime")
+    for token in _other_tokens(place, context.subject, context.world):
+        fix = "name its account in neededBy, or remove it; for another service, name its audience"
+        yield where_to_fix(token.finding("gives the pod a token for the cluster", None, fix))
 
 
 SERVICE_ACCOUNT_TOKEN: Final = Rule(
     id="service-account-token",
     title="Only pods that talk to the cluster may have a token for it",
     severity=Severity.LOW,
-    kinds=WORKLOADS,
+    kinds=WORKLOADS | {_SECRET},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.6", "owasp-k8s/K01"),
     why=(
@@ -87,8 +131,8 @@ SERVICE_ACCOUNT_TOKEN: Final = Rule(
         "anywhere. Progress reports do not need it: they have a token that is good for nothing "
         "else."
     ),
-    fix="Set `automountServiceAccountToken` to false in the runtime's pods.",
-    places=pods.pods_of,
+    fix="Set `automountServiceAccountToken` to false in the runtime's pods, and project tokens for other services only.",
+    places=_places_of_tokens,
     check=_check_token,
     looks_around=True,
     parameters=ServiceAccountToken,

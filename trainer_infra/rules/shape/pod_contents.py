@@ -23,7 +23,6 @@ _FOLDERS: Final = {
 }
 """Where the reference's initializer images write, by their name."""
 _CACHE: Final = "cache://"
-_CACHE_IMAGE: Final = "CACHE_IMAGE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _fills(job: Value) -> bool:
         return container is not None
     env = {each["name"].text(): each["value"] for each in container["env"].items()}
     uri = env.get(names.STORAGE_URI)
-    return _CACHE_IMAGE not in env and not (uri is not None and uri.text().startswith(_CACHE))
+    return images.CACHE_IMAGE not in env and not (uri is not None and uri.text().startswith(_CACHE))
 
 
 def _of_volume(place: _Place) -> Iterator[Finding]:
@@ -153,7 +152,7 @@ IMAGE_PRESENT: Final = Rule(
     id="image-present",
     title="Every container must have an image",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS | {"Pod", "Job", "CronJob"},
+    kinds=pods.WORKLOADS,
     tags=("shape", "images"),
     why=(
         "The schemas do not require an image in templates, so the object is accepted; the API "

@@ -4,17 +4,28 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _HUB: Final = "docker.io"
+_HUB_NAMES: Final = ("index.docker.io", "registry-1.docker.io")
+"""Other names of it."""
 _DIGEST: Final = re.compile(r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z")
 
 
+CACHE_IMAGE: Final = "CACHE_IMAGE"
+"""The variable of a dataset's initializer that names the image of the data cache."""
+
+
 def images(subject: Subject) -> Iterator[Value]:
-    """The image of each container and of each image volume."""
+    """The image of each container, of each image volume, and of the data cache that an initializer makes."""
     for container in pods.containers(subject):
         yield container.value["image"]
+        if container.pod.step == names.DATASET_INITIALIZER:
+            for each in container.value["env"].items():
+                if each["name"].raw == CACHE_IMAGE:
+                    yield each["value"]
     yield from (volume.at("image", "reference") for volume in pods.volumes(subject))
 
 
@@ -36,11 +47,12 @@ def repository(image: str) -> str:
 
 def with_registry(repository: str) -> str:
     """A repository with the registry that a short name stands for."""
-    first, slash, _ = repository.partition("/")
+    first, slash, path = repository.partition("/")
     is_registry = {".", ":"} & {*first} or first == "localhost" or first != first.lower()
-    if slash and is_registry:
-        return repository
-    return f"{_HUB}/{repository}" if slash else f"{_HUB}/library/{repository}"
+    host, path = (first.lower(), path) if slash and is_registry else (_HUB, repository)
+    if host in _HUB_NAMES:
+        host = _HUB
+    return f"{host}/{path}" if host != _HUB or "/" in path else f"{host}/library/{path}"
 
 
 _WORD: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
@@ -152,7 +164,8 @@ class ImageLatest(Parameters):
     """What tags are not to be used."""
 
     tags: tuple[str, ...] = (_LATEST,)
-    """Tags that are moved to every new build; an image without a tag has the tag `latest`."""
+    """Tags that are moved to every new build, in any case; an image without a tag has the tag `latest`, and
+    `latest` is one also as a word of a longer tag, `latest-gpu`."""
 
 
 def _check_tag(place: Value, context: Context[ImageLatest]) -> Iterator[Finding]:
@@ -160,7 +173,9 @@ def _check_tag(place: Value, context: Context[ImageLatest]) -> Iterator[Finding]
     if not text or has_digest(text):
         return
     tag = text.partition("@")[0].rpartition("/")[2].partition(":")[2]
-    if (tag or _LATEST) in context.parameters.tags:
+    moved = {each.lower() for each in context.parameters.tags}
+    named = {tag.lower() or _LATEST, *({_LATEST} & {*re.split("[-._]", tag.lower())})}
+    if named & moved:
         what = f"has the tag {tag}, which is moved" if tag else "names no tag, which means latest"
         yield place.finding(what, text, "name the release that was tested, or its digest")
 
