@@ -6,13 +6,13 @@ world is whole and has service accounts, or bindings, at all: otherwise they wer
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules.data import initializers
 from trainer_infra.rules.placement import lookup
+from trainer_infra.rules.grants import Grant, gives
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.supply_chain import images
@@ -26,17 +26,6 @@ Member = tuple[str, str, str]
 """Kind, name and namespace of whom a binding is for; that of a group is empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """A verb on a resource."""
-
-    verb: str
-    resource: str
-    """Its plural, `services`."""
-    group: str
-    """Its API group; empty for the core."""
-
-
 def missing_grants(
     account: str, namespace: str, wanted: Collection[Grant], world: World
 ) -> tuple[Grant, ...]:
@@ -46,7 +35,7 @@ def missing_grants(
     rules = [
         each for role in _roles(account, namespace, world) for each in lookup.items(role["rules"])
     ]
-    return tuple(each for each in wanted if not any(_gives(rule, each) for rule in rules))
+    return tuple(each for each in wanted if not any(gives(rule, each) for rule in rules))
 
 
 def find_object(kind: str, name: str, namespace: str, world: World) -> Subject | None:
@@ -92,14 +81,6 @@ def _known(subject: Subject) -> Subject:
     for each in ("namespace", "name"):
         subject.object["metadata"][each].is_there()
     return subject
-
-
-def _gives(rule: Value, wanted: Grant) -> bool:
-    parts = (("apiGroups", wanted.group), ("resources", wanted.resource), ("verbs", wanted.verb))
-    if rule["resourceNames"].is_there() and wanted.verb == "create":
-        return False
-    lists = ((part, {each.text() for each in lookup.items(rule[key])}) for key, part in parts)
-    return all({"*", part} & listed for part, listed in lists)
 
 
 _NEEDS: Final = (

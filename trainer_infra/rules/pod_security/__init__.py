@@ -1,11 +1,15 @@
-"""Rules of pod security: what pods may do to their node and their neighbours."""
+"""Rules of pod security: what pods may do to their node, their neighbours and the cluster."""
 
 from typing import Final
 
 from trainer_infra.rules.pod_security import (
     capabilities,
+    cluster_rights,
     literal_secrets,
+    namespaces,
     node_access,
+    plain_http,
+    role_holders,
     security_context,
     service_accounts,
 )
@@ -33,5 +37,12 @@ RULES: Final[tuple[AnyRule, ...]] = (
     service_accounts.DEFAULT_SERVICE_ACCOUNT,
     service_accounts.SERVICE_ACCOUNT_TOKEN,
     literal_secrets.RULE,
+    plain_http.RULE,
+    node_access.ADMIN_ACCESS,
+    namespaces.PROTECTED_NAMESPACE,
+    namespaces.NAMESPACE_LEVEL,
+    cluster_rights.ROLE_ESCALATION,
+    cluster_rights.ROLE_RIGHTS,
+    role_holders.ROLE_BINDING,
 )
 """In the order in which they are applied and listed."""

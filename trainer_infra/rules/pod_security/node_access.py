@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from trainer_infra.api.shape import syntax
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import where_to_fix
+from trainer_infra.rules.finding import REMOVED, where_to_fix
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -253,6 +253,43 @@ SYSCTLS: Final = Rule(
     check=_check_sysctls,
     parameters=Sysctls,
 )
+
+
+_CLAIMS: Final = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
+
+
+def _places_of_requests(subject: Subject) -> Iterator[Value]:
+    if subject.kind not in _CLAIMS:
+        return
+    spec = subject.object["spec"]
+    devices = spec.at("spec", "devices") if subject.kind == "ResourceClaimTemplate" else spec["devices"]
+    for each in devices["requests"].items():
+        yield from (each["adminAccess"], each.at("exactly", "adminAccess"))
+
+
+def _check_requests(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    if place.flag() is True:
+        what = "opens devices that others use, and counts in no quota"
+        yield place.finding(what, True, "remove it", place.set_to(REMOVED))
+
+
+ADMIN_ACCESS: Final = Rule(
+    id="admin-access",
+    title="Claims must not ask for administrative access to devices",
+    severity=Severity.HIGH,
+    kinds=_CLAIMS,
+    tags=("pod-security", "devices"),
+    frameworks=("owasp-k8s/K01",),
+    why=(
+        "With `adminAccess` a pod has devices that are in use by others, and can read and stop "
+        "their work. It is meant for monitoring in namespaces of administrators."
+    ),
+    fix="Remove `adminAccess`.",
+    places=_places_of_requests,
+    check=_check_requests,
+    remediates=True,
+)
+"""Source: `DeviceRequest` of resource.k8s.io/v1beta1, and `ExactDeviceRequest` of v1beta2 and v1."""
 
 
 _VOLUME_TYPES: Final = frozenset((

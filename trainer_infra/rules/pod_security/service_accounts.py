@@ -7,6 +7,8 @@ from typing import Final
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
+from trainer_infra.rules.pod_security import role_holders
+from trainer_infra.rules.pod_security.role_holders import Holder, Trusted
 from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.world import World
@@ -57,7 +59,20 @@ def _keeps_token(name: str, subject: Subject, world: World) -> bool:
     return _TOKEN_NAME.fullmatch(name) is not None
 
 
-def _check_account(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
+def _places_of_accounts(subject: Subject) -> Iterator[Pod | Value]:
+    yield from pods.pods_of(subject)
+    if subject.kind in role_holders.BINDINGS:
+        yield from subject.object["subjects"].items()
+
+
+def _check_account(place: Pod | Value, context: Context[Trusted]) -> Iterator[Finding]:
+    if isinstance(place, Value):
+        found = role_holders.holder(place, context.subject.namespace, context.parameters)
+        if found is Holder.DEFAULT:
+            what = "is the account of every pod that names none, and gets the rights of the role"
+            fix = "bind the role to an account that only the pods that need it name"
+            yield place["name"].finding(what, place["name"].text(), fix)
+        return
     if account_name(place) != DEFAULT:
         return
     seen = (place, context.subject, context.world)
@@ -72,7 +87,7 @@ DEFAULT_SERVICE_ACCOUNT: Final = Rule(
     id="default-service-account",
     title="Pods with a token must use a service account of their own",
     severity=Severity.LOW,
-    kinds=WORKLOADS,
+    kinds=WORKLOADS | role_holders.BINDINGS,
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.5", "owasp-k8s/K01"),
     why=(
@@ -80,9 +95,10 @@ DEFAULT_SERVICE_ACCOUNT: Final = Rule(
         "grants to the account `default`."
     ),
     fix="Name an account in `serviceAccountName`, or set `automountServiceAccountToken` to false.",
-    places=pods.pods_of,
+    places=_places_of_accounts,
     check=_check_account,
     looks_around=True,
+    parameters=Trusted,
 )
 
 

@@ -136,7 +136,18 @@ reference's images write to). The data cache keeps nothing in a volume.
 """
 
 
-def _check_image(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
+def _places_of_images(subject: Subject) -> Iterator[PodContainer | Value]:
+    yield from pods.containers(subject)
+    yield from (each["image"] for each in pods.volumes(subject) if each["image"].is_there())
+
+
+def _check_image(
+    place: PodContainer | Value, context: Context[Parameters]
+) -> Iterator[Finding]:
+    if isinstance(place, Value):
+        if not place["reference"].text():
+            yield place["reference"].finding("is missing", None, "name the image of the volume")
+        return
     image, kind = place.value["image"], context.subject.kind
     if image.is_there() and image.raw != "":
         return
@@ -150,7 +161,7 @@ def _check_image(place: PodContainer, context: Context[Parameters]) -> Iterator[
 
 IMAGE_PRESENT: Final = Rule(
     id="image-present",
-    title="Every container must have an image",
+    title="Every container and every image volume must have an image",
     severity=Severity.HIGH,
     kinds=pods.WORKLOADS,
     tags=("shape", "images"),
@@ -159,7 +170,7 @@ IMAGE_PRESENT: Final = Rule(
         "server then rejects every pod, and the job waits forever."
     ),
     fix="Set the container's image, or spec.trainer.image for the nodes that train.",
-    places=pods.containers,
+    places=_places_of_images,
     check=_check_image,
 )
 
