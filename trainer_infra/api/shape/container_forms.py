@@ -249,9 +249,7 @@ SECURITY: Final = every(
         seLinuxChangePolicy=choice("MountOption", "Recursive", is_optional=False),
         seccompProfile=every(_PROFILE, fields(localhostProfile=text(syntax.RELATIVE_PATH))),
         appArmorProfile=every(_PROFILE, fields(localhostProfile=asked(_trimmed))),
-        sysctls=every(
-            items(needs("name", name=text(syntax.KERNEL_PARAMETER))), unique("name")
-        ),
+        sysctls=every(items(needs("name", name=text(syntax.KERNEL_PARAMETER))), unique("name")),
     )
 )
 """A security context, of a pod or of a container. What belongs to Windows alone is not judged; every

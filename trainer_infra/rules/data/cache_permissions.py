@@ -11,8 +11,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules.data import initializers
-from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.grants import Grant, gives
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.supply_chain import images

@@ -1,4 +1,4 @@
-"""Models and datasets of a hub: which organizations they may come from, where a list says so."""
+"""Models and datasets of the Hub: which organizations they may come from, where a list says so."""
 
 import re
 from collections.abc import Iterator
@@ -29,14 +29,14 @@ _OPTIONS: Final = (
 _FOLDERS: Final = frozenset(
     ("checkpoints", "data", "dataset", "datasets", "model", "models", "output", "outputs", "spaces")
 )
-"""Words before a / that are a folder, or that the hub gives to no organization."""
+"""Words before a / that are a folder, or that the Hub gives to no organization."""
 
 
 class HubOrganization(Parameters):
     """Whose models and datasets may be used."""
 
     allow: tuple[str, ...] | None = None
-    """Organizations of the hub; None for any."""
+    """Organizations of the Hub; None for any."""
     env: tuple[str, ...] = _VARIABLES
     """Variables that name a model or a dataset."""
     options: tuple[str, ...] = _OPTIONS
@@ -50,13 +50,13 @@ def _check(place: PodContainer, context: Context[HubOrganization]) -> Iterator[F
     allow = {each.lower() for each in given.allow}
     for value, organization in _organizations(place.value, given):
         if organization.lower() not in allow:
-            what = "is an organization of the hub that is not allowed"
+            what = "is an organization of the Hub that is not allowed"
             fix = f"use a model or dataset of {' or '.join(given.allow) or 'no organization: none is allowed'}"
             yield where_to_fix(value.finding(what, organization, fix))
 
 
 def _organizations(container: Value, given: HubOrganization) -> Iterator[tuple[Value, str]]:
-    """Where the container names something of the hub, and whose it is."""
+    """Where the container names something of the Hub, and whose it is."""
     for each in output.outputs(container, given.env, given.options):
         found = _NAME.fullmatch(each.folder)
         if found and found[1].lower() not in _FOLDERS:
@@ -81,7 +81,7 @@ RULE: Final = Rule(
     tags=("data", "supply-chain", "initializers"),
     frameworks=("owasp-k8s/K02",),
     why=(
-        "Whoever owns a repository of the hub can change what a job loads from it: weights, data, "
+        "Whoever owns a repository of the Hub can change what a job loads from it: weights, data, "
         "and code that runs with `trust_remote_code`. Names that look alike are easy to register."
     ),
     fix="Use a model of an organization in `allow`, or copy it to one.",

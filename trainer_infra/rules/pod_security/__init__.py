@@ -12,6 +12,7 @@ from trainer_infra.rules.pod_security import (
     role_holders,
     security_context,
     service_accounts,
+    volume_secrets,
 )
 from trainer_infra.rules.rule import AnyRule
 
@@ -38,6 +39,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     service_accounts.SERVICE_ACCOUNT_TOKEN,
     literal_secrets.RULE,
     plain_http.RULE,
+    volume_secrets.RULE,
     node_access.ADMIN_ACCESS,
     namespaces.PROTECTED_NAMESPACE,
     namespaces.NAMESPACE_LEVEL,

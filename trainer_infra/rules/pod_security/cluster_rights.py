@@ -158,7 +158,12 @@ ROLE_RIGHTS: Final = Rule(
     severity=Severity.MEDIUM,
     kinds=ROLES,
     tags=("pod-security", "rbac", "secrets"),
-    frameworks=("cis-kubernetes/5.1.2", "cis-kubernetes/5.1.3", "cis-kubernetes/5.1.9", "owasp-k8s/K03"),
+    frameworks=(
+        "cis-kubernetes/5.1.2",
+        "cis-kubernetes/5.1.3",
+        "cis-kubernetes/5.1.9",
+        "owasp-k8s/K03",
+    ),
     why=(
         "A pod that reads all Secrets of its namespace, or runs programs in other pods, has the "
         "rights of all of them. Training needs neither: Secrets are mounted by name."

@@ -20,9 +20,12 @@ _LEVELS: Final = ("restricted", "baseline", "privileged")
 _LABEL: Final = "pod-security.kubernetes.io/"
 _MODES: Final = ("enforce", "audit", "warn")
 _VERSION: Final = re.compile(r"latest|v1\.(0|[1-9][0-9]*)", re.ASCII)
-_IGNORED: Final = ("admission.gatekeeper.sh/ignore", "policy.sigstore.dev/exclude")
-"""Labels that take a namespace out of what checks its objects."""
-_ADMIN_ACCESS: Final = "resource.kubernetes.io/admin-access"
+_OPENED: Final = {
+    "admission.gatekeeper.sh/ignore": "exempts the namespace from every policy of Gatekeeper",
+    "policy.sigstore.dev/exclude": "exempts the namespace from the check of signatures",
+    "resource.kubernetes.io/admin-access": "lets claims ask for devices that others use",
+}
+"""Labels that take a protection off a namespace, and which."""
 
 
 class NamespaceLevel(Parameters):
@@ -40,7 +43,7 @@ def _check_level(place: Value, context: Context[NamespaceLevel]) -> Iterator[Fin
             yield level.finding(f"must be {listed(_LEVELS, 'or')}", level.text())
         if version.is_there() and not _VERSION.fullmatch(version.text()):
             what = "must be latest, or a version such as v1.34"
-            yield version.finding(what, version.text(), "quote it")
+            yield version.finding(what, version.text())
     if role_holders.is_in(name, context.parameters.operators):
         return
     enforced = labels[f"{_LABEL}enforce"]
@@ -48,9 +51,8 @@ def _check_level(place: Value, context: Context[NamespaceLevel]) -> Iterator[Fin
         what = "takes every pod, privileged ones included"
         fix = "set it to baseline, or to restricted"
         yield enforced.finding(what, enforced.text() or None, fix)
-    for key in (*_IGNORED, _ADMIN_ACCESS):
+    for key, what in _OPENED.items():
         if labels[key].is_there() and labels[key].text() != "false":
-            what = "lets pods past what protects the others"
             yield labels[key].finding(what, labels[key].text(), "remove it")
 
 
@@ -75,7 +77,13 @@ _ALONE: Final = frozenset({"Pod", "Job", "CronJob", "PodTemplate"})
 """Kinds that operators have in namespaces of their own, too."""
 _TRAINING: Final = pods.WORKLOADS - {*workloads.ALWAYS, names.CLUSTER_TRAINING_RUNTIME} - _ALONE
 _ACCOUNTS: Final = (
-    *("*-controller", "*-controller-manager", "cert-manager", "cert-manager-cainjector", "kube-proxy"),
+    *(
+        "*-controller",
+        "*-controller-manager",
+        "cert-manager",
+        "cert-manager-cainjector",
+        "kube-proxy",
+    ),
     *("generic-garbage-collector", "token-cleaner", "bootstrap-signer", "coredns"),
 )
 
@@ -96,9 +104,7 @@ def _places(subject: Subject) -> Iterator[Value | Pod]:
         yield from pods.pods_of(subject)
 
 
-def _check_protected(
-    place: Value | Pod, context: Context[ProtectedNamespace]
-) -> Iterator[Finding]:
+def _check_protected(place: Value | Pod, context: Context[ProtectedNamespace]) -> Iterator[Finding]:
     given, namespace = context.parameters, context.subject.namespace
     if not role_holders.is_in(namespace, given.namespaces):
         return
@@ -116,16 +122,16 @@ def _check_protected(
 
 PROTECTED_NAMESPACE: Final = Rule(
     id="protected-namespace",
-    title="Nobody may train in namespaces of the cluster, nor as its accounts",
+    title="Training must not run in the cluster's own namespaces, nor as its service accounts",
     severity=Severity.HIGH,
     kinds=_TRAINING | _ALONE,
     tags=("pod-security", "namespaces"),
     frameworks=("owasp-k8s/K03",),
     why=(
-        "There lie the Secrets, webhooks and accounts of controllers: a pod in such a namespace can "
-        "mount them, or run as them. Quotas and policies often leave these namespaces out."
+        "Controllers keep their Secrets, webhooks and accounts there: a pod in such a namespace can "
+        "mount the Secrets and run as the accounts. Quotas and policies often leave it out."
     ),
-    fix="Use the namespace of a team; put what else is protected in `namespaces`.",
+    fix="Use the namespace of a team. To protect other namespaces, name them in `namespaces`.",
     places=_places,
     check=_check_protected,
     parameters=ProtectedNamespace,

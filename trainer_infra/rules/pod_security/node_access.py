@@ -262,14 +262,16 @@ def _places_of_requests(subject: Subject) -> Iterator[Value]:
     if subject.kind not in _CLAIMS:
         return
     spec = subject.object["spec"]
-    devices = spec.at("spec", "devices") if subject.kind == "ResourceClaimTemplate" else spec["devices"]
+    devices = (
+        spec.at("spec", "devices") if subject.kind == "ResourceClaimTemplate" else spec["devices"]
+    )
     for each in devices["requests"].items():
         yield from (each["adminAccess"], each.at("exactly", "adminAccess"))
 
 
 def _check_requests(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     if place.flag() is True:
-        what = "opens devices that others use, and counts in no quota"
+        what = "gives the pod devices that other pods use"
         yield place.finding(what, True, "remove it", place.set_to(REMOVED))
 
 
@@ -298,7 +300,12 @@ _VOLUME_TYPES: Final = frozenset((
 ))  # fmt: skip
 
 
-_SERVER_DRIVERS: Final = ("nfs.csi.k8s.io", "smb.csi.k8s.io", "hostpath.csi.k8s.io", "image.csi.k8s.io")
+_SERVER_DRIVERS: Final = (
+    "nfs.csi.k8s.io",
+    "smb.csi.k8s.io",
+    "hostpath.csi.k8s.io",
+    "image.csi.k8s.io",
+)
 """Drivers that mount what the volume names: a server, a folder of the node, or an image."""
 _SERVER_KEYS: Final = ("server", "source", "share", "url", "endpoint", "image")
 """Attributes in which a driver is told what to mount."""
@@ -306,9 +313,11 @@ _SERVER_KEYS: Final = ("server", "source", "share", "url", "endpoint", "image")
 
 def _check_csi(csi: Value) -> Iterator[Finding]:
     driver, attributes = csi["driver"].text(), csi["volumeAttributes"]
-    named = [key for key, value in attributes.fields() if key.lower() in _SERVER_KEYS and value.text()]
+    named = [
+        key for key, value in attributes.fields() if key.lower() in _SERVER_KEYS and value.text()
+    ]
     if driver in _SERVER_DRIVERS or named:
-        what = f"mounts what it names itself{f' in {named[0]}' if named else ''}"
+        what = f"names its own source{f', in {named[0]}' if named else ''}"
         fix = "mount it through a PersistentVolumeClaim"
         yield where_to_fix(csi.finding(what, driver or None, fix))
 

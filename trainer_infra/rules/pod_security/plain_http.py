@@ -10,13 +10,32 @@ from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pods import WORKLOADS, PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
-_URL: Final = re.compile(r"http://(?:[^/?#@\s]*@)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(?::\d+)?(?:[/?#].*)?", re.ASCII)
+_URL: Final = re.compile(
+    r"http://(?:[^/?#@\s]*@)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(?::\d+)?(?:[/?#].*)?", re.ASCII
+)
 _PROXY: Final = re.compile(r"(?:https?|all|no|ftp)_proxy", re.IGNORECASE)
 _OPTION: Final = re.compile(r"(?:--?)?[\w.-]+=(.*)", re.ASCII | re.DOTALL)
+_QUOTES: Final = "'\";"
 _WITHIN: Final = (".svc", ".local", ".localhost", ".localdomain")
 """How names end that only a cluster, or a machine, has."""
 _ENDINGS: Final = frozenset(
-    ("com", "org", "net", "io", "dev", "cloud", "app", "edu", "gov", "eu", "de", "uk", "fr", "jp", "cn")
+    (
+        "com",
+        "org",
+        "net",
+        "io",
+        "dev",
+        "cloud",
+        "app",
+        "edu",
+        "gov",
+        "eu",
+        "de",
+        "uk",
+        "fr",
+        "jp",
+        "cn",
+    )
 )
 """How public names of two words end; other names of two are those of a service and its namespace."""
 
@@ -62,13 +81,18 @@ def _urls(container: Value) -> Iterator[tuple[Value, str]]:
     """Values of variables and options that may be a URL, each with its text."""
     for each in container["env"].items():
         value = each["value"]
-        if not (value.is_noted() or each["name"].is_noted() or _PROXY.fullmatch(each["name"].text())):
+        if not (
+            value.is_noted() or each["name"].is_noted() or _PROXY.fullmatch(each["name"].text())
+        ):
             yield value, value.text()
     for part in ("command", "args"):
         for each in container[part].items():
-            if not each.is_noted():
-                option = _OPTION.fullmatch(each.text())
-                yield each, option[1] if option else each.text()
+            words = () if each.is_noted() else each.text().split()
+            # In a script only what is set: it may well fetch public data by http.
+            for word in words:
+                option = _OPTION.fullmatch(word.strip(_QUOTES))
+                if option or not words[1:]:
+                    yield each, option[1].strip(_QUOTES) if option else word
 
 
 def _is_near(host: str, allow: tuple[str, ...]) -> bool:
@@ -78,8 +102,9 @@ def _is_near(host: str, allow: tuple[str, ...]) -> bool:
     try:
         address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:
-        words = host.rstrip(".").split(".")
-        is_service = len(words) <= 2 and words[-1] not in _ENDINGS
+        first, *others = host.rstrip(".").split(".")
+        # The name of a service, or that and its namespace.
+        is_service = not others[1:] and (others or [first])[0] not in _ENDINGS
         return is_service or f".{host}".endswith(_WITHIN)
     return address.is_loopback or address.is_link_local or address.is_unspecified
 

@@ -7,11 +7,33 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from trainer_infra.rules.grants import Grant, gives
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value, World
+from trainer_infra.rules.rule import (
+    Context,
+    Finding,
+    Parameters,
+    Rule,
+    Severity,
+    Subject,
+    Value,
+    World,
+)
 
 PROTECTED: Final = (
-    *("kube-system", "kube-public", "kube-node-lease", "openshift-*", "kueue-system", "jobset-system"),
-    *("kubeflow-system", "kubeflow-trainer-system", "lws-system", "volcano-system", "kai-scheduler"),
+    *(
+        "kube-system",
+        "kube-public",
+        "kube-node-lease",
+        "openshift-*",
+        "kueue-system",
+        "jobset-system",
+    ),
+    *(
+        "kubeflow-system",
+        "kubeflow-trainer-system",
+        "lws-system",
+        "volcano-system",
+        "kai-scheduler",
+    ),
     *("cert-manager", "external-secrets", "argocd", "flux-system", "gatekeeper-system", "kyverno"),
     *("istio-system", "gpu-operator", "network-operator", "nvidia-network-operator", "karpenter"),
 )
@@ -217,11 +239,16 @@ def _check_binding(place: Value, context: Context[Trusted]) -> Iterator[Finding]
 
 ROLE_BINDING: Final = Rule(
     id="role-binding",
-    title="Roles must not be bound to everybody, nor the cluster's roles to pods",
+    title="Bindings must not give roles to everybody, nor cluster-wide rights to pods",
     severity=Severity.HIGH,
     kinds=BINDINGS,
     tags=("pod-security", "rbac"),
-    frameworks=("cis-kubernetes/5.1.1", "cis-kubernetes/5.1.5", "cis-kubernetes/5.1.7", "owasp-k8s/K03"),
+    frameworks=(
+        "cis-kubernetes/5.1.1",
+        "cis-kubernetes/5.1.5",
+        "cis-kubernetes/5.1.7",
+        "owasp-k8s/K03",
+    ),
     why=(
         "Training code, and every package that it installs, has the rights of the pod's account. "
         "With those of cluster-admin, or of everybody, one bad package has the cluster."

@@ -17,11 +17,13 @@ DEFAULT: Final = "default"
 """The account that every namespace has and every pod gets that names none."""
 _KIND: Final = "ServiceAccount"
 _AUTOMOUNT: Final = "automountServiceAccountToken"
-_SECRET: Final = "Secret"
-_TOKEN_TYPE: Final = "kubernetes.io/service-account-token"
-_TOKEN_NAME: Final = re.compile(r".+-token-[a-z0-9]{5}", re.ASCII)
+_KEEPER: Final = "Secret"
+_FOREVER: Final = "kubernetes.io/service-account-token"
+_OF_OLD: Final = re.compile(r".+-token-[a-z0-9]{5}", re.ASCII)
 """How Kubernetes before 1.24 called the Secret that it made for each account."""
-_API_SERVER: Final = re.compile(r"(https://)?kubernetes\.default(\.svc(\.[a-z0-9.-]+)?)?/?", re.ASCII)
+_API_SERVER: Final = re.compile(
+    r"(https://)?kubernetes\.default(\.svc(\.[a-z0-9.-]+)?)?/?", re.ASCII
+)
 """Audiences that the API server takes for its own; a token without one is for it, too."""
 
 
@@ -53,31 +55,46 @@ def _other_tokens(pod: Pod, subject: Subject, world: World) -> Iterator[Value]:
 
 
 def _keeps_token(name: str, subject: Subject, world: World) -> bool:
-    known = world.get(_SECRET, name, subject.namespace) if name else None
+    known = world.get(_KEEPER, name, subject.namespace) if name else None
     if known is not None:
-        return known.object["type"].text() == _TOKEN_TYPE
-    return _TOKEN_NAME.fullmatch(name) is not None
+        return known.object["type"].text() == _FOREVER
+    return _OF_OLD.fullmatch(name) is not None
+
+
+_CLOUD: Final = (
+    *("eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account"),
+    *("azure.workload.identity/client-id", "iam.amazonaws.com/role"),
+)
+"""Annotations that give an account an identity in a cloud."""
 
 
 def _places_of_accounts(subject: Subject) -> Iterator[Pod | Value]:
     yield from pods.pods_of(subject)
+    if subject.kind == _KIND and subject.name == DEFAULT:
+        annotations = subject.object.at("metadata", "annotations")
+        yield from (annotations[each] for each in _CLOUD if annotations[each].is_there())
     if subject.kind in role_holders.BINDINGS:
         yield from subject.object["subjects"].items()
 
 
 def _check_account(place: Pod | Value, context: Context[Trusted]) -> Iterator[Finding]:
-    if isinstance(place, Value):
+    if context.subject.kind == _KIND and isinstance(place, Value):
+        what = "gives every pod that names no account an identity in the cloud"
+        yield place.finding(what, place.text(), "give it to an account of its own")
+    elif isinstance(place, Value):
         found = role_holders.holder(place, context.subject.namespace, context.parameters)
         if found is Holder.DEFAULT:
             what = "is the account of every pod that names none, and gets the rights of the role"
             fix = "bind the role to an account that only the pods that need it name"
             yield place["name"].finding(what, place["name"].text(), fix)
-        return
-    if account_name(place) != DEFAULT:
-        return
-    seen = (place, context.subject, context.world)
+    elif account_name(place) == DEFAULT:
+        yield from _of_default(place, context)
+
+
+def _of_default(pod: Pod, context: Context[Trusted]) -> Iterator[Finding]:
+    seen = (pod, context.subject, context.world)
     if mounts_token(*seen) or any(_other_tokens(*seen)):
-        account = place.spec["serviceAccountName"]
+        account = pod.spec["serviceAccountName"]
         what = "gives the pod the token of an account that the whole namespace shares"
         fix = "name an account of its own, or set automountServiceAccountToken to false"
         yield where_to_fix(account.finding(what, account.text() or None, fix))
@@ -87,7 +104,7 @@ DEFAULT_SERVICE_ACCOUNT: Final = Rule(
     id="default-service-account",
     title="Pods with a token must use a service account of their own",
     severity=Severity.LOW,
-    kinds=WORKLOADS | role_holders.BINDINGS,
+    kinds=WORKLOADS | role_holders.BINDINGS | {_KIND},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.5", "owasp-k8s/K01"),
     why=(
@@ -111,16 +128,16 @@ class ServiceAccountToken(Parameters):
 
 def _places_of_tokens(subject: Subject) -> Iterator[Pod | Value]:
     yield from pods.pods_of(subject)
-    if subject.kind == _SECRET:
+    if subject.kind == _KEEPER:
         yield subject.object["type"]
 
 
-def _check_token(
-    place: Pod | Value, context: Context[ServiceAccountToken]
-) -> Iterator[Finding]:
+def _check_token(place: Pod | Value, context: Context[ServiceAccountToken]) -> Iterator[Finding]:
     if isinstance(place, Value):
-        if place.text() == _TOKEN_TYPE:
-            fix = "remove it, and have the pod or `kubectl create token` ask for a token that expires"
+        if place.text() == _FOREVER:
+            fix = (
+                "remove it, and have the pod or `kubectl create token` ask for a token that expires"
+            )
             yield place.finding("keeps a token that never expires", place.text(), fix)
         return
     if account_name(place) in context.parameters.needed_by:
@@ -139,7 +156,7 @@ SERVICE_ACCOUNT_TOKEN: Final = Rule(
     id="service-account-token",
     title="Only pods that talk to the cluster may have a token for it",
     severity=Severity.LOW,
-    kinds=WORKLOADS | {_SECRET},
+    kinds=WORKLOADS | {_KEEPER},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.6", "owasp-k8s/K01"),
     why=(

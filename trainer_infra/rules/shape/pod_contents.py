@@ -141,9 +141,7 @@ def _places_of_images(subject: Subject) -> Iterator[PodContainer | Value]:
     yield from (each["image"] for each in pods.volumes(subject) if each["image"].is_there())
 
 
-def _check_image(
-    place: PodContainer | Value, context: Context[Parameters]
-) -> Iterator[Finding]:
+def _check_image(place: PodContainer | Value, context: Context[Parameters]) -> Iterator[Finding]:
     if isinstance(place, Value):
         if not place["reference"].text():
             yield place["reference"].finding("is missing", None, "name the image of the volume")

@@ -132,11 +132,25 @@ class ImageRegistry(Parameters):
     """Registries, or registries with the beginning of a path, `ghcr.io/kubeflow`; None for any."""
 
 
+_ARTIFACT: Final = "oci://"
+
+
+def _places_of_registries(subject: Subject) -> Iterator[Value]:
+    """Images, and models and data that an initializer takes from a registry."""
+    yield from images(subject)
+    for container in pods.containers(subject):
+        for each in (
+            container.value["env"].items() if container.pod.step in pods.INITIALIZERS else ()
+        ):
+            if each["name"].raw == names.STORAGE_URI and each["value"].text().startswith(_ARTIFACT):
+                yield each["value"]
+
+
 def _check_registry(place: Value, context: Context[ImageRegistry]) -> Iterator[Finding]:
     allow = context.parameters.allow
     if allow is None or not place.text():
         return
-    whole = with_registry(repository(place.text()))
+    whole = with_registry(repository(place.text().removeprefix(_ARTIFACT)))
     if not any(whole == each or whole.startswith(f"{each.rstrip('/')}/") for each in allow):
         fix = f"use one from {' or '.join(allow) or 'no registry: none is allowed'}"
         yield place.finding("comes from a registry that is not allowed", place.text(), fix)
@@ -151,7 +165,7 @@ IMAGE_REGISTRY: Final = Rule(
     frameworks=("nist-800-190/4.1.5",),
     why="Anyone who can publish an image elsewhere can run code with your data on your GPUs.",
     fix="Copy the image to a registry in `allow`, and use it from there.",
-    places=images,
+    places=_places_of_registries,
     check=_check_registry,
     parameters=ImageRegistry,
 )

@@ -22,7 +22,9 @@ _ADDRESS: Final = re.compile(
 )
 """How addresses begin for kustomize: a scheme, the host of a hub without one, or git's own form, which is ssh."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
-_RELEASE: Final = re.compile(r"v?\d+(?:\.\d+)*(?:[-+][\w.+-]+)?|(?:.*[^\d.])?v?\d+\.\d+\.\d+\b.*", re.ASCII)
+_RELEASE: Final = re.compile(
+    r"v?\d+(?:\.\d+)*(?:[-+][\w.+-]+)?|(?:.*[^\d.])?v?\d+\.\d+\.\d+\b.*", re.ASCII
+)
 """Tags of releases. A branch may be called so, too, but nobody does."""
 _RANGE: Final = re.compile(r".*[*^~<>|].*|.* - .*|(?:.*\.)?[xX](?:\..*)?|latest|\s*", re.DOTALL)
 """Versions of charts that stand for any of several."""
@@ -110,7 +112,7 @@ def _shown(address: str) -> str:
 
 RULE: Final = Rule(
     id="moving-sources",
-    title="What is built from elsewhere must be pinned",
+    title="Remote bases and charts must be pinned",
     severity=Severity.MEDIUM,
     kinds=KUSTOMIZATIONS | {"HelmRelease", "Application"},
     tags=("supply-chain", "gitops"),
