@@ -238,6 +238,13 @@ def test_rights_that_are_right_are_left_alone(objects: Sequence[JSON]) -> None:
 
 
 TOO_MUCH = {
+    "edit beside the cluster's own programs": {
+        **binding("RoleBinding", "ClusterRole", "edit", "vision/train"),
+        "metadata": {"name": "b", "namespace": "kube-system"},
+    },
+    "privileged pods on OpenShift": binding(
+        "RoleBinding", "ClusterRole", "system:openshift:scc:privileged", "vision/train"
+    ),
     "cluster-admin, to an account of pods": binding(
         "ClusterRoleBinding", "ClusterRole", "cluster-admin", "vision/train"
     ),

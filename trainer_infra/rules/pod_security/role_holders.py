@@ -166,8 +166,11 @@ _BUILT_IN: Final[Mapping[str, Strength]] = {
     "edit": Strength.EDIT,
     "admin": Strength.EDIT,
     "cluster-admin": Strength.ALL,
+    **dict.fromkeys(
+        (f"system:openshift:scc:{each}" for each in ("privileged", "hostaccess")), Strength.ALL
+    ),
 }
-"""Roles that every cluster has."""
+"""Roles that every cluster has, and those of OpenShift by which pods may be privileged."""
 _READING: Final = frozenset({"get", "list", "watch"})
 
 
@@ -229,7 +232,9 @@ def _check_binding(place: Value, context: Context[Trusted]) -> Iterator[Finding]
     wide, narrow, why = _TOO_MUCH[found]
     strength = _strength(binding, context.world)
     role = binding.object.at("roleRef", "name").text()
-    is_wide = binding.kind == _CLUSTER_BINDING
+    # Whoever may edit a namespace of the cluster's own programs may become them.
+    reaches_in = found is Holder.POD and is_in(binding.namespace, PROTECTED)
+    is_wide = binding.kind == _CLUSTER_BINDING or reaches_in
     # A role of the platform's own that only reads is often meant for everybody; `view` is not one.
     is_shared = found is Holder.EVERYBODY and strength is Strength.READ and role != "view"
     if strength in (wide if is_wide else narrow) and not is_shared:

@@ -7,6 +7,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import REMOVED, where_to_fix
 from trainer_infra.rules.pods import WORKLOADS, PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import ABSENT
 
 
 def security_contexts(subject: Subject) -> Iterator[Value]:
@@ -125,7 +126,9 @@ def _annotations(subject: Subject, *beginnings: str) -> Iterator[Value]:
 
 def _places_of_app_armor(subject: Subject) -> Iterator[Value]:
     for context in security_contexts(subject):
-        yield from (context.at("appArmorProfile", each) for each in ("type", "localhostProfile"))
+        profile = context["appArmorProfile"]
+        if profile.raw is not ABSENT:
+            yield from (profile[each] for each in ("type", "localhostProfile"))
     yield from _annotations(subject, _ANNOTATION)
 
 

@@ -142,14 +142,14 @@ def _check_token(place: Pod | Value, context: Context[ServiceAccountToken]) -> I
         return
     if account_name(place) in context.parameters.needed_by:
         return
+    for token in _other_tokens(place, context.subject, context.world):
+        fix = "name its account in neededBy, or remove it; for another service, name its audience"
+        yield where_to_fix(token.finding("gives the pod a token for the cluster", None, fix))
     if mounts_token(place, context.subject, context.world):
         automount = place.spec[_AUTOMOUNT]
         fix = "name its account in neededBy, or set automountServiceAccountToken to false"
         what = "gives the pod a token for the cluster"
         yield where_to_fix(automount.finding(what, automount.flag(), fix), "in the runtime")
-    for token in _other_tokens(place, context.subject, context.world):
-        fix = "name its account in neededBy, or remove it; for another service, name its audience"
-        yield where_to_fix(token.finding("gives the pod a token for the cluster", None, fix))
 
 
 SERVICE_ACCOUNT_TOKEN: Final = Rule(
