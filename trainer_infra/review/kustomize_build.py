@@ -39,8 +39,8 @@ _OURS: Final = (
 """How it begins, one behind the other, to speak of what our own kustomization refers to."""
 _ALLOWED: Final = "GIT_ALLOW_PROTOCOL"
 _FETCHES: Final = {_ALLOWED: "https:ssh", "GIT_TERMINAL_PROMPT": "0"}
-"""What kustomize may fetch by, and the bases that it fetches in turn: whoever opens a pull request writes the
-address. git reads it (`git help git`); a user who sets it allows others."""
+"""What kustomize may fetch by, and the bases that it fetches in turn: the author of a pull request writes
+the address. git reads it (`git help git`); a user who sets it allows others."""
 _QUOTED: Final = {
     r" with config: `.*?`": "",
     r":? node contents:.*": "",

@@ -1,9 +1,10 @@
-"""What a rule of a Role or ClusterRole allows (rbac.authorization.k8s.io/v1)."""
+"""What Roles and ClusterRoles allow, and how they are found (rbac.authorization.k8s.io/v1)."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra.rules.placement import lookup
+from trainer_infra.rules.rule import Subject, World
 from trainer_infra.rules.value import Value
 
 ALL: Final = "*"
@@ -37,3 +38,24 @@ def gives(rule: Value, wanted: Grant) -> bool:
         return False
     lists = ((named, {each.text() for each in lookup.items(rule[key])}) for key, named in parts)
     return all({ALL, *named} & listed for named, listed in lists)
+
+
+def find_object(kind: str, name: str, namespace: str, world: World) -> Subject | None:
+    """The object of that name; None where there is none."""
+    for where in lookup.places_near(namespace):
+        for called in (name, ""):
+            for each in map(known, world.named(kind, called, where)):
+                if each.name == name and namespace in ("", each.namespace):
+                    return each
+    return None
+
+
+def known(subject: Subject) -> Subject:
+    """The object, where it is known how it is called.
+
+    Raises:
+        UnseenValue: It is not.
+    """
+    for each in ("namespace", "name"):
+        subject.object["metadata"][each].is_there()
+    return subject

@@ -11,7 +11,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules.data import initializers
-from trainer_infra.rules.grants import Grant, gives
+from trainer_infra.rules.grants import Grant, find_object, gives, known
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -38,16 +38,6 @@ def missing_grants(
     return tuple(each for each in wanted if not any(gives(rule, each) for rule in rules))
 
 
-def find_object(kind: str, name: str, namespace: str, world: World) -> Subject | None:
-    """The object of that name; None where there is none."""
-    for where in lookup.places_near(namespace):
-        for called in (name, ""):
-            for each in map(_known, world.named(kind, called, where)):
-                if each.name == name and namespace in ("", each.namespace):
-                    return each
-    return None
-
-
 def _roles(account: str, namespace: str, world: World) -> Iterator[Value]:
     """The roles that are bound to it, or to a group that every account is in."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", _EVERYBODY)
@@ -67,20 +57,13 @@ def _bound(world: World, kind: str, namespace: str) -> Mapping[Member, Sequence[
     """The bindings of a kind by whom they are for; of one namespace where that is given."""
     found: dict[Member, list[Subject]] = {}
     for where in lookup.places_near(namespace):
-        for binding in map(_known, world.of_kind(kind, where)):
+        for binding in map(known, world.of_kind(kind, where)):
             if binding.name and namespace in ("", binding.namespace):
                 for each in lookup.items(binding.object["subjects"]):
                     who, name = each["kind"].text(), each["name"].text()
                     space = "" if who == _GROUP else each["namespace"].text()
                     found.setdefault((who, name, space), []).append(binding)
     return found
-
-
-def _known(subject: Subject) -> Subject:
-    """The object, where it is known how it is called."""
-    for each in ("namespace", "name"):
-        subject.object["metadata"][each].is_there()
-    return subject
 
 
 _NEEDS: Final = (

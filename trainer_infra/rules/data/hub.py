@@ -8,7 +8,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.data import output
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pods import WORKLOADS, PodContainer
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _ADDRESS: Final = re.compile(
     r"(?:hf://|https?://(?:www\.)?(?:huggingface\.co|hf\.co)/)(?:datasets/|spaces/|models/)?([^/?#@\s]+)(?:/.*)?",
@@ -50,9 +50,21 @@ def _check(place: PodContainer, context: Context[HubOrganization]) -> Iterator[F
     allow = {each.lower() for each in given.allow}
     for value, organization in _organizations(place.value, given):
         if organization.lower() not in allow:
+            if value.is_inherited():
+                _be_known(context.subject)
             what = "is an organization of the Hub that is not allowed"
             fix = f"use a model or dataset of {' or '.join(given.allow) or 'no organization: none is allowed'}"
             yield where_to_fix(value.finding(what, organization, fix))
+
+
+def _be_known(job: Subject) -> None:
+    """Whether a TrainJob has sources of its own must be known where its runtime names others.
+
+    Raises:
+        UnseenValue: It is not.
+    """
+    for part in ("dataset", "model"):
+        job.object.at("spec", "initializer", part, "storageUri").is_there()
 
 
 def _organizations(container: Value, given: HubOrganization) -> Iterator[tuple[Value, str]]:
@@ -81,7 +93,7 @@ RULE: Final = Rule(
     tags=("data", "supply-chain", "initializers"),
     frameworks=("owasp-k8s/K02",),
     why=(
-        "Whoever owns a repository of the Hub can change what a job loads from it: weights, data, "
+        "The owner of a repository of the Hub can change what a job loads from it: weights, data, "
         "and code that runs with `trust_remote_code`. Names that look alike are easy to register."
     ),
     fix="Use a model of an organization in `allow`, or copy it to one.",

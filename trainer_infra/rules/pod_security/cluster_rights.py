@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from trainer_infra.rules.grants import ALL, Grant, gives
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pod_security import role_holders
-from trainer_infra.rules.pod_security.role_holders import Holder, Trusted
+from trainer_infra.rules.pod_security.role_holders import Holder, TrustedHolders
 from trainer_infra.rules.rule import Context, Finding, Rule, Severity, Subject, Value
 
 _CLUSTER_ROLE: Final = "ClusterRole"
@@ -72,9 +73,10 @@ def _places(subject: Subject) -> Iterator[Value]:
     yield from subject.object.at("aggregationRule", "clusterRoleSelectors").items()
 
 
-def _is_left(context: Context[Trusted], *also: Holder) -> bool:
-    """Whether all who hold the role may have whatever they like; nobody knows who holds an aggregated one."""
+def _is_left(context: Context[TrustedHolders], *also: Holder) -> bool:
+    """Whether all who hold the role may have any right; who holds an aggregated one is not known."""
     labels = context.subject.object.at("metadata", "labels")
+    labels.is_there()
     if any(key.startswith(_AGGREGATED) for key, _ in labels.fields()):
         return False
     found = role_holders.holders_of(context.subject, context.world, context.parameters)
@@ -83,7 +85,7 @@ def _is_left(context: Context[Trusted], *also: Holder) -> bool:
 
 def _taken(rule: Value, kind: str) -> str | None:
     """How a rule of a role gives the cluster away, in words; None where it does not."""
-    names = set(rule["resourceNames"].texts())
+    names = {each.text() for each in lookup.items(rule["resourceNames"])}
     wide = {ALL} & {*rule["verbs"].texts(), *rule["resources"].texts()}
     # In one namespace these are a team's own matter, but for what is asked for by name.
     if (names and not names & _NAMED) or (kind != _CLUSTER_ROLE and wide):
@@ -94,11 +96,14 @@ def _taken(rule: Value, kind: str) -> str | None:
 
 
 def _selects_all(selector: Value) -> bool:
-    labels = dict(selector["matchLabels"].fields())
-    return _OF_ALL in labels or not (labels or any(selector["matchExpressions"].items()))
+    labels = selector["matchLabels"]
+    if labels[_OF_ALL].is_there():
+        return True
+    expressions = any(lookup.items(selector["matchExpressions"]))
+    return not (expressions or any(labels.fields()))
 
 
-def _check_escalation(place: Value, context: Context[Trusted]) -> Iterator[Finding]:
+def _check_escalation(place: Value, context: Context[TrustedHolders]) -> Iterator[Finding]:
     if _is_left(context):
         return
     if place.path[0] == "aggregationRule":
@@ -122,18 +127,18 @@ ROLE_ESCALATION: Final = Rule(
         "owasp-k8s/K03",
     ),
     why=(
-        "Whoever may do everything, act as others, take their tokens, or give out rights has the "
-        "whole cluster, and so does every pod that runs as such an account."
+        "An account that may do everything, act as others, take their tokens, or give out rights "
+        "has the whole cluster, and so does every pod that runs as it."
     ),
     fix="Name the groups, resources and verbs that are needed, and bind the role to an operator's account alone.",
     places=_places,
     check=_check_escalation,
     looks_around=True,
-    parameters=Trusted,
+    parameters=TrustedHolders,
 )
 
 
-def _check_rights(place: Value, context: Context[Trusted]) -> Iterator[Finding]:
+def _check_rights(place: Value, context: Context[TrustedHolders]) -> Iterator[Finding]:
     if _is_left(context, Holder.PERSON):
         return
     if place.path[0] == "aggregationRule":
@@ -142,7 +147,7 @@ def _check_rights(place: Value, context: Context[Trusted]) -> Iterator[Finding]:
             fix = "select the roles that are meant by a label of their own"
             yield place.finding("gathers rights that read every Secret", None, fix)
         return
-    is_named = any(place["resourceNames"].items())
+    is_named = any(lookup.items(place["resourceNames"]))
     if is_named or _taken(place, context.subject.kind):
         return
     for grant, words in _REACHES.items():
@@ -172,5 +177,5 @@ ROLE_RIGHTS: Final = Rule(
     places=_places,
     check=_check_rights,
     looks_around=True,
-    parameters=Trusted,
+    parameters=TrustedHolders,
 )

@@ -36,7 +36,7 @@ class NamespaceLevel(Parameters):
 
 
 def _check_level(place: Value, context: Context[NamespaceLevel]) -> Iterator[Finding]:
-    labels, name = place.at("metadata", "labels"), context.subject.name
+    labels, name = place.at("metadata", "labels"), place.at("metadata", "name").text()
     for mode in _MODES:
         level, version = labels[_LABEL + mode], labels[f"{_LABEL}{mode}-version"]
         if level.is_there() and level.text() not in _LEVELS:
@@ -65,7 +65,7 @@ NAMESPACE_LEVEL: Final = Rule(
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.1", "owasp-k8s/K04"),
     why=(
         "What is checked in a repository can be applied past it. The label makes the API server "
-        "itself reject privileged pods, whoever creates them."
+        "itself reject privileged pods, also those that a controller creates."
     ),
     fix="Label the namespace `pod-security.kubernetes.io/enforce: baseline`, or `restricted`.",
     check=_check_level,
@@ -92,7 +92,7 @@ class ProtectedNamespace(Parameters):
     """What belongs to the cluster."""
 
     namespaces: tuple[str, ...] = role_holders.PROTECTED
-    """Namespaces, as patterns, in which nobody trains."""
+    """Namespaces, as patterns, in which no job trains."""
     accounts: tuple[str, ...] = _ACCOUNTS
     """Service accounts in them, as patterns, as which no Pod or Job runs."""
 

@@ -111,7 +111,7 @@ HOST_PATH: Final = Rule(
     why=(
         "Through a folder of the node a pod can read what others keep there or take over the node, "
         "and what it writes is gone when it restarts on another node. A PersistentVolume with "
-        "`hostPath` does the same for whoever claims it."
+        "`hostPath` does the same for the pods that claim it."
     ),
     fix="Use a PersistentVolumeClaim or an emptyDir, or put the folder in `allow`.",
     places=_places_of_path,
@@ -291,7 +291,7 @@ ADMIN_ACCESS: Final = Rule(
     check=_check_requests,
     remediates=True,
 )
-"""Source: `DeviceRequest` of resource.k8s.io/v1beta1, and `ExactDeviceRequest` of v1beta2 and v1."""
+"""Sources: the requests of resource.k8s.io/v1beta1, and the exact ones of v1beta2 and v1."""
 
 
 _VOLUME_TYPES: Final = frozenset((

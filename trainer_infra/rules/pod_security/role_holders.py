@@ -6,7 +6,8 @@ from enum import Enum, auto
 from fnmatch import fnmatchcase
 from typing import Final
 
-from trainer_infra.rules.grants import Grant, gives
+from trainer_infra.rules.grants import Grant, find_object, gives
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.rule import (
     Context,
     Finding,
@@ -54,7 +55,7 @@ _ANONYMOUS: Final = ("system:anonymous", "system:unauthenticated")
 _MASTERS: Final = "system:masters"
 
 
-class Trusted(Parameters):
+class TrustedHolders(Parameters):
     """Who may have any right."""
 
     operators: tuple[str, ...] = OPERATORS
@@ -87,7 +88,7 @@ def is_in(namespace: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(namespace, each) for each in patterns)
 
 
-def holder(subject: Value, namespace: str, trusted: Trusted) -> Holder:
+def holder(subject: Value, namespace: str, trusted: TrustedHolders) -> Holder:
     """Who one of the subjects of a binding is, which is in a namespace or in none."""
     name = subject["name"].text()
     if subject["kind"].text() == _ACCOUNT:
@@ -110,20 +111,20 @@ def holder(subject: Value, namespace: str, trusted: Trusted) -> Holder:
     return Holder.PERSON
 
 
-def _account(name: str, namespace: str, trusted: Trusted) -> Holder:
+def _account(name: str, namespace: str, trusted: TrustedHolders) -> Holder:
     if name == "default":
         return Holder.DEFAULT
     return Holder.TRUSTED if is_in(namespace, trusted.operators) else Holder.POD
 
 
-def holders_of(role: Subject, world: World, trusted: Trusted) -> set[Holder]:
+def holders_of(role: Subject, world: World, trusted: TrustedHolders) -> set[Holder]:
     """Who has a role by the bindings that are known."""
     where = role.namespace if role.kind == "Role" else ""
     bindings = world.once(_by_role).get((role.kind, where, role.name), ())
     return {
         holder(each, binding.namespace, trusted)
         for binding in bindings
-        for each in binding.object["subjects"].items()
+        for each in lookup.items(binding.object["subjects"])
     }
 
 
@@ -177,17 +178,19 @@ _READING: Final = frozenset({"get", "list", "watch"})
 def _strength(binding: Subject, world: World) -> Strength:
     reference = binding.object["roleRef"]
     kind, name = reference["kind"].text(), reference["name"].text()
-    role = world.get(kind, name, binding.namespace if kind == "Role" else "")
+    where = binding.object.at("metadata", "namespace").text() if kind == "Role" else ""
+    role = find_object(kind, name, where, world)
     if role is None:
         built_in = _BUILT_IN.get(name) if kind == "ClusterRole" else None
         usual = Strength.READ if name.startswith("system:") else Strength.UNKNOWN
         return built_in or usual
-    rules = tuple(role.object["rules"].items())
+    rules = tuple(lookup.items(role.object["rules"]))
     if any(gives(each, Grant("*", "*", "*")) for each in rules):
         return Strength.ALL
     if all(each["nonResourceURLs"].is_there() for each in rules) and rules:
         return Strength.HARMLESS
-    reads = all(_READING.issuperset(each["verbs"].texts()) for each in rules)
+    verbs = {each.text() for one in rules for each in lookup.items(one["verbs"])}
+    reads = verbs <= _READING
     is_open = reads and not any(_reads_secrets(each) for each in rules)
     return Strength.READ if is_open else Strength.WRITE
 
@@ -224,16 +227,17 @@ def _places_of_subjects(subject: Subject) -> Iterator[Value]:
     yield from subject.object["subjects"].items()
 
 
-def _check_binding(place: Value, context: Context[Trusted]) -> Iterator[Finding]:
+def _check_binding(place: Value, context: Context[TrustedHolders]) -> Iterator[Finding]:
     binding = context.subject
-    found = holder(place, binding.namespace, context.parameters)
+    namespace = binding.object.at("metadata", "namespace").text()
+    found = holder(place, namespace, context.parameters)
     if found not in _TOO_MUCH:
         return
     wide, narrow, why = _TOO_MUCH[found]
     strength = _strength(binding, context.world)
     role = binding.object.at("roleRef", "name").text()
-    # Whoever may edit a namespace of the cluster's own programs may become them.
-    reaches_in = found is Holder.POD and is_in(binding.namespace, PROTECTED)
+    # Who may edit a namespace of the cluster's own programs may become them.
+    reaches_in = found is Holder.POD and is_in(namespace, PROTECTED)
     is_wide = binding.kind == _CLUSTER_BINDING or reaches_in
     # A role of the platform's own that only reads is often meant for everybody; `view` is not one.
     is_shared = found is Holder.EVERYBODY and strength is Strength.READ and role != "view"
@@ -262,5 +266,5 @@ ROLE_BINDING: Final = Rule(
     places=_places_of_subjects,
     check=_check_binding,
     looks_around=True,
-    parameters=Trusted,
+    parameters=TrustedHolders,
 )

@@ -8,7 +8,7 @@ from trainer_infra.catalog import data_cache
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pod_security import role_holders
-from trainer_infra.rules.pod_security.role_holders import Holder, Trusted
+from trainer_infra.rules.pod_security.role_holders import Holder, TrustedHolders
 from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.world import World
@@ -77,7 +77,7 @@ def _places_of_accounts(subject: Subject) -> Iterator[Pod | Value]:
         yield from subject.object["subjects"].items()
 
 
-def _check_account(place: Pod | Value, context: Context[Trusted]) -> Iterator[Finding]:
+def _check_account(place: Pod | Value, context: Context[TrustedHolders]) -> Iterator[Finding]:
     if context.subject.kind == _KIND and isinstance(place, Value):
         what = "gives every pod that names no account an identity in the cloud"
         yield place.finding(what, place.text(), "give it to an account of its own")
@@ -91,7 +91,7 @@ def _check_account(place: Pod | Value, context: Context[Trusted]) -> Iterator[Fi
         yield from _of_default(place, context)
 
 
-def _of_default(pod: Pod, context: Context[Trusted]) -> Iterator[Finding]:
+def _of_default(pod: Pod, context: Context[TrustedHolders]) -> Iterator[Finding]:
     seen = (pod, context.subject, context.world)
     if mounts_token(*seen) or any(_other_tokens(*seen)):
         account = pod.spec["serviceAccountName"]
@@ -115,7 +115,7 @@ DEFAULT_SERVICE_ACCOUNT: Final = Rule(
     places=_places_of_accounts,
     check=_check_account,
     looks_around=True,
-    parameters=Trusted,
+    parameters=TrustedHolders,
 )
 
 

@@ -75,8 +75,8 @@ RULE: Final = Rule(
     tags=("pod-security", "volumes", "secrets"),
     frameworks=("owasp-k8s/K08",),
     why=(
-        "Whoever claims the volume uses the keys of another team, and sees its data, without being "
-        "able to read the Secret."
+        "Pods that claim the volume use the keys of another team, and see its data, though they "
+        "cannot read the Secret."
     ),
     fix="Use a Secret of the claim's namespace; in a StorageClass, `${pvc.namespace}`.",
     places=_places,

@@ -25,7 +25,7 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _RELEASE: Final = re.compile(
     r"v?\d+(?:\.\d+)*(?:[-+][\w.+-]+)?|(?:.*[^\d.])?v?\d+\.\d+\.\d+\b.*", re.ASCII
 )
-"""Tags of releases. A branch may be called so, too, but nobody does."""
+"""Tags of releases. Branches are not called so."""
 _RANGE: Final = re.compile(r".*[*^~<>|].*|.* - .*|(?:.*\.)?[xX](?:\..*)?|latest|\s*", re.DOTALL)
 """Versions of charts that stand for any of several."""
 _BEFORE: Final = ("raw", "blob", "archive", "download", "tree", "releases")
@@ -119,7 +119,7 @@ RULE: Final = Rule(
     frameworks=("owasp-k8s/K02",),
     why=(
         "A base on a branch, and a chart without a version, can change after the review: what is "
-        "deployed is then something that nobody has judged."
+        "deployed is then something that no check has judged."
     ),
     fix="Name a commit or the tag of a release (`?ref=v1.2.3`), and the version of a chart.",
     places=_places,
