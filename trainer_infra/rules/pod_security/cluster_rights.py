@@ -10,7 +10,7 @@ from typing import Final
 from trainer_infra.rules.grants import ALL, Grant, gives
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pod_security import role_holders
-from trainer_infra.rules.pod_security.role_holders import Holder, TrustedHolders
+from trainer_infra.rules.pod_security.role_holders import RoleHolder, TrustedHolders
 from trainer_infra.rules.rule import Context, Finding, Rule, Severity, Subject, Value
 
 _CLUSTER_ROLE: Final = "ClusterRole"
@@ -73,14 +73,14 @@ def _places(subject: Subject) -> Iterator[Value]:
     yield from subject.object.at("aggregationRule", "clusterRoleSelectors").items()
 
 
-def _is_left(context: Context[TrustedHolders], *also: Holder) -> bool:
+def _is_left(context: Context[TrustedHolders], *also: RoleHolder) -> bool:
     """Whether all who hold the role may have any right; who holds an aggregated one is not known."""
     labels = context.subject.object.at("metadata", "labels")
     labels.is_there()
     if any(key.startswith(_AGGREGATED) for key, _ in labels.fields()):
         return False
     found = role_holders.holders_of(context.subject, context.world, context.parameters)
-    return bool(found) and found <= {Holder.TRUSTED, *also}
+    return bool(found) and found <= {RoleHolder.TRUSTED, *also}
 
 
 def _taken(rule: Value, kind: str) -> str | None:
@@ -139,7 +139,7 @@ ROLE_ESCALATION: Final = Rule(
 
 
 def _check_rights(place: Value, context: Context[TrustedHolders]) -> Iterator[Finding]:
-    if _is_left(context, Holder.PERSON):
+    if _is_left(context, RoleHolder.PERSON):
         return
     if place.path[0] == "aggregationRule":
         named = [key for key, _ in place["matchLabels"].fields()]

@@ -64,7 +64,7 @@ class TrustedHolders(Parameters):
     """Words in the names of users and groups that administer the cluster."""
 
 
-class Holder(Enum):
+class RoleHolder(Enum):
     """Who has a role."""
 
     ANONYMOUS = auto()
@@ -88,15 +88,15 @@ def is_in(namespace: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(namespace, each) for each in patterns)
 
 
-def holder(subject: Value, namespace: str, trusted: TrustedHolders) -> Holder:
+def holder(subject: Value, namespace: str, trusted: TrustedHolders) -> RoleHolder:
     """Who one of the subjects of a binding is, which is in a namespace or in none."""
     name = subject["name"].text()
     if subject["kind"].text() == _ACCOUNT:
         return _account(name, subject["namespace"].text() or namespace, trusted)
     for names, found in (
-        ((_MASTERS,), Holder.MASTERS),
-        (_ANONYMOUS, Holder.ANONYMOUS),
-        (_EVERYBODY, Holder.EVERYBODY),
+        ((_MASTERS,), RoleHolder.MASTERS),
+        (_ANONYMOUS, RoleHolder.ANONYMOUS),
+        (_EVERYBODY, RoleHolder.EVERYBODY),
     ):
         if name in names:
             return found
@@ -107,17 +107,17 @@ def holder(subject: Value, namespace: str, trusted: TrustedHolders) -> Holder:
         return _account("default", name.removeprefix(f"{_ACCOUNTS}:"), trusted)
     words = {*re.split(r"[^a-z0-9]+", name.lower())}
     if name.startswith("system:") or words & {*trusted.administrators}:
-        return Holder.TRUSTED
-    return Holder.PERSON
+        return RoleHolder.TRUSTED
+    return RoleHolder.PERSON
 
 
-def _account(name: str, namespace: str, trusted: TrustedHolders) -> Holder:
+def _account(name: str, namespace: str, trusted: TrustedHolders) -> RoleHolder:
     if name == "default":
-        return Holder.DEFAULT
-    return Holder.TRUSTED if is_in(namespace, trusted.operators) else Holder.POD
+        return RoleHolder.DEFAULT
+    return RoleHolder.TRUSTED if is_in(namespace, trusted.operators) else RoleHolder.POD
 
 
-def holders_of(role: Subject, world: World, trusted: TrustedHolders) -> set[Holder]:
+def holders_of(role: Subject, world: World, trusted: TrustedHolders) -> set[RoleHolder]:
     """Who has a role by the bindings that are known."""
     where = role.namespace if role.kind == "Role" else ""
     bindings = world.once(_by_role).get((role.kind, where, role.name), ())
@@ -140,7 +140,7 @@ def _by_role(world: World) -> Mapping[tuple[str, str, str], list[Subject]]:
     return found
 
 
-class Strength(Enum):
+class RoleStrength(Enum):
     """What a role lets its holders do."""
 
     HARMLESS = auto()
@@ -161,64 +161,66 @@ _DISCOVERY: Final = (
     *("system:discovery", "system:basic-user", "system:public-info-viewer"),
     *("system:service-account-issuer-discovery", "kubeadm:bootstrap-signer-clusterinfo"),
 )
-_BUILT_IN: Final[Mapping[str, Strength]] = {
-    **dict.fromkeys(_DISCOVERY, Strength.HARMLESS),
-    "view": Strength.READ,
-    "edit": Strength.EDIT,
-    "admin": Strength.EDIT,
-    "cluster-admin": Strength.ALL,
+_BUILT_IN: Final[Mapping[str, RoleStrength]] = {
+    **dict.fromkeys(_DISCOVERY, RoleStrength.HARMLESS),
+    "view": RoleStrength.READ,
+    "edit": RoleStrength.EDIT,
+    "admin": RoleStrength.EDIT,
+    "cluster-admin": RoleStrength.ALL,
     **dict.fromkeys(
-        (f"system:openshift:scc:{each}" for each in ("privileged", "hostaccess")), Strength.ALL
+        (f"system:openshift:scc:{each}" for each in ("privileged", "hostaccess")), RoleStrength.ALL
     ),
 }
 """Roles that every cluster has, and those of OpenShift by which pods may be privileged."""
 _READING: Final = frozenset({"get", "list", "watch"})
 
 
-def _strength(binding: Subject, world: World) -> Strength:
+def _strength(binding: Subject, world: World) -> RoleStrength:
     reference = binding.object["roleRef"]
     kind, name = reference["kind"].text(), reference["name"].text()
     where = binding.object.at("metadata", "namespace").text() if kind == "Role" else ""
     role = find_object(kind, name, where, world)
     if role is None:
         built_in = _BUILT_IN.get(name) if kind == "ClusterRole" else None
-        usual = Strength.READ if name.startswith("system:") else Strength.UNKNOWN
+        usual = RoleStrength.READ if name.startswith("system:") else RoleStrength.UNKNOWN
         return built_in or usual
     rules = tuple(lookup.items(role.object["rules"]))
     if any(gives(each, Grant("*", "*", "*")) for each in rules):
-        return Strength.ALL
+        return RoleStrength.ALL
     if all(each["nonResourceURLs"].is_there() for each in rules) and rules:
-        return Strength.HARMLESS
+        return RoleStrength.HARMLESS
     verbs = {each.text() for one in rules for each in lookup.items(one["verbs"])}
     reads = verbs <= _READING
     is_open = reads and not any(_reads_secrets(each) for each in rules)
-    return Strength.READ if is_open else Strength.WRITE
+    return RoleStrength.READ if is_open else RoleStrength.WRITE
 
 
 def _reads_secrets(rule: Value) -> bool:
     return any(gives(rule, Grant(each, "secrets", "")) for each in _READING)
 
 
-_WHOLE: Final = frozenset({Strength.ALL})
-_STRONG: Final = _WHOLE | {Strength.EDIT}
-_WRITING: Final = _STRONG | {Strength.WRITE}
-_MORE: Final = _WRITING | {Strength.UNKNOWN, Strength.READ}
-_TOO_MUCH: Final[Mapping[Holder, tuple[frozenset[Strength], frozenset[Strength], str]]] = {
-    Holder.ANONYMOUS: (
+_WHOLE: Final = frozenset({RoleStrength.ALL})
+_STRONG: Final = _WHOLE | {RoleStrength.EDIT}
+_WRITING: Final = _STRONG | {RoleStrength.WRITE}
+_MORE: Final = _WRITING | {RoleStrength.UNKNOWN, RoleStrength.READ}
+_TOO_MUCH: Final[
+    Mapping[RoleHolder, tuple[frozenset[RoleStrength], frozenset[RoleStrength], str]]
+] = {
+    RoleHolder.ANONYMOUS: (
         *(_MORE, _MORE),
         "is everyone who reaches the API server, without a password",
     ),
-    Holder.EVERYBODY: (
+    RoleHolder.EVERYBODY: (
         *(_MORE, _WRITING),
         "is every account of the cluster, that of every pod included",
     ),
-    Holder.MASTERS: (
-        *(frozenset(Strength), frozenset(Strength)),
+    RoleHolder.MASTERS: (
+        *(frozenset(RoleStrength), frozenset(RoleStrength)),
         "may do everything already, past every check, and cannot be taken back",
     ),
-    Holder.DEFAULT: (_STRONG, _STRONG, "is the account of pods that name none"),
-    Holder.POD: (_STRONG, _WHOLE, "is an account of pods, which is too much for one"),
-    Holder.PERSON: (_WHOLE, frozenset(), "is not an administrator by its name"),
+    RoleHolder.DEFAULT: (_STRONG, _STRONG, "is the account of pods that name none"),
+    RoleHolder.POD: (_STRONG, _WHOLE, "is an account of pods, which is too much for one"),
+    RoleHolder.PERSON: (_WHOLE, frozenset(), "is not an administrator by its name"),
 }
 """By who holds a role, what is too much by a ClusterRoleBinding, and by a RoleBinding; and why."""
 
@@ -237,10 +239,10 @@ def _check_binding(place: Value, context: Context[TrustedHolders]) -> Iterator[F
     strength = _strength(binding, context.world)
     role = binding.object.at("roleRef", "name").text()
     # Who may edit a namespace of the cluster's own programs may become them.
-    reaches_in = found is Holder.POD and is_in(namespace, PROTECTED)
+    reaches_in = found is RoleHolder.POD and is_in(namespace, PROTECTED)
     is_wide = binding.kind == _CLUSTER_BINDING or reaches_in
     # A role of the platform's own that only reads is often meant for everybody; `view` is not one.
-    is_shared = found is Holder.EVERYBODY and strength is Strength.READ and role != "view"
+    is_shared = found is RoleHolder.EVERYBODY and strength is RoleStrength.READ and role != "view"
     if strength in (wide if is_wide else narrow) and not is_shared:
         fix = "give a role with what it needs to an account of its own"
         yield place["name"].finding(f"has the role {role}, and {why}", place["name"].text(), fix)

@@ -8,7 +8,7 @@ from trainer_infra.catalog import data_cache
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pod_security import role_holders
-from trainer_infra.rules.pod_security.role_holders import Holder, TrustedHolders
+from trainer_infra.rules.pod_security.role_holders import RoleHolder, TrustedHolders
 from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.world import World
@@ -83,7 +83,7 @@ def _check_account(place: Pod | Value, context: Context[TrustedHolders]) -> Iter
         yield place.finding(what, place.text(), "give it to an account of its own")
     elif isinstance(place, Value):
         found = role_holders.holder(place, context.subject.namespace, context.parameters)
-        if found is Holder.DEFAULT:
+        if found is RoleHolder.DEFAULT:
             what = "is the account of every pod that names none, and gets the rights of the role"
             fix = "bind the role to an account that only the pods that need it name"
             yield place["name"].finding(what, place["name"].text(), fix)
