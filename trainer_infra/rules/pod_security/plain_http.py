@@ -63,9 +63,9 @@ def _has_secret(container: PodContainer) -> bool:
             return True
     if any(each["secretRef"].is_there() for each in container.value["envFrom"].items()):
         return True
-    mounted = {each["name"].raw for each in container.value["volumeMounts"].items()}
+    mounted = {each["name"].text() for each in container.value["volumeMounts"].items()}
     volumes = container.pod.spec["volumes"].items()
-    return any(each["name"].raw in mounted and _is_secret(each) for each in volumes)
+    return any(each["name"].text() in mounted and _is_secret(each) for each in volumes)
 
 
 def _is_secret(volume: Value) -> bool:

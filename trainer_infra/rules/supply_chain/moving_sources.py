@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
@@ -57,18 +57,18 @@ def has_foreign(kustomization: Mapping[str, Any]) -> bool:
 
 def _reference(address: str) -> str:
     """The branch, tag or commit that an address names; empty where it names none."""
-    text = re.sub(r"^[a-z0-9+]+::", "", address)
-    parts = urlsplit(text if "://" in text else f"https://{text}")
-    asked = parse_qs(parts.query)
+    where, _, query = address.rpartition("://")[2].partition("?")
+    host, *path = where.split("/")
+    asked = parse_qs(query)
     for key in ("ref", "version"):
         if asked.get(key):
             return asked[key][0]
-    if not parts.path.endswith((".yaml", ".yml", ".json")):
+    if not path or not path[-1].endswith((".yaml", ".yml", ".json")):
         return ""
-    steps = [each for each in parts.path.split("/") if each not in _BETWEEN]
+    steps = [each for each in path if each not in _BETWEEN]
     if fixed := next(filter(_is_fixed, steps), ""):
         return fixed
-    if parts.netloc.startswith("raw."):
+    if host.startswith("raw."):
         return "".join(steps[2:3])
     named = (each for before, each in pairwise(steps) if before in _BEFORE)
     return next((each for each in named if each not in _BEFORE), "")
