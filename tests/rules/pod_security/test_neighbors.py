@@ -102,6 +102,15 @@ PODS = {
     "a proxy": endpoint("http://proxy.example.com:3128", "https_proxy"),
     "a text about it": endpoint("see http://example.com for more"),
     "another scheme": endpoint("https://s3.example.com"),
+    "no check of a store of the cluster": pod(
+        {
+            "env": [
+                KEY,
+                {"name": "ENDPOINT", "value": "https://minio.storage.svc:9000"},
+                {"name": "S3_VERIFY_SSL", "value": "0"},
+            ]
+        }
+    ),
     "no secret beside it": pod({"env": [{"name": "ENDPOINT", "value": "http://s3.example.com"}]}),
 }
 

@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from trainer_infra.rules import pods
@@ -11,32 +11,24 @@ from trainer_infra.rules.pods import WORKLOADS, PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _URL: Final = re.compile(
-    r"http://(?:[^/?#@\s]*@)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(?::\d+)?(?:[/?#].*)?", re.ASCII
+    r"(?P<scheme>https?)://(?:[^/?#@\s]*@)?(?P<host>\[[0-9a-f:]+\]|[a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?",
+    re.ASCII | re.IGNORECASE,
 )
+_NO: Final = ("0", "false", "no", "off")
+_YES: Final = ("1", "true", "yes", "on")
+_OFF: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("S3_USE_HTTPS", "S3_USE_SSL", "AWS_S3_USE_SSL", "S3_VERIFY_SSL"), _NO),
+    **dict.fromkeys(("MINIO_SECURE", "PYTHONHTTPSVERIFY", "NODE_TLS_REJECT_UNAUTHORIZED"), _NO),
+    **dict.fromkeys(("GIT_SSL_NO_VERIFY", "MLFLOW_TRACKING_INSECURE_TLS"), _YES),
+    "WANDB_INSECURE_DISABLE_SSL": _YES,
+}
+"""Variables that programs read, with what switches TLS, or the check of certificates, off."""
 _PROXY: Final = re.compile(r"(?:https?|all|no|ftp)_proxy", re.IGNORECASE)
 _OPTION: Final = re.compile(r"(?:--?)?[\w.-]+=(.*)", re.ASCII | re.DOTALL)
 _QUOTES: Final = "'\";"
 _WITHIN: Final = (".svc", ".local", ".localhost", ".localdomain")
 """How names end that only a cluster, or a machine, has."""
-_ENDINGS: Final = frozenset(
-    (
-        "com",
-        "org",
-        "net",
-        "io",
-        "dev",
-        "cloud",
-        "app",
-        "edu",
-        "gov",
-        "eu",
-        "de",
-        "uk",
-        "fr",
-        "jp",
-        "cn",
-    )
-)
+_ENDINGS: Final = frozenset("com org net io dev cloud app edu gov eu de uk fr jp cn".split())
 """How public names of two words end; other names of two are those of a service and its namespace."""
 
 
@@ -50,11 +42,29 @@ class PlainHttp(Parameters):
 def _check(place: PodContainer, context: Context[PlainHttp]) -> Iterator[Finding]:
     if not _has_secret(place):
         return
+    known = []
     for value, url in _urls(place.value):
         found = _URL.fullmatch(url.strip())
-        if found and not _is_near(found[1].lower(), context.parameters.allow):
+        near = found is not None and _is_near(found["host"].lower(), context.parameters.allow)
+        if found and not near and found["scheme"].lower() == "http":
             what = "is reached without TLS, by a container that has a secret"
-            yield where_to_fix(value.finding(what, f"http://{found[1]}", "use https://"))
+            yield where_to_fix(value.finding(what, f"http://{found['host']}", "use https://"))
+        if found:
+            known.append(near)
+    if not known or not all(known):
+        yield from _switched_off(place.value)
+
+
+def _switched_off(container: Value) -> Iterator[Finding]:
+    """Variables that take TLS off every endpoint, or the check of who answers."""
+    for each in container["env"].items():
+        value = each["value"]
+        if each["name"].is_noted() or value.is_noted():
+            continue
+        off = _OFF.get(each["name"].text(), ())
+        if value.text().lower() in off:
+            what = "takes TLS, or its check, off what a container with a secret reaches"
+            yield where_to_fix(value.finding(what, value.text(), "remove the variable"))
 
 
 def _has_secret(container: PodContainer) -> bool:
