@@ -28,7 +28,10 @@ _OPTION: Final = re.compile(r"(?:--?)?[\w.-]+=(.*)", re.ASCII | re.DOTALL)
 _QUOTES: Final = "'\";"
 _WITHIN: Final = (".svc", ".local", ".localhost", ".localdomain")
 """How names end that only a cluster, or a machine, has."""
-_ENDINGS: Final = frozenset("com org net io dev cloud app edu gov eu de uk fr jp cn".split())
+_ENDINGS: Final = (
+    *("com", "org", "net", "io", "dev", "cloud", "app", "edu", "gov", "eu", "de", "uk", "fr"),
+    *("jp", "cn"),
+)
 """How public names of two words end; other names of two are those of a service and its namespace."""
 
 
