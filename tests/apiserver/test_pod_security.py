@@ -36,10 +36,6 @@ BEYOND: Sequence[tuple[str, Variation]] = (
         ((*_CONTEXT, "appArmorProfile"), {"type": "Localhost", "localhostProfile": "unconfined"}),
     ),
     (
-        "seccomp-unconfined",
-        (("metadata", "annotations", "seccomp.security.alpha.kubernetes.io/pod"), "unconfined"),
-    ),
-    (
         "volume-types",
         (("spec", "volumes"), [{"name": "a", "csi": {"driver": "nfs.csi.k8s.io"}}]),
     ),
