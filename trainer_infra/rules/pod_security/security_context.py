@@ -260,7 +260,10 @@ def _check_user(place: PodContainer, _context: Context[Parameters]) -> Iterator[
     if user.number() == 0:
         yield where_to_fix(user.finding("is root", 0, "name another user, such as 1000"))
     administrator = effective_value(place, "windowsOptions", "runAsUserName")
-    if administrator.text().rpartition("\\")[2].lower() in _ADMINISTRATORS:
+    if (
+        administrator.raw is not ABSENT
+        and administrator.text().rpartition("\\")[2].lower() in _ADMINISTRATORS
+    ):
         what, fix = "is an administrator of Windows", "write ContainerUser"
         yield where_to_fix(administrator.finding(what, administrator.text(), fix))
     for group in (effective_value(place, "runAsGroup"), *_groups(place)):

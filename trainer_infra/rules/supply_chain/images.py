@@ -16,17 +16,25 @@ _DIGEST: Final = re.compile(r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z")
 
 CACHE_IMAGE: Final = "CACHE_IMAGE"
 """The variable of a dataset's initializer that names the image of the data cache."""
+_ARTIFACT: Final = "oci://"
 
 
 def images(subject: Subject) -> Iterator[Value]:
-    """The image of each container, of each image volume, and of the data cache that an initializer makes."""
+    """The image of each container and image volume, and what initializers take from a registry."""
     for container in pods.containers(subject):
         yield container.value["image"]
-        if container.pod.step == names.DATASET_INITIALIZER:
-            for each in container.value["env"].items():
-                if each["name"].raw == CACHE_IMAGE:
-                    yield each["value"]
+        if container.pod.step in pods.INITIALIZERS:
+            yield from _fetched(container.value["env"])
     yield from (volume.at("image", "reference") for volume in pods.volumes(subject))
+
+
+def _fetched(variables: Value) -> Iterator[Value]:
+    """The image of the data cache that an initializer makes, and a model or data of `oci://`."""
+    for each in variables.items():
+        name, value = each["name"].raw, each["value"]
+        is_artifact = isinstance(value.raw, str) and value.raw.startswith(_ARTIFACT)
+        if name == CACHE_IMAGE or (name == names.STORAGE_URI and is_artifact):
+            yield value
 
 
 def has_digest(image: str) -> bool:
@@ -71,7 +79,7 @@ _ID: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def _check_name(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
-    text = place.text()
+    text = place.text().removeprefix(_ARTIFACT)
     if text and not _can_be_read(text):
         fix = "write REGISTRY/PATH:TAG, the path in lower-case letters"
         yield place.finding("is not an image name that the kubelet can read", text, fix)
@@ -132,20 +140,6 @@ class ImageRegistry(Parameters):
     """Registries, or registries with the beginning of a path, `ghcr.io/kubeflow`; None for any."""
 
 
-_ARTIFACT: Final = "oci://"
-
-
-def _places_of_registries(subject: Subject) -> Iterator[Value]:
-    """Images, and models and data that an initializer takes from a registry."""
-    yield from images(subject)
-    for container in pods.containers(subject):
-        for each in (
-            container.value["env"].items() if container.pod.step in pods.INITIALIZERS else ()
-        ):
-            if each["name"].raw == names.STORAGE_URI and each["value"].text().startswith(_ARTIFACT):
-                yield each["value"]
-
-
 def _check_registry(place: Value, context: Context[ImageRegistry]) -> Iterator[Finding]:
     allow = context.parameters.allow
     if allow is None or not place.text():
@@ -165,7 +159,7 @@ IMAGE_REGISTRY: Final = Rule(
     frameworks=("nist-800-190/4.1.5",),
     why="Anyone who can publish an image elsewhere can run code with your data on your GPUs.",
     fix="Copy the image to a registry in `allow`, and use it from there.",
-    places=_places_of_registries,
+    places=images,
     check=_check_registry,
     parameters=ImageRegistry,
 )
