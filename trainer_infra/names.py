@@ -196,7 +196,6 @@ KUEUE_KINDS: Final = (
     *(CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, COHORT, KUEUE_TOPOLOGY, WORKLOAD),
     *(WORKLOAD_PRIORITY_CLASS, ADMISSION_CHECK, *CHECK_CONFIGS),
 )
-"""All that there are."""
 QUEUEING_KINDS: Final = frozenset((*KUEUE_KINDS, VOLCANO_QUEUE, "HyperNode", POD_GROUP))
 """Kinds that queue and place jobs: Kueue's, Volcano's and coscheduling's."""
 

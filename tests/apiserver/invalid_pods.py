@@ -208,6 +208,52 @@ def compounds() -> Iterator[tuple[Variation, ...]]:
     host_network: Variation = ((*_POD, "hostNetwork"), True)
     yield ((*_POD, "securityContext", "sysctls"), sysctls), host_network
     yield ((*_POD, "shareProcessNamespace"), True), ((*_POD, "hostPID"), True)
+    own_users: Variation = ((*_POD, "hostUsers"), False)
+    yield from (
+        (own_users, ((*_POD, each), True)) for each in ("hostNetwork", "hostPID", "hostIPC")
+    )
+    yield from _of_systems()
+
+
+def _of_systems() -> Iterator[tuple[Variation, ...]]:
+    """A pod of a system with the fields of another."""
+    context = "securityContext"
+    bare: tuple[Variation, ...] = tuple(
+        ((*each, context), REMOVED) for each in (_POD, _FIRST, _INIT)
+    )
+    for system in ("windows", "linux"):
+        named: Variation = ((*_POD, "os"), {"name": system})
+        yield *bare, named
+        for place, fields in ((_POD, _SYSTEM_OF_POD), (_FIRST, _SYSTEM_OF_CONTAINER)):
+            for key, value in fields.items():
+                yield *bare, named, ((*place, context), {key: value})
+
+
+_SYSTEM_OF_BOTH: Final[JSON] = {
+    "runAsUser": 1000,
+    "runAsGroup": 1000,
+    "runAsNonRoot": True,
+    "seLinuxOptions": {"level": "s0"},
+    "seccompProfile": {"type": "RuntimeDefault"},
+    "appArmorProfile": {"type": "RuntimeDefault"},
+    "windowsOptions": {"runAsUserName": "ContainerUser"},
+}
+_SYSTEM_OF_POD: Final[JSON] = {
+    **_SYSTEM_OF_BOTH,
+    "fsGroup": 1000,
+    "fsGroupChangePolicy": "Always",
+    "supplementalGroups": [1000],
+    "supplementalGroupsPolicy": "Merge",
+    "sysctls": [{"name": "net.ipv4.tcp_syncookies", "value": "1"}],
+}
+_SYSTEM_OF_CONTAINER: Final[JSON] = {
+    **_SYSTEM_OF_BOTH,
+    "privileged": False,
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+    "procMount": "Default",
+}
 
 
 _EACH_INDEX: Final[Variation] = (("backoffLimitPerIndex",), 1)

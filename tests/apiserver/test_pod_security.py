@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from from_source.cluster.client import DRY_RUN, Client
-from tests.apiserver.pod_security_pods import compounds, mixed, variations, varied
+from tests.apiserver.pod_security_pods import Variation, compounds, mixed, variations, varied
 from trainer_infra import names
 from trainer_infra.rules import RULES, tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
@@ -22,6 +22,25 @@ RULES_OF = {
     ]
     for level, up_to in (("baseline", LEVELS[:1]), ("restricted", LEVELS))
 }
+_CONTEXT = ("spec", "securityContext")
+BEYOND: Sequence[tuple[str, Variation]] = (
+    ("run-as-non-root", ((*_CONTEXT, "runAsGroup"), 0)),
+    ("run-as-non-root", ((*_CONTEXT, "fsGroup"), 0)),
+    ("run-as-non-root", ((*_CONTEXT, "supplementalGroups"), [0])),
+    (
+        "run-as-non-root",
+        ((*_CONTEXT, "windowsOptions"), {"runAsUserName": "ContainerAdministrator"}),
+    ),
+    (
+        "app-armor",
+        ((*_CONTEXT, "appArmorProfile"), {"type": "Localhost", "localhostProfile": "unconfined"}),
+    ),
+    (
+        "volume-types",
+        (("spec", "volumes"), [{"name": "a", "csi": {"driver": "nfs.csi.k8s.io"}}]),
+    ),
+)
+"""What is the same as something that a level refuses, and what the level does not look at."""
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +95,12 @@ def test_a_level_is_what_the_api_server_admits(namespaces: Client, level: str, h
             other.append((answer, found, each))
     assert other == []
     assert min(seen["admitted"], seen["refused"]) > 20
+
+
+@pytest.mark.parametrize(("rule", "variation"), BEYOND)
+def test_rules_say_more_where_a_level_admits_the_same_in_another_form(
+    namespaces: Client, rule: str, variation: Variation
+) -> None:
+    pod = varied(variation)
+    assert admission(namespaces, "restricted", pod) == "admitted"
+    assert findings("restricted", pod) == [rule]

@@ -16,11 +16,12 @@ import yaml
 from trainer_infra import json_values
 from trainer_infra.api import yaml_source
 from trainer_infra.api.finding import Path as FieldPath
-from trainer_infra.errors import InvalidInput
+from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import documents, kustomize_build, source_of_built
 from trainer_infra.review.documents import Document, Part
 from trainer_infra.review.kustomize_build import BuiltObject
+from trainer_infra.rules.supply_chain import moving_sources
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """What the file is called."""
@@ -33,6 +34,10 @@ _BY_PATH: Final = ("patches", "patchesJson6902")
 """Fields with items whose `path` is a file that says so."""
 _GENERATORS: Final = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 """Fields with items from each of which it makes an object."""
+_NOT_FETCHED: Final = (
+    "was not built: it names a base by {scheme}://, and a check fetches by https and ssh alone; put the base into "
+    "the repository, or pipe what kustomize builds"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +102,28 @@ def read_kustomization(folder: Path) -> tuple[Document, ...]:
     """The objects that it builds.
 
     Raises:
-        NotAvailable: It cannot be built; what kustomize said.
+        NotAvailable: It cannot be built; what kustomize said. Or it names what a check does not fetch.
         InvalidInput: What was built is not YAML.
     """
+    for each in used_kustomizations([folder]):
+        for address in moving_sources.addresses(_kustomization(Path(each))):
+            scheme = moving_sources.scheme(address)
+            if scheme not in kustomize_build.fetched_schemes():
+                raise NotAvailable(_NOT_FETCHED.format(scheme=scheme))
     top, text = kustomize_build.built_text(folder)
     return placed_kustomization(folder, top, text)
+
+
+def foreign_documents(folder: Path) -> tuple[Document, ...]:
+    """The kustomization itself where it builds from what is not in the repository: that is judged, too."""
+    file = os.fspath(_own(folder) or folder / NAMES[0])
+    usual = {"apiVersion": f"{moving_sources.KUSTOMIZE_API}v1beta1", "kind": "Kustomization"}
+    named = {"metadata": {"name": folder.resolve().name}}
+    return tuple(
+        replace(each, value={**usual, **named, **each.value}, is_editable=False)
+        for each in documents.yaml_of_file(file)
+        if isinstance(each.value, Mapping) and moving_sources.has_foreign(each.value)
+    )
 
 
 def placed_kustomization(folder: Path, top: str, text: str) -> tuple[Document, ...]:
@@ -194,6 +216,11 @@ def _fields(file: Path) -> Any:
         return yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
     except (OSError, ValueError, yaml.YAMLError):
         return None
+
+
+def _kustomization(folder: Path) -> JSONObject:
+    value = _fields(_own(folder) or folder / NAMES[0])
+    return value if isinstance(value, Mapping) else {}
 
 
 def _written(file: str) -> tuple[Document, ...]:

@@ -37,6 +37,10 @@ _OURS: Final = (
     "couldn't make target for path '{real}': ",
 )
 """How it begins, one behind the other, to speak of what our own kustomization refers to."""
+_ALLOWED: Final = "GIT_ALLOW_PROTOCOL"
+_FETCHES: Final = {_ALLOWED: "https:ssh", "GIT_TERMINAL_PROMPT": "0"}
+"""What kustomize may fetch by, and the bases that it fetches in turn: the author of a pull request writes
+the address. git reads it (`git help git`); a user who sets it allows others."""
 _QUOTED: Final = {
     r" with config: `.*?`": "",
     r":? node contents:.*": "",
@@ -61,6 +65,11 @@ class BuiltObject:
     for new then, and says nothing of what it was before."""
     layers: tuple[str, ...]
     """Files of the kustomizations that it went through, the innermost first."""
+
+
+def fetched_schemes() -> tuple[str, ...]:
+    """The schemes of addresses that a check fetches."""
+    return tuple(os.environ.get(_ALLOWED, _FETCHES[_ALLOWED]).split(":"))
 
 
 def built_text(folder: Path) -> tuple[str, str]:
@@ -99,7 +108,7 @@ def _built(folder: Path, top: str, below: str) -> str:
         )
     command = [alone, "build", top] if alone else [str(kubectl), "kustomize", top]
     try:
-        return subprocess_tool.tool_output(command).decode("utf-8")
+        return subprocess_tool.tool_output(command, variables=_FETCHES).decode("utf-8")
     except ToolFailure as error:
         words = failure_words(error.said, folder, top, below)
         raise NotAvailable(f"cannot be built: {words}") from None

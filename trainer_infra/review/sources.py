@@ -153,6 +153,7 @@ def _folder(folder: Path, values: Sequence[str], exclusion: Exclusion) -> Source
             *(_beside(each, found.charts) for each in files),
             *(_chart(each, parts, values, exclusion) for each, parts in found.charts.items()),
             *(made_sources(each, kustomize.read_kustomization) for each in built),
+            *(SourceObjects(kustomize.foreign_documents(each)) for each in found.kustomizations),
             SourceObjects(
                 problems=tuple(found.problems),
                 excluded=tuple(found.excluded),

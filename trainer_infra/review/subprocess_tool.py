@@ -1,10 +1,11 @@
 """Programs of others that know where objects come from: git, kustomize, kubectl, helm."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from trainer_infra.errors import NotAvailable
@@ -39,8 +40,10 @@ def find_tool(*names: str) -> str | None:
     return next(filter(None, map(shutil.which, names)), None)
 
 
-def tool_output(command: Sequence[str], given: bytes = b"") -> bytes:
-    """What a program prints that reads `given` from stdin.
+def tool_output(
+    command: Sequence[str], given: bytes = b"", variables: Mapping[str, str] | None = None
+) -> bytes:
+    """What a program prints that reads `given` from stdin; `variables` hold where the user has not set them.
 
     Raises:
         ToolFailure: It fails.
@@ -48,7 +51,12 @@ def tool_output(command: Sequence[str], given: bytes = b"") -> bytes:
     """
     try:
         done = subprocess.run(
-            command, input=given, capture_output=True, check=False, timeout=PATIENCE
+            command,
+            input=given,
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE,
+            env={**(variables or {}), **os.environ},
         )
     except OSError as error:
         raise NotAvailable(f"`{command[0]}` cannot be run: {error.strerror}") from None

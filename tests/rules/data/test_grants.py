@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.data import cache_permissions
-from trainer_infra.rules.data.cache_permissions import Grant
+from trainer_infra.rules.grants import Grant
 from trainer_infra.rules.value import UNKNOWN, UnseenValue
 
 GET = Grant("get", "services", "")

@@ -249,11 +249,11 @@ SECURITY: Final = every(
         seLinuxChangePolicy=choice("MountOption", "Recursive", is_optional=False),
         seccompProfile=every(_PROFILE, fields(localhostProfile=text(syntax.RELATIVE_PATH))),
         appArmorProfile=every(_PROFILE, fields(localhostProfile=asked(_trimmed))),
-        sysctls=every(items(required("name")), unique("name")),
+        sysctls=every(items(needs("name", name=text(syntax.KERNEL_PARAMETER))), unique("name")),
     )
 )
 """A security context, of a pod or of a container. What belongs to Windows alone is not judged; every
-profile, capability and kernel parameter that does not exist is one that rules of pod security refuse."""
+profile and capability that does not exist is one that rules of pod security refuse."""
 
 
 def _escalates(context: JSON) -> Broken:

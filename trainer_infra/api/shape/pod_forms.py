@@ -33,7 +33,7 @@ from trainer_infra.api.shape.reading import UnseenValue
 from trainer_infra.api.shape.schema_rules import Broken, BrokenRule
 from trainer_infra.api.shape.selector_forms import AFFINITY, LABELS, SPREAD, TOLERATIONS
 from trainer_infra.api.shape.volume_forms import VOLUMES
-from trainer_infra.api.shape.walk import Schema
+from trainer_infra.api.shape.walk import REMOVE, Schema
 
 _INIT: Final = "initContainers"
 _MAIN: Final = "containers"
@@ -183,6 +183,37 @@ def _shares(pod: JSON) -> Broken:
         yield BrokenRule(("shareProcessNamespace",), None, what, "remove one of the two")
 
 
+def _own_users(pod: JSON) -> Broken:
+    """A pod with users of its own has nothing else of its node."""
+    for key in ("hostNetwork", "hostPID", "hostIPC"):
+        if pod.get("hostUsers") is False and pod.get(key):
+            what = "must not be true beside hostUsers: false"
+            yield BrokenRule((key,), None, what, "remove one of the two")
+
+
+_OF_LINUX: Final = (
+    *("allowPrivilegeEscalation", "appArmorProfile", "capabilities", "fsGroup", "privileged"),
+    *("fsGroupChangePolicy", "procMount", "readOnlyRootFilesystem", "runAsGroup", "runAsUser"),
+    *("seLinuxChangePolicy", "seLinuxOptions", "seccompProfile", "supplementalGroups", "sysctls"),
+    "supplementalGroupsPolicy",
+)
+_OF_SYSTEM: Final = {"windows": _OF_LINUX, "linux": ("windowsOptions",)}
+"""By what a pod says of its system, fields of security contexts that belong to another."""
+
+
+def _of_system(pod: JSON) -> Broken:
+    system = part_of(pod, "os").get("name")
+    contexts: list[tuple[Path, JSON]] = [((), pod)]
+    for key in (_INIT, _MAIN):
+        contexts += (((key, index), each) for index, each in enumerate(pod.get(key) or ()))
+    for place, each in contexts:
+        written = part_of(each, "securityContext")
+        for field in _OF_SYSTEM.get(system, ()):
+            if written.get(field) is not None:
+                what = f"must not be written in a pod of {system}"
+                yield BrokenRule((*place, "securityContext", field), None, what, REMOVE)
+
+
 def _own_kernel(pod: JSON) -> Broken:
     """Parameters of a kernel's namespace are not set where the pod has the node's."""
     for index, each in enumerate(part_of(pod, "securityContext").get("sysctls") or ()):
@@ -314,7 +345,7 @@ def pod_forms(*, is_alone: bool = False) -> Mapping[str, Schema]:
         "security-values": every(
             _in_each(container_forms.SECURED),
             fields(securityContext=container_forms.SECURITY),
-            asked(_shares, _own_kernel),
+            asked(_shares, _own_users, _own_kernel, _of_system),
         ),
         "pod-fields": every(_FIELDS, asked(_own_servers)),
         "affinity": AFFINITY,

@@ -64,6 +64,11 @@ ENV_NAME: Final = Syntax(
 CONFIG_MAP_KEY: Final = _named(
     "a key: at most 253 letters, digits, -, _ and .", "[-._a-zA-Z0-9]+", _LONGEST_NAME
 )
+KERNEL_PARAMETER: Final = _named(
+    "a kernel parameter: lower-case words of letters, digits, - and _ with . or / between them",
+    r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?",
+    _LONGEST_NAME,
+)
 HEADER_NAME: Final = _named("a header's name: letters, digits and -", "[-A-Za-z0-9]+", 1 << 20)
 PORT_NAME: Final = _named(
     "a port's name: at most 15 lower-case letters, digits and single -, with a letter",

@@ -6,15 +6,16 @@ world is whole and has service accounts, or bindings, at all: otherwise they wer
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules.data import initializers
+from trainer_infra.rules.grants import Grant, find_object, gives, known
 from trainer_infra.rules.placement import lookup, node_constraints
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.supply_chain import images
 from trainer_infra.rules.world import World
 
 ACCOUNT: Final = "ServiceAccount"
@@ -24,17 +25,6 @@ _EVERYBODY: Final = "system:authenticated"
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
 Member = tuple[str, str, str]
 """Kind, name and namespace of whom a binding is for; that of a group is empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """A verb on a resource."""
-
-    verb: str
-    resource: str
-    """Its plural, `services`."""
-    group: str
-    """Its API group; empty for the core."""
 
 
 def missing_grants(
@@ -49,17 +39,7 @@ def missing_grants(
         for one in (role, *_aggregated(role, world))
         for each in lookup.items(one["rules"])
     ]
-    return tuple(each for each in wanted if not any(_gives(rule, each) for rule in rules))
-
-
-def find_object(kind: str, name: str, namespace: str, world: World) -> Subject | None:
-    """The object of that name; None where there is none."""
-    for where in lookup.places_near(namespace):
-        for called in (name, ""):
-            for each in map(_known, world.named(kind, called, where)):
-                if each.name == name and namespace in ("", each.namespace):
-                    return each
-    return None
+    return tuple(each for each in wanted if not any(gives(rule, each) for rule in rules))
 
 
 def _roles(account: str, namespace: str, world: World) -> Iterator[Value]:
@@ -93,28 +73,13 @@ def _bound(world: World, kind: str, namespace: str) -> Mapping[Member, Sequence[
     """The bindings of a kind by whom they are for; of one namespace where that is given."""
     found: dict[Member, list[Subject]] = {}
     for where in lookup.places_near(namespace):
-        for binding in map(_known, world.of_kind(kind, where)):
+        for binding in map(known, world.of_kind(kind, where)):
             if binding.name and namespace in ("", binding.namespace):
                 for each in lookup.items(binding.object["subjects"]):
                     who, name = each["kind"].text(), each["name"].text()
                     space = "" if who in (_GROUP, _USER) else each["namespace"].text()
                     found.setdefault((who, name, space), []).append(binding)
     return found
-
-
-def _known(subject: Subject) -> Subject:
-    """The object, where it is known how it is called."""
-    for each in ("namespace", "name"):
-        subject.object["metadata"][each].is_there()
-    return subject
-
-
-def _gives(rule: Value, wanted: Grant) -> bool:
-    parts = (("apiGroups", wanted.group), ("resources", wanted.resource), ("verbs", wanted.verb))
-    if rule["resourceNames"].is_there() and wanted.verb == "create":
-        return False
-    lists = ((part, {each.text() for each in lookup.items(rule[key])}) for key, part in parts)
-    return all({"*", part} & listed for part, listed in lists)
 
 
 _NEEDS: Final = (
@@ -163,7 +128,7 @@ def _makes_cache(container: PodContainer) -> bool:
     uri = initializers.source_uri(container)
     if uri is not None:
         return initializers.uri_scheme(uri.text()) == _CACHE
-    return any(name == "CACHE_IMAGE" for name, _ in initializers.variables(container))
+    return any(name == images.CACHE_IMAGE for name, _ in initializers.variables(container))
 
 
 def _place(account: Value, container: PodContainer, context: Context[Parameters]) -> Value:

@@ -1,16 +1,21 @@
-"""Rules of pod security: what pods may do to their node and their neighbours."""
+"""Rules of pod security: what pods may do to their node, their neighbours and the cluster."""
 
 from typing import Final
 
 from trainer_infra.rules.pod_security import (
     capabilities,
+    cluster_rights,
     literal_secrets,
     metadata_address,
+    namespaces,
     node_access,
     open_servers,
+    plain_http,
     remote_access,
+    role_holders,
     security_context,
     service_accounts,
+    volume_secrets,
 )
 from trainer_infra.rules.rule import AnyRule
 
@@ -39,5 +44,13 @@ RULES: Final[tuple[AnyRule, ...]] = (
     remote_access.RULE,
     open_servers.RULE,
     metadata_address.RULE,
+    plain_http.RULE,
+    volume_secrets.RULE,
+    node_access.ADMIN_ACCESS,
+    namespaces.PROTECTED_NAMESPACE,
+    namespaces.NAMESPACE_LEVEL,
+    cluster_rights.ROLE_ESCALATION,
+    cluster_rights.ROLE_RIGHTS,
+    role_holders.ROLE_BINDING,
 )
 """In the order in which they are applied and listed."""

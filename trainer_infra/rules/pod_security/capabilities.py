@@ -73,7 +73,7 @@ class CapabilitiesDropped(Parameters):
 
 
 def _places_of_dropped(subject: Subject) -> Iterator[PodContainer | Value]:
-    for container in pods.containers(subject):
+    for container in pods.linux_containers(subject):
         yield container
         yield from security_context.own_value(container, "capabilities", "add").items()
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final, Literal
 
+from trainer_infra.api.shape import syntax
 from trainer_infra.rules import pods
-from trainer_infra.rules.finding import where_to_fix
+from trainer_infra.rules.finding import REMOVED, where_to_fix
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -62,12 +63,24 @@ class HostPath(Parameters):
     """Folders that may be mounted, with all that is in them: `/mnt/nvme`."""
 
 
+_VOLUME: Final = "PersistentVolume"
+_SYSTEM: Final = (
+    *("/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root"),
+    *("/run", "/sbin", "/sys", "/usr", "/var/lib", "/var/log", "/var/run"),
+)
+"""Folders of a machine itself. Disks that a provisioner of local volumes hands out stand in others."""
+
+
 def _places_of_path(subject: Subject) -> Iterator[Value]:
     yield from (volume.at("hostPath", "path") for volume in pods.volumes(subject))
+    if subject.kind == _VOLUME:
+        yield from (subject.object.at("spec", each, "path") for each in ("hostPath", "local"))
 
 
 def _check_path(place: Value, context: Context[HostPath]) -> Iterator[Finding]:
     allow = context.parameters.allow
+    if place.path[-2] == "local" and not _is_of_machine(place.text()):
+        return
     if place.text() and not any(_is_in(place.text(), each) for each in allow):
         other = f"a folder in {' or '.join(allow)}, or " if allow else ""
         fix = f"use {other}a PersistentVolumeClaim, or an emptyDir for what need not last"
@@ -79,6 +92,11 @@ def _is_in(path: str, folder: str) -> bool:
     return ".." not in parts and parts[: len(allowed)] == allowed
 
 
+def _is_of_machine(path: str) -> bool:
+    """Whether a folder is all of a machine, or a part that its programs need."""
+    return not _parts(path) or any(_is_in(path, each) for each in _SYSTEM) or ".." in _parts(path)
+
+
 def _parts(path: str) -> tuple[str, ...]:
     return tuple(each for each in path.split("/") if each not in ("", "."))
 
@@ -87,12 +105,13 @@ HOST_PATH: Final = Rule(
     id="host-path",
     title="Pods must not mount folders of their node",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=WORKLOADS | {_VOLUME},
     tags=("pod-security", "volumes"),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.12", "owasp-k8s/K01"),
     why=(
         "Through a folder of the node a pod can read what others keep there or take over the node, "
-        "and what it writes is gone when it restarts on another node."
+        "and what it writes is gone when it restarts on another node. A PersistentVolume with "
+        "`hostPath` does the same for the pods that claim it."
     ),
     fix="Use a PersistentVolumeClaim or an emptyDir, or put the folder in `allow`.",
     places=_places_of_path,
@@ -211,7 +230,9 @@ def _places_of_sysctls(subject: Subject) -> Iterator[Value]:
 
 
 def _check_sysctls(place: Value, context: Context[Sysctls]) -> Iterator[Finding]:
-    if place.is_there() and place.text() not in _SAFE.union(context.parameters.allow):
+    # What is not a name at all is for the rule security-values.
+    is_one = place.is_there() and syntax.KERNEL_PARAMETER.fits(place.text())
+    if is_one and place.text() not in _SAFE.union(context.parameters.allow):
         fix = "remove it, or put it in `allow` where the kubelets allow it"
         yield place.finding("is a kernel parameter that other pods feel", place.text(), fix)
 
@@ -234,10 +255,71 @@ SYSCTLS: Final = Rule(
 )
 
 
+_CLAIMS: Final = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
+
+
+def _places_of_requests(subject: Subject) -> Iterator[Value]:
+    if subject.kind not in _CLAIMS:
+        return
+    spec = subject.object["spec"]
+    devices = (
+        spec.at("spec", "devices") if subject.kind == "ResourceClaimTemplate" else spec["devices"]
+    )
+    for each in devices["requests"].items():
+        yield from (each["adminAccess"], each.at("exactly", "adminAccess"))
+
+
+def _check_requests(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    if place.flag() is True:
+        what = "gives the pod devices that other pods use"
+        yield place.finding(what, True, "remove it", place.set_to(REMOVED))
+
+
+ADMIN_ACCESS: Final = Rule(
+    id="admin-access",
+    title="Claims must not ask for administrative access to devices",
+    severity=Severity.HIGH,
+    kinds=_CLAIMS,
+    tags=("pod-security", "devices"),
+    frameworks=("owasp-k8s/K01",),
+    why=(
+        "With `adminAccess` a pod has devices that are in use by others, and can read and stop "
+        "their work. It is meant for monitoring in namespaces of administrators."
+    ),
+    fix="Remove `adminAccess`.",
+    places=_places_of_requests,
+    check=_check_requests,
+    remediates=True,
+)
+"""Sources: the requests of resource.k8s.io/v1beta1, and the exact ones of v1beta2 and v1."""
+
+
 _VOLUME_TYPES: Final = frozenset((
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
     "projected", "secret",
 ))  # fmt: skip
+
+
+_SERVER_DRIVERS: Final = (
+    "nfs.csi.k8s.io",
+    "smb.csi.k8s.io",
+    "hostpath.csi.k8s.io",
+    "image.csi.k8s.io",
+)
+"""Drivers that mount what the volume names: a server, a folder of the node, or an image."""
+_SERVER_KEYS: Final = ("server", "source", "share", "url", "endpoint", "image")
+"""Attributes in which a driver is told what to mount."""
+
+
+def _check_csi(csi: Value) -> Iterator[Finding]:
+    driver, attributes = csi["driver"].text(), csi["volumeAttributes"]
+    named = [
+        key for key, value in attributes.fields() if key.lower() in _SERVER_KEYS and value.text()
+    ]
+    if driver in _SERVER_DRIVERS or named:
+        what = f"names its own source{f', in {named[0]}' if named else ''}"
+        fix = "mount it through a PersistentVolumeClaim"
+        yield where_to_fix(csi.finding(what, driver or None, fix))
 
 
 def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
@@ -246,6 +328,7 @@ def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Find
         if kind not in {"name", "hostPath", *_VOLUME_TYPES} and source.is_there():
             fix = "mount it through a PersistentVolumeClaim"
             yield where_to_fix(source.finding(f"is a volume of kind {kind}", None, fix))
+    yield from _check_csi(place["csi"])
 
 
 VOLUME_TYPES: Final = Rule(
@@ -256,8 +339,8 @@ VOLUME_TYPES: Final = Rule(
     tags=("pod-security", "volumes"),
     frameworks=("pod-security-standards/restricted", "owasp-k8s/K01"),
     why=(
-        "A volume that names its own server, such as nfs, mounts whatever its author likes, past "
-        "every quota and storage class."
+        "A volume that names its own server, such as nfs or a CSI volume with a server in its "
+        "attributes, mounts whatever its author likes, past every quota and storage class."
     ),
     fix="Use a PersistentVolumeClaim of a storage class that has the same data.",
     places=pods.volumes,

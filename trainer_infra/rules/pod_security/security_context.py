@@ -7,6 +7,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import REMOVED, where_to_fix
 from trainer_infra.rules.pods import WORKLOADS, PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import ABSENT
 
 
 def security_contexts(subject: Subject) -> Iterator[Value]:
@@ -77,7 +78,7 @@ PRIVILEGE_ESCALATION: Final = Rule(
         "installs, do not need that. Kubernetes allows it if the field is missing."
     ),
     fix="Set the container's `allowPrivilegeEscalation` to false.",
-    places=pods.containers,
+    places=pods.linux_containers,
     check=_check_escalation,
     remediates=True,
 )
@@ -112,26 +113,39 @@ _PROFILES: Final = ("RuntimeDefault", "Localhost")
 """Types of profiles, of AppArmor and of seccomp, that both levels of the Pod Security Standards allow."""
 _ANNOTATION: Final = "container.apparmor.security.beta.kubernetes.io/"
 """Before the name of a container: where the profile stood until Kubernetes 1.30, and still may."""
+_UNCONFINED: Final = "unconfined"
+
+
+def _annotations(subject: Subject, *beginnings: str) -> Iterator[Value]:
+    """Annotations of its pods whose keys begin so."""
+    for pod in pods.pods_of(subject):
+        for key, profile in pod.template.at("metadata", "annotations").fields():
+            if key.startswith(beginnings):
+                yield profile
 
 
 def _places_of_app_armor(subject: Subject) -> Iterator[Value]:
     for context in security_contexts(subject):
-        yield context.at("appArmorProfile", "type")
-    for pod in pods.pods_of(subject):
-        for key, profile in pod.template.at("metadata", "annotations").fields():
-            if key.startswith(_ANNOTATION):
-                yield profile
+        profile = context["appArmorProfile"]
+        if profile.raw is not ABSENT:
+            yield from (profile[each] for each in ("type", "localhostProfile"))
+    yield from _annotations(subject, _ANNOTATION)
 
 
 def _check_app_armor(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
-    if str(place.path[-1]).startswith(_ANNOTATION):
-        usual = "runtime/default"
-        is_kept = place.text() in ("", usual) or place.text().startswith("localhost/")
+    field, said = str(place.path[-1]), place.text()
+    usual = "runtime/default" if field.startswith(_ANNOTATION) else _PROFILES[0]
+    if field == "localhostProfile":
+        is_kept, usual = said != _UNCONFINED, "a profile of the node"
+    elif field.startswith(_ANNOTATION):
+        local = said.startswith("localhost/") and said != f"localhost/{_UNCONFINED}"
+        is_kept = local or said in ("", usual)
     else:
-        usual, is_kept = _PROFILES[0], not place.is_there() or place.text() in _PROFILES
+        is_kept = not place.is_there() or said in _PROFILES
     if not is_kept:
         what = "takes off the node's AppArmor profile"
-        yield place.finding(what, place.text(), f"set it to {usual}", place.set_to(usual))
+        patch = () if field == "localhostProfile" else place.set_to(usual)
+        yield place.finding(what, said, f"set it to {usual}", patch)
 
 
 APP_ARMOR: Final = Rule(
@@ -188,7 +202,25 @@ SELINUX_OPTIONS: Final = Rule(
 )
 
 
+_OLD_SECCOMP: Final = (
+    "seccomp.security.alpha.kubernetes.io/pod",
+    "container.seccomp.security.alpha.kubernetes.io/",
+)
+"""Annotations where the profile of a pod, and of a container, stood before Kubernetes 1.27, and which stand for nothing since."""
+
+
+def _places_of_seccomp(subject: Subject) -> Iterator[Value]:
+    yield from security_contexts(subject)
+    yield from _annotations(subject, *_OLD_SECCOMP)
+
+
 def _check_unconfined(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    if str(place.path[-1]).startswith(_OLD_SECCOMP):
+        if place.text() == _UNCONFINED:
+            fix = "remove it, and set seccompProfile.type to RuntimeDefault"
+            what = "allows every system call before Kubernetes 1.27, and says nothing since"
+            yield place.finding(what, place.text(), fix, place.set_to(REMOVED))
+        return
     profile = place.at("seccompProfile", "type")
     if profile.is_there() and profile.text() not in _PROFILES:
         fix, patch = "set it to RuntimeDefault", profile.set_to("RuntimeDefault")
@@ -207,16 +239,37 @@ SECCOMP_UNCONFINED: Final = Rule(
         "container escapes use. A namespace at the baseline level rejects such pods."
     ),
     fix="Set `seccompProfile.type` to `RuntimeDefault`, or name a profile of the node with `Localhost`.",
-    places=security_contexts,
+    places=_places_of_seccomp,
     check=_check_unconfined,
     remediates=True,
 )
+
+
+_ADMINISTRATORS: Final = ("containeradministrator", "system", "administrator")
+"""Users of Windows whom nothing stops in a container, after the name of their domain."""
+
+
+def _groups(container: PodContainer) -> Iterator[Value]:
+    """Groups that a pod gives to all its processes."""
+    context = container.pod.spec["securityContext"]
+    yield from (context["fsGroup"], *context["supplementalGroups"].items())
 
 
 def _check_user(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
     user = effective_value(place, "runAsUser")
     if user.number() == 0:
         yield where_to_fix(user.finding("is root", 0, "name another user, such as 1000"))
+    administrator = effective_value(place, "windowsOptions", "runAsUserName")
+    if (
+        administrator.raw is not ABSENT
+        and administrator.text().rpartition("\\")[2].lower() in _ADMINISTRATORS
+    ):
+        what, fix = "is an administrator of Windows", "write ContainerUser"
+        yield where_to_fix(administrator.finding(what, administrator.text(), fix))
+    for group in (effective_value(place, "runAsGroup"), *_groups(place)):
+        if group.number() == 0:
+            what = "is the group of root"
+            yield where_to_fix(group.finding(what, 0, "name another group, such as 1000"))
     non_root = effective_value(place, "runAsNonRoot")
     if non_root.flag() is not True:
         what = "allows root" if non_root.is_there() else "does not forbid root"
@@ -264,7 +317,7 @@ SECCOMP: Final = Rule(
         "Kubernetes allows all of them."
     ),
     fix="Set `seccompProfile.type` of the pod or the container to `RuntimeDefault`.",
-    places=pods.containers,
+    places=pods.linux_containers,
     check=_check_seccomp,
 )
 
@@ -291,6 +344,6 @@ READ_ONLY_ROOT: Final = Rule(
         "an attacker can place programs there."
     ),
     fix="Set `readOnlyRootFilesystem` to true, and mount an emptyDir where the program writes.",
-    places=pods.containers,
+    places=pods.linux_containers,
     check=_check_read_only,
 )

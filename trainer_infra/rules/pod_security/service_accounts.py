@@ -1,19 +1,30 @@
-"""The service account of a pod, and whether its token is mounted."""
+"""The service account of a pod, and whether a token of it is mounted: by itself, projected, or kept in a Secret."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
+from trainer_infra.rules.pod_security import role_holders
+from trainer_infra.rules.pod_security.role_holders import RoleHolder, TrustedHolders
 from trainer_infra.rules.pods import WORKLOADS, Pod
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.world import World
 
 DEFAULT: Final = "default"
 """The account that every namespace has and every pod gets that names none."""
 _KIND: Final = "ServiceAccount"
 _AUTOMOUNT: Final = "automountServiceAccountToken"
+_KEEPER: Final = "Secret"
+_FOREVER: Final = "kubernetes.io/service-account-token"
+_OF_OLD: Final = re.compile(r".+-token-[a-z0-9]{5}", re.ASCII)
+"""How Kubernetes before 1.24 called the Secret that it made for each account."""
+_API_SERVER: Final = re.compile(
+    r"(https://)?kubernetes\.default(\.svc(\.[a-z0-9.-]+)?)?/?", re.ASCII
+)
+"""Audiences that the API server takes for its own; a token without one is for it, too."""
 
 
 def account_name(pod: Pod) -> str:
@@ -30,11 +41,60 @@ def mounts_token(pod: Pod, subject: Subject, world: World) -> bool:
     return account is None or account.object[_AUTOMOUNT].flag() is not False
 
 
-def _check_account(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    if account_name(place) != DEFAULT:
-        return
-    if mounts_token(place, context.subject, context.world):
-        account = place.spec["serviceAccountName"]
+def _other_tokens(pod: Pod, subject: Subject, world: World) -> Iterator[Value]:
+    """Where volumes hold a token for the cluster: projected, or from a Secret that keeps one."""
+    for volume in pod.spec["volumes"].items():
+        secrets = [volume.at("secret", "secretName")]
+        for source in volume.at("projected", "sources").items():
+            token = source["serviceAccountToken"]
+            audience = token["audience"].text()
+            if token.is_there() and (not audience or _API_SERVER.fullmatch(audience)):
+                yield token
+            secrets.append(source.at("secret", "name"))
+        yield from (each for each in secrets if _keeps_token(each.text(), subject, world))
+
+
+def _keeps_token(name: str, subject: Subject, world: World) -> bool:
+    known = world.get(_KEEPER, name, subject.namespace) if name else None
+    if known is not None:
+        return known.object["type"].text() == _FOREVER
+    return _OF_OLD.fullmatch(name) is not None
+
+
+_CLOUD: Final = (
+    *("eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account"),
+    *("azure.workload.identity/client-id", "iam.amazonaws.com/role"),
+)
+"""Annotations that give an account an identity in a cloud."""
+
+
+def _places_of_accounts(subject: Subject) -> Iterator[Pod | Value]:
+    yield from pods.pods_of(subject)
+    if subject.kind == _KIND and subject.name == DEFAULT:
+        annotations = subject.object.at("metadata", "annotations")
+        yield from (annotations[each] for each in _CLOUD if annotations[each].is_there())
+    if subject.kind in role_holders.BINDINGS:
+        yield from subject.object["subjects"].items()
+
+
+def _check_account(place: Pod | Value, context: Context[TrustedHolders]) -> Iterator[Finding]:
+    if context.subject.kind == _KIND and isinstance(place, Value):
+        what = "gives every pod that names no account an identity in the cloud"
+        yield place.finding(what, place.text(), "give it to an account of its own")
+    elif isinstance(place, Value):
+        found = role_holders.holder(place, context.subject.namespace, context.parameters)
+        if found is RoleHolder.DEFAULT:
+            what = "is the account of every pod that names none, and gets the rights of the role"
+            fix = "bind the role to an account that only the pods that need it name"
+            yield place["name"].finding(what, place["name"].text(), fix)
+    elif account_name(place) == DEFAULT:
+        yield from _of_default(place, context)
+
+
+def _of_default(pod: Pod, context: Context[TrustedHolders]) -> Iterator[Finding]:
+    seen = (pod, context.subject, context.world)
+    if mounts_token(*seen) or any(_other_tokens(*seen)):
+        account = pod.spec["serviceAccountName"]
         what = "gives the pod the token of an account that the whole namespace shares"
         fix = "name an account of its own, or set automountServiceAccountToken to false"
         yield where_to_fix(account.finding(what, account.text() or None, fix))
@@ -44,7 +104,7 @@ DEFAULT_SERVICE_ACCOUNT: Final = Rule(
     id="default-service-account",
     title="Pods with a token must use a service account of their own",
     severity=Severity.LOW,
-    kinds=WORKLOADS,
+    kinds=WORKLOADS | role_holders.BINDINGS | {_KIND},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.5", "owasp-k8s/K01"),
     why=(
@@ -52,9 +112,10 @@ DEFAULT_SERVICE_ACCOUNT: Final = Rule(
         "grants to the account `default`."
     ),
     fix="Name an account in `serviceAccountName`, or set `automountServiceAccountToken` to false.",
-    places=pods.pods_of,
+    places=_places_of_accounts,
     check=_check_account,
     looks_around=True,
+    parameters=TrustedHolders,
 )
 
 
@@ -65,9 +126,25 @@ class ServiceAccountToken(Parameters):
     """Accounts whose pods talk to the cluster. Progress reports have a token of their own."""
 
 
-def _check_token(place: Pod, context: Context[ServiceAccountToken]) -> Iterator[Finding]:
+def _places_of_tokens(subject: Subject) -> Iterator[Pod | Value]:
+    yield from pods.pods_of(subject)
+    if subject.kind == _KEEPER:
+        yield subject.object["type"]
+
+
+def _check_token(place: Pod | Value, context: Context[ServiceAccountToken]) -> Iterator[Finding]:
+    if isinstance(place, Value):
+        if place.text() == _FOREVER:
+            fix = (
+                "remove it, and have the pod or `kubectl create token` ask for a token that expires"
+            )
+            yield place.finding("keeps a token that never expires", place.text(), fix)
+        return
     if account_name(place) in context.parameters.needed_by:
         return
+    for token in _other_tokens(place, context.subject, context.world):
+        fix = "name its account in neededBy, or remove it; for another service, name its audience"
+        yield where_to_fix(token.finding("gives the pod a token for the cluster", None, fix))
     if mounts_token(place, context.subject, context.world):
         automount = place.spec[_AUTOMOUNT]
         fix = "name its account in neededBy, or set automountServiceAccountToken to false"
@@ -79,7 +156,7 @@ SERVICE_ACCOUNT_TOKEN: Final = Rule(
     id="service-account-token",
     title="Only pods that talk to the cluster may have a token for it",
     severity=Severity.LOW,
-    kinds=WORKLOADS,
+    kinds=WORKLOADS | {_KEEPER},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.6", "owasp-k8s/K01"),
     why=(
@@ -87,8 +164,8 @@ SERVICE_ACCOUNT_TOKEN: Final = Rule(
         "anywhere. Progress reports do not need it: they have a token that is good for nothing "
         "else."
     ),
-    fix="Set `automountServiceAccountToken` to false in the runtime's pods.",
-    places=pods.pods_of,
+    fix="Set `automountServiceAccountToken` to false in the runtime's pods, and project tokens for other services only.",
+    places=_places_of_tokens,
     check=_check_token,
     looks_around=True,
     parameters=ServiceAccountToken,

@@ -23,7 +23,6 @@ _FOLDERS: Final = {
 }
 """Where the reference's initializer images write, by their name."""
 _CACHE: Final = "cache://"
-_CACHE_IMAGE: Final = "CACHE_IMAGE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def _fills(job: Value) -> bool:
         return container is not None
     env = {each["name"].text(): each["value"] for each in container["env"].items()}
     uri = env.get(names.STORAGE_URI)
-    return _CACHE_IMAGE not in env and not (uri is not None and uri.text().startswith(_CACHE))
+    return images.CACHE_IMAGE not in env and not (uri is not None and uri.text().startswith(_CACHE))
 
 
 def _of_volume(place: _Place) -> Iterator[Finding]:
@@ -140,7 +139,16 @@ reference's images write to). The data cache keeps nothing in a volume.
 """
 
 
-def _check_image(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
+def _places_of_images(subject: Subject) -> Iterator[PodContainer | Value]:
+    yield from pods.containers(subject)
+    yield from (each["image"] for each in pods.volumes(subject) if each["image"].is_there())
+
+
+def _check_image(place: PodContainer | Value, context: Context[Parameters]) -> Iterator[Finding]:
+    if isinstance(place, Value):
+        if not place["reference"].text():
+            yield place["reference"].finding("is missing", None, "name the image of the volume")
+        return
     image, kind = place.value["image"], context.subject.kind
     if image.is_there() and image.raw != "":
         return
@@ -154,16 +162,16 @@ def _check_image(place: PodContainer, context: Context[Parameters]) -> Iterator[
 
 IMAGE_PRESENT: Final = Rule(
     id="image-present",
-    title="Every container must have an image",
+    title="Every container and every image volume must have an image",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS | {"Pod", "Job", "CronJob"},
+    kinds=pods.WORKLOADS,
     tags=("shape", "images"),
     why=(
         "The schemas do not require an image in templates, so the object is accepted; the API "
         "server then rejects every pod, and the job waits forever."
     ),
     fix="Set the container's image, or spec.trainer.image for the nodes that train.",
-    places=pods.containers,
+    places=_places_of_images,
     check=_check_image,
 )
 

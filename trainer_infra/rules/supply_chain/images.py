@@ -4,20 +4,36 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import catalog
+from trainer_infra import catalog, names
 from trainer_infra.json_values import json_leaves
 from trainer_infra.rules import pods
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _HUB: Final = "docker.io"
+_HUB_NAMES: Final = ("index.docker.io", "registry-1.docker.io")
+"""Other names of it."""
 _DIGEST: Final = re.compile(r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z")
+CACHE_IMAGE: Final = "CACHE_IMAGE"
+"""The variable of a dataset's initializer that names the image of the data cache."""
+_ARTIFACT: Final = "oci://"
 
 
 def images(subject: Subject) -> Iterator[Value]:
-    """The image of each container and of each image volume."""
+    """The image of each container and image volume, and what initializers take from a registry."""
     for container in pods.containers(subject):
         yield container.value["image"]
+        if container.pod.step in pods.INITIALIZERS:
+            yield from _fetched(container.value["env"])
     yield from (volume.at("image", "reference") for volume in pods.volumes(subject))
+
+
+def _fetched(variables: Value) -> Iterator[Value]:
+    """The image of the data cache that an initializer makes, and a model or data of `oci://`."""
+    for each in variables.items():
+        name, value = each["name"].raw, each["value"]
+        is_artifact = isinstance(value.raw, str) and value.raw.startswith(_ARTIFACT)
+        if name == CACHE_IMAGE or (name == names.STORAGE_URI and is_artifact):
+            yield value
 
 
 def has_digest(image: str) -> bool:
@@ -38,11 +54,12 @@ def repository(image: str) -> str:
 
 def with_registry(repository: str) -> str:
     """A repository with the registry that a short name stands for."""
-    first, slash, _ = repository.partition("/")
+    first, slash, path = repository.partition("/")
     is_registry = {".", ":"} & {*first} or first == "localhost" or first != first.lower()
-    if slash and is_registry:
-        return repository
-    return f"{_HUB}/{repository}" if slash else f"{_HUB}/library/{repository}"
+    host, path = (first.lower(), path) if slash and is_registry else (_HUB, repository)
+    if host in _HUB_NAMES:
+        host = _HUB
+    return f"{host}/{path}" if host != _HUB or "/" in path else f"{host}/library/{path}"
 
 
 _WORD: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
@@ -61,7 +78,7 @@ _ID: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def _check_name(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
-    text = place.text()
+    text = place.text().removeprefix(_ARTIFACT)
     if text and not _can_be_read(text):
         fix = "write REGISTRY/PATH:TAG, the path in lower-case letters"
         yield place.finding("is not an image name that the kubelet can read", text, fix)
@@ -134,7 +151,7 @@ def _check_registry(place: Value, context: Context[ImageRegistry]) -> Iterator[F
     allow = context.parameters.allow
     if allow is None or not place.text():
         return
-    whole = with_registry(repository(place.text()))
+    whole = with_registry(repository(place.text().removeprefix(_ARTIFACT)))
     if not any(whole == each or whole.startswith(f"{each.rstrip('/')}/") for each in allow):
         fix = f"use one from {' or '.join(allow) or 'no registry: none is allowed'}"
         yield place.finding("comes from a registry that is not allowed", place.text(), fix)
@@ -162,7 +179,8 @@ class ImageLatest(Parameters):
     """What tags are not to be used."""
 
     tags: tuple[str, ...] = (_LATEST,)
-    """Tags that are moved to every new build; an image without a tag has the tag `latest`."""
+    """Tags that are moved to every new build, in any case; an image without a tag has the tag `latest`, and
+    `latest` is one also as a word of a longer tag, `latest-gpu`."""
 
 
 def _check_tag(place: Value, context: Context[ImageLatest]) -> Iterator[Finding]:
@@ -170,7 +188,9 @@ def _check_tag(place: Value, context: Context[ImageLatest]) -> Iterator[Finding]
     if not text or has_digest(text):
         return
     tag = text.partition("@")[0].rpartition("/")[2].partition(":")[2]
-    if (tag or _LATEST) in context.parameters.tags:
+    moved = {each.lower() for each in context.parameters.tags}
+    named = {tag.lower() or _LATEST, *({_LATEST} & {*re.split("[-._]", tag.lower())})}
+    if named & moved:
         what = f"has the tag {tag}, which is moved" if tag else "names no tag, which means latest"
         yield place.finding(what, text, "name the release that was tested, or its digest")
 
