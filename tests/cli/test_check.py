@@ -205,7 +205,7 @@ def test_only_what_differs_from_a_revision_is_judged_and_its_cost_is_told(cli: C
     report = json.loads(check(cli, ".", "--changed-from", "main", "--format", "json"))
 
     known = report["notes"].pop("Known findings of objects that this change does not touch")
-    assert known.endswith("in 1 file")
+    assert known.endswith("in 2 files")
     assert report["notes"] == {
         "GPU-hours at most": "24.00, was 16.00 (+8.00)",
         "Price at most": "60.00 USD, was 40.00 (+20.00)",

@@ -9,6 +9,8 @@ from trainer_infra import catalog
 from trainer_infra.api import yamltext
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog.hardening import SUFFIX, WITHOUT, hardened
+from trainer_infra.json_values import with_leaves
+from trainer_infra.platform import catalog_content
 from trainer_infra.render import pipeline
 from trainer_infra.review import check, sources
 from trainer_infra.review.check import CheckScope
@@ -60,14 +62,12 @@ def _policy(runtime: str) -> dict[str, Any]:
     return policy
 
 
-def pinned(value: Any) -> Any:
+def pinned(runtime: dict[str, Any]) -> Any:
     """A runtime as it is installed, with digests."""
-    if isinstance(value, dict):
-        return {
-            key: f"{each.partition('@')[0]}{DIGEST}" if key == "image" else pinned(each)
-            for key, each in value.items()
-        }
-    return [pinned(each) for each in value] if isinstance(value, list) else value
+    images = catalog_content.spec_images(runtime["spec"])
+    return with_leaves(
+        runtime, lambda leaf: f"{leaf.partition('@')[0]}{DIGEST}" if leaf in images else leaf
+    )
 
 
 @pytest.mark.parametrize("name", VARIANTS)
