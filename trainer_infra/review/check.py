@@ -12,8 +12,16 @@ from typing import Final, TypeVar
 from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import baseline, environments, object_kinds, plain_secret, report_item
+from trainer_infra.review import (
+    baseline,
+    embedded,
+    environments,
+    object_kinds,
+    plain_secret,
+    report_item,
+)
 from trainer_infra.review.documents import Document
+from trainer_infra.review.embedded import AllDocuments
 from trainer_infra.review.environments import DocumentEnvironment
 from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.redaction import ReportRedaction
@@ -28,11 +36,15 @@ from trainer_infra.rules.pod_security import literal_secrets
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.shape import schema
-from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.subject import Subject, subject_of_part
 from trainer_infra.rules.world import World
 
 T = TypeVar("T")
 EMPTY: Final = "Environments of the configuration in whose folders nothing is"
+PARTS: Final = "Parts of objects in patches, judged only by what they set"
+"""The title of how many there are."""
+UNREAD: Final = "Texts with objects that cannot be read as YAML, and so were not judged"
+_NAME: Final = ("metadata", "name")
 _SECURITY: Final = ("pod-security", "supply-chain")
 """Groups of rules without which a check does not pass."""
 
@@ -105,22 +117,25 @@ class _Environment:
     """By position of the document."""
     left: Mapping[int, Subject]
     """What did not change."""
+    within: Mapping[int, World]
+    """What is around an object that stands in another, by position."""
 
 
 def check_documents(
-    documents: Sequence[Document], asked: CheckScope, spread: Spread = one_by_one
+    given: Sequence[Document], asked: CheckScope, spread: Spread = one_by_one
 ) -> Report:
-    """The report on the documents; what goes through them is `one_by_one`, or `processes.spread_work`.
+    """The report on the documents, and on the objects that stand in theirs; what goes through them is `one_by_one`, or `processes.spread_work`.
 
     Raises:
         InvalidInput: The pack's settings name no rule, or do not fit their rule.
     """
-    there = tree.subjects_of(asked.others)
+    there, whole = tree.subjects_of(asked.others), embedded.with_embedded(given)
+    documents = whole.all
     usual = _Policy.of(asked.settled)
     policies = {name: _Policy.of(each) for name, each in asked.settled.environments.items()}
     inside = tuple(
-        _environment(each, documents, asked, (policies.get(each.configured, usual), there))
-        for each in environments.environments_of(documents, asked.settled.folders)
+        _environment(each, whole, asked, (policies.get(each.configured, usual), there))
+        for each in environments.environments_of(given, asked.settled.folders)
     )
     subjects = {position: each for one in inside for position, each in one.judged.items()}
     left = [(documents[index], each) for one in inside for index, each in one.left.items()]
@@ -133,23 +148,36 @@ def check_documents(
 
     def findings(index: int) -> _ObjectFindings:
         one, position = work[index]
-        return _found(documents[position], one.judged[position], one, asked, hidden)
+        return _found(documents, position, one, asked, hidden)
 
     found = tuple(spread(findings, len(work), everywhere))
     items = _of_environments(zip(work, found, strict=True), everywhere)
+    items = tuple(_once(items))
+    objects = [each for each in subjects.values() if not each.is_part]
+    beside = {PARTS: str(len(subjects) - len(objects)), UNREAD: "\n".join(whole.unread)}
+    notes = {each: said for each, said in beside.items() if said not in ("", "0")}
     problems = (*asked.problems, *dict.fromkeys(each for one in found for each in one.problems))
     return Report(
         items=baseline.with_known(items, asked.baseline),
         rules=everywhere,
-        objects=len(subjects),
-        unjudged=Counter(map(hidden.text, sorted(_unjudged(subjects.values(), everywhere)))),
+        objects=len(objects),
+        unjudged=Counter(map(hidden.text, sorted(_unjudged(objects, everywhere)))),
         files=tuple(dict.fromkeys(documents[each].file for each in sorted(subjects))),
         problems=tuple(map(hidden.sentence, problems)),
         unused=() if left else tuple(map(hidden.text, _unused(inside, found, asked.today))),
         unseen=tuple(dict.fromkeys(each for one in found for each in one.unseen)),
         fail_on=asked.fail_on,
-        notes=_empty_environments(inside, asked.settled),
+        notes=_empty_environments(inside, asked.settled) | notes,
     )
+
+
+def _once(items: Sequence[Item]) -> Iterator[Item]:
+    """The findings, without secrets that are told of an object that stands in this one."""
+    inner = {(each.rule.id, each.place) for each in items if each.inside}
+    for each in items:
+        is_told = each.rule is literal_secrets.RULE and (each.rule.id, each.place) in inner
+        if each.inside or not is_told:
+            yield each
 
 
 def _empty_environments(
@@ -167,23 +195,30 @@ def _empty_environments(
 
 def _environment(
     given: DocumentEnvironment,
-    documents: Sequence[Document],
+    whole: AllDocuments,
     asked: CheckScope,
     known: tuple[_Policy, Sequence[Subject]],
 ) -> _Environment:
     """What is judged together; `known` is what holds there, and what a cluster has."""
     policy, there = known
     settled = policy.settled
-    judged = [each for each in given.positions if asked.is_judged.get(each, True)]
+    own = [each for each in given.positions if asked.is_judged.get(each, True)]
     left = [each for each in given.positions if not asked.is_judged.get(each, True)]
-    values, others = ([documents[each].value for each in these] for these in (judged, left))
+    judged, parts = whole.with_inner(own)
+    values, others = ([whole.all[each].value for each in these] for these in (judged, left))
     around_them = [*asked.others, *others]
     subjects, beside = (tree.subjects_of(each, around_them) for each in (values, others))
-    around = world.world_of(
-        (*beside, *subjects), settled.pools, is_whole=settled.is_whole, deployed=there
-    )
-    by_position = (dict(zip(judged, subjects, strict=True)), dict(zip(left, beside, strict=True)))
-    return _Environment(given.name, given.configured, policy, around, *by_position)
+    found = dict(zip(judged, subjects, strict=True))
+
+    def world_with(deployed: Iterable[Subject]) -> World:
+        ours = (*beside, *(found[each] for each in own))
+        is_whole = settled.is_whole
+        return world.world_of(ours, settled.pools, is_whole=is_whole, deployed=deployed)
+
+    within = whole.worlds_within(own, found, lambda more: world_with((*there, *more)))
+    found |= {each: subject_of_part(whole.all[each].value) for each in parts}
+    by_position = (found, dict(zip(left, beside, strict=True)), within)
+    return _Environment(given.name, given.configured, policy, world_with(there), *by_position)
 
 
 def _of_environments(
@@ -225,17 +260,19 @@ def _unjudged(subjects: Iterable[Subject], rules: Iterable[AnyRule]) -> Iterator
 
 
 def _found(
-    document: Document,
-    subject: Subject,
+    documents: Sequence[Document],
+    position: int,
     one: _Environment,
     asked: CheckScope,
     hidden: ReportRedaction,
 ) -> _ObjectFindings:
+    document, subject = documents[position], one.judged[position]
     own = exemption.annotated_exemptions(subject)
     book = ExemptionBook(
         subject, own.exemptions, one.policy.settled.exemptions, one.policy.limits, asked.today
     )
-    judged = tuple(judge.judge(subject, one.around, one.policy.rules, asked.today))
+    around = one.within.get(position, one.around)
+    judged = tuple(judge.judge(subject, around, one.policy.rules, asked.today))
     used: set[Exemption] = set()
     items = []
     of_rules = ((verdict.chosen, each) for verdict in judged for each in verdict.findings)
@@ -246,7 +283,7 @@ def _found(
         items.append(report_item.item_of(document, subject, (chosen, finding), excuse, hidden))
     return _ObjectFindings(
         tuple(items),
-        tuple(map(hidden.unseen, _unseen(subject, judged, book, asked))),
+        tuple(map(hidden.unseen, _unseen(subject, judged, book, asked, is_inner=document.outer is not None))),
         frozenset(used),
         tuple(f"{document.file}: {hidden.problem(each)}" for each in own.problems),
     )
@@ -269,11 +306,15 @@ def _unseen(
     judged: Iterable[RuleVerdict],
     book: ExemptionBook,
     asked: CheckScope,
+    *,
+    is_inner: bool,
 ) -> Iterator[UnseenRule]:
+    """What was not seen. What an object stands in is searched for secrets as it is written, and names it."""
     missed: dict[Path, list[ConfiguredRule]] = {}
     for one in judged:
         for path in one.unseen:
-            missed.setdefault(path, []).append(one.chosen)
+            if not (is_inner and (path == _NAME or one.chosen.rule is literal_secrets.RULE)):
+                missed.setdefault(path, []).append(one.chosen)
     for path, rules in missed.items():
         # Whether a runtime that is not at hand may be so says runtime-exists.
         fails = path in subject.left_out and path != REFERENCE

@@ -29,6 +29,8 @@ class Part:
     """Fields of the object."""
     text: "Document"
     """Where they are written."""
+    path: Path = ()
+    """Where in the object they stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,14 @@ class Document:
     """Overlays and charts that it was built in; none where it is deployed as it is written."""
     drawn: frozenset[Path] = frozenset()
     """Where it has values that a tool draws at random: they stand in no file."""
+    outer: "Document | None" = None
+    """The object that it stands in; None for one of its own."""
+    within: Path = ()
+    """Where it stands in that."""
+    is_part: bool = False
+    """Whether it is a patch that stands there, and no whole object."""
+    has_places: bool = True
+    """Whether its fields have places: not in a text that is written on one line, or folded."""
 
     @property
     def deployed_from(self) -> tuple[str, ...]:
@@ -68,6 +78,8 @@ class Document:
 
     def at(self, path: Path) -> Path:
         """The path in the source's document of what stands at a path, or is nearest above it."""
+        if not self.has_places:
+            return self.start
         here = self.written
         if here is self.value:
             return (*self.start, *path)
@@ -102,9 +114,15 @@ class Document:
             last -= 1
         return last, len(self.lines[last - 1]) + 1
 
+    def _has_own_text(self) -> bool:
+        """Whether its text is written for it alone, and no tool has changed it."""
+        if self.outer is None:
+            return self.written is self.value
+        return self.source is not self.outer.source
+
     def findings(self) -> Iterator[FieldFinding]:
         """What is wrong with its YAML, with paths in the object."""
-        if self.source is None or self.written is not self.value:
+        if self.source is None or not self._has_own_text():
             return
         for each in self.source.findings:
             if each.path[: len(self.start)] == self.start:
@@ -124,7 +142,7 @@ def read_documents(text: str, file: str) -> tuple[Document, ...]:
     return tuple(
         Document(value, file, source, path, lines)
         for source in (replace(each, value=_with_kinds(each.value)) for each in found)
-        for path, value in _objects(source.value)
+        for path, value in objects_of(source.value)
     )
 
 
@@ -155,12 +173,12 @@ def _with_kinds(value: Any) -> Any:
     return {**value, "items": items}
 
 
-def _objects(value: Any) -> Iterator[tuple[Path, JSONObject]]:
+def objects_of(value: Any) -> Iterator[tuple[Path, JSONObject]]:
     if not isinstance(value, Mapping):
         return
     if _is_list(value):
         for position, item in enumerate(value["items"]):
-            yield from ((("items", position, *path), each) for path, each in _objects(item))
+            yield from ((("items", position, *path), each) for path, each in objects_of(item))
         return
     is_object = all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
     if is_object or object_kinds.is_known_object(value):
@@ -227,6 +245,8 @@ def value_at(value: Any, path: Path) -> Any:
 def _position(items: Any, others: Any, position: int) -> int:
     """Where a list has the item of another one: of the same name, else the same; -1 for nowhere."""
     like = value_at(others, (position,))
+    if value_at(items, (position,)) == like is not None:
+        return position
     name = value_at(like, ("name",))
     for index, each in enumerate(items if isinstance(items, list) else ()):
         if each == like or (name is not None and value_at(each, ("name",)) == name):
@@ -238,9 +258,12 @@ def _position(items: Any, others: Any, position: int) -> int:
 def _places(document: Document, path: Path) -> Iterator[tuple[Any, tuple[Document, Path]]]:
     """What parts say of a path, each with its place; nothing where a part takes it away."""
     for part in document.parts:
-        own = path_in(part.value, document.value, path)
+        below = path[len(part.path) :]
+        if path[: len(part.path)] != part.path:
+            continue
+        own = path_in(part.value, value_at(document.value, part.path), below)
         parent = value_at(part.value, own)
-        if len(own) + 1 == len(path) and isinstance(parent, Mapping) and path[-1] in parent:
+        if len(own) + 1 == len(below) and isinstance(parent, Mapping) and path[-1] in parent:
             own = (*own, path[-1])
-        if len(own) == len(path):
+        if len(own) == len(below):
             yield value_at(part.value, own), (part.text, (*part.text.start, *own))

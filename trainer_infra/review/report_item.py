@@ -11,6 +11,7 @@ from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
 from trainer_infra.review import documents, edits
 from trainer_infra.review.documents import Document
+from trainer_infra.review.embedded import inside_text
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Excuse, Item, Place, object_name
 from trainer_infra.rules import tree
@@ -50,8 +51,9 @@ def item_of(
         fix=finding.fix,
         seen_at=of_rule.seen_at,
         runtime=object_name(*runtime) if runtime else "",
+        inside=inside_text(document),
         place=place_in_document(document, finding.path),
-        fingerprint=fingerprint(chosen.rule.id, document.value, finding.path, finding.what),
+        fingerprint=fingerprint(chosen.rule.id, document, finding.path, finding.what),
         folders=document.deployed_from,
         layers=() if document.says(finding.path) else document.layers,
         edits=edits.edits(document, of_rule.patch),
@@ -77,13 +79,17 @@ def place_in_document(document: Document, path: Path) -> Place:
     return Place(text.file, line, column, end_line, end_column, excerpt or ("",))
 
 
-def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> str:
+def fingerprint(rule: str, document: Document, path: Path, what: str) -> str:
     """16 hex digits by which baselines and SARIF know a finding when its file is edited elsewhere.
 
-    They are of rule, object, place and clause; positions in lists are names where they can be.
+    They are of rule, object, place and clause, and of what the object stands in; positions in lists are names
+    where they can be.
     """
+    value: Mapping[str, Any] = document.value
     named = (("kind",), ("metadata", "namespace"), ("metadata", "name"))
     whose = [documents.value_at(value, each) for each in named]
+    if document.outer is not None:
+        whose += [fingerprint("", document.outer, document.within, "")]
     place: list[str] = []
     at: Any = value
     for key in path:

@@ -11,6 +11,7 @@ from typing import Final
 from trainer_infra.review import report as reports
 from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
+from trainer_infra.rules.rule import EVERY_KIND
 
 EXPIRED: Final = "EXEMPTION EXPIRED"
 NAMED: Final = 3
@@ -64,14 +65,16 @@ def tally(report: Report) -> str:
 
 
 def scope(report: Report) -> str:
-    """`12 objects of 3 files judged by 40 rules`, or `10 judged by 40 rules, 2 by none: PyTorchJob`."""
+    """`12 objects of 3 files judged by 40 rules`, or `10 judged by 40 rules, 2 by 24 rules for every kind: Spark`."""
     objects = f"{count_text(report.objects, 'object')} of {count_text(len(report.files), 'file')}"
     rules = count_text(len(report.rules), "rule")
     unjudged = sum(report.unjudged.values())
     if not unjudged:
         return f"{objects} judged by {rules}"
     kinds = ", ".join(one_line(each) or "no kind" for each in report.unjudged)
-    return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by none: {kinds}"
+    general = sum(EVERY_KIND in each.kinds for each in report.rules)
+    by = f"{count_text(general, 'rule')} for every kind" if general else "none"
+    return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by {by}: {kinds}"
 
 
 def remarks(item: Item) -> Iterator[str]:
@@ -93,6 +96,8 @@ def details(item: Item) -> Iterator[str]:
     """What belongs to the clause, a line each: what to do about it, where it was seen, what changed it."""
     if item.fix:
         yield f"Fix: {one_line(item.fix)}"
+    if item.inside:
+        yield f"Inside {one_line(item.inside)}"
     if item.seen_at:
         yield f"Seen at {one_line(item.seen_at)}"
     yield from changed_by(item)

@@ -8,7 +8,7 @@ never shows a secret. What a rule speaks of is imported from here.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from trainer_infra.api.base import KubeModel
 from trainer_infra.rules.finding import Finding, Severity
@@ -17,6 +17,7 @@ from trainer_infra.rules.value import Value
 from trainer_infra.rules.world import World
 
 __all__ = [
+    "EVERY_KIND",
     "AnyRule",
     "Context",
     "Finding",
@@ -31,6 +32,9 @@ __all__ = [
 
 Place = TypeVar("Place")
 P = TypeVar("P", bound="Parameters")
+EVERY_KIND: Final = "*"
+"""Among the kinds of a rule: it also judges kinds that it does not name, and parts of objects. What those say is
+judged; of what they leave out, something else may say it."""
 
 
 class Parameters(KubeModel):
@@ -69,7 +73,7 @@ class Rule(Generic[Place, P]):
     severity: Severity
     """How bad it is otherwise, unless the user says something else."""
     kinds: frozenset[str]
-    """Kinds of the objects that it judges."""
+    """Kinds of the objects that it judges; `EVERY_KIND` stands for all others."""
     tags: tuple[str, ...]
     """Its group first (the folder that its file is in), then what else to select it by."""
     why: str

@@ -63,7 +63,7 @@ OWN_EXEMPTION: Final = Rule(
     id=exemption.OWN,
     title="Annotations may exempt an object only as far as the pack allows",
     severity=Severity.MEDIUM,
-    kinds=pods.WORKLOADS | names.QUEUEING_KINDS,
+    kinds=pods.ALL_WITH_PODS | names.QUEUEING_KINDS,
     tags=("shape", "exemptions"),
     why=(
         "The author of an object could exempt it from anything, forever, or believe that a "
