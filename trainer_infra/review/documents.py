@@ -25,12 +25,20 @@ _LIST: Final = "List"
 class Part:
     """What another text says of a built object: a patch of an overlay, another branch of a template."""
 
-    value: JSONObject
-    """Fields of the object."""
+    value: Any
+    """Fields of the object, or what stands at a path of it."""
     text: "Document"
     """Where they are written."""
     path: Path = ()
     """Where in the object they stand."""
+
+    @property
+    def whole(self) -> JSONObject:
+        """The object as far as this text says it."""
+        found: Any = self.value
+        for key in reversed(self.path):
+            found = [found] if isinstance(key, int) else {key: found}
+        return found if isinstance(found, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,8 @@ class Document:
     """Where it is in that document: an item of a List."""
     lines: tuple[str, ...] = ()
     """The file's text."""
+    line: int = 0
+    """Where it is in a text that is not YAML, from 1; 0 elsewhere."""
     is_editable: bool = True
     """Whether edits can be made in its file: no stdin, and nothing that a tool built."""
     parts: tuple[Part, ...] = ()
@@ -96,12 +106,12 @@ class Document:
 
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column, from 1, of what stands at a path in the source's document."""
-        return self.source.place(path) if self.source else (0, 0)
+        return self.source.place(path) if self.source else (self.line, min(self.line, 1))
 
     def end(self, path: Path) -> tuple[int, int]:
         """Line and column behind it; those of a text block are behind its last line."""
         if self.source is None:
-            return 0, 0
+            return (self.line, len(self.lines[self.line - 1]) + 1) if self.lines and self.line else (0, 0)
         line, _ = start = self.place(path)
         last, column = end = self.source.end(path)
         if end < start:

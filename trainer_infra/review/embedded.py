@@ -213,7 +213,7 @@ def _of_text(outer: Document, path: Path, text: str) -> Iterator[Document]:
     has_objects = _OBJECT.search(text) is not None and _KIND.search(text) is not None
     if not is_patch and path[-1] != _POD_PATCH and not has_objects:
         return
-    for whole in _yaml_of(_placed(outer, path, {}), text):
+    for whole in yaml_of(_placed(outer, path, {}), text):
         value: Any = whole.value
         if value is UNREAD:
             yield whole
@@ -259,10 +259,13 @@ def json_patch(operation: Any) -> Iterator[tuple[Path, JSONObject]]:
         yield tuple(keys), value
 
 
-def _yaml_of(place: Document, text: str) -> Iterator[Document]:
+def yaml_of(place: Document, text: str) -> Iterator[Document]:
     """The YAML documents of a text that stands at a place; with the lines of the file where it is a block of it."""
     node = place.source.node(place.start) if place.source else None
     first = _first_line(node, place.lines, text) if isinstance(node, ScalarNode) else None
+    if place.line == 1 and list(place.lines) == text.splitlines():
+        # The text of a whole file.
+        first = 0
     lines = text.rstrip("\n").split("\n")
     for begin, end, is_filled in _segments(lines):
         above = 0 if first is None else first + begin

@@ -71,7 +71,7 @@ def excuse_of(exemption: Exemption, today: date) -> Excuse:
 def place_in_document(document: Document, path: Path) -> Place:
     """Where what stands at a path, or what is nearest above it, is written."""
     text, whole = documents.written_place(document, path)
-    if text.source is None:
+    if text.source is None and not text.line:
         return Place(text.file)
     line, column = text.place(whole)
     end_line, end_column = text.end(whole)
