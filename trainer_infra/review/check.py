@@ -20,7 +20,7 @@ from trainer_infra.review import (
     plain_secret,
     report_item,
 )
-from trainer_infra.review.documents import Document
+from trainer_infra.review.documents import Document, value_at
 from trainer_infra.review.embedded import AllDocuments
 from trainer_infra.review.environments import DocumentEnvironment
 from trainer_infra.review.recurrence import Mark
@@ -209,16 +209,31 @@ def _environment(
     around_them = [*asked.others, *others]
     subjects, beside = (tree.subjects_of(each, around_them) for each in (values, others))
     found = dict(zip(judged, subjects, strict=True))
+    renamed = dict(filter(None, (_new_name(whole.all[each]) for each in given.positions)))
 
     def world_with(deployed: Iterable[Subject]) -> World:
         ours = (*beside, *(found[each] for each in own))
         is_whole = settled.is_whole
-        return world.world_of(ours, settled.pools, is_whole=is_whole, deployed=deployed)
+        return world.world_of(
+            ours, settled.pools, is_whole=is_whole, deployed=deployed, renamed=renamed
+        )
 
     within = whole.worlds_within(own, found, lambda more: world_with((*there, *more)))
     found |= {each: subject_of_part(whole.all[each].value) for each in parts}
     by_position = (found, dict(zip(left, beside, strict=True)), within)
     return _Environment(given.name, given.configured, policy, world_with(there), *by_position)
+
+
+def _new_name(document: Document) -> tuple[tuple[str, str, str], str] | None:
+    """What a tool calls an object, by its kind, namespace and the name in its file; None where that stays."""
+    _, kind, namespace, name = environments.object_key(document.value)
+    written = document.written
+    if written is document.value or not isinstance(written, Mapping):
+        return None
+    # A generator has the name in a field of its own.
+    named = value_at(written, ("metadata", "name") if "kind" in written else ("name",))
+    is_other = isinstance(named, str) and name not in ("", named)
+    return ((kind, namespace, named), name) if is_other else None
 
 
 def _of_environments(

@@ -192,8 +192,12 @@ def _in_list(built: Document, said: LayerPart) -> Part:
     part = said.part
     if not part.path or not isinstance(part.path[-1], int):
         return part
-    items = value_at(built.value, part.path[:-1])
-    alike = [index for index, each in enumerate(items if isinstance(items, list) else ()) if each == part.value]
+    items, name = value_at(built.value, part.path[:-1]), value_at(part.value, ("name",))
+    alike = [
+        index
+        for index, each in enumerate(items if isinstance(items, list) else ())
+        if each == part.value or (name is not None and value_at(each, ("name",)) == name)
+    ]
     is_there = part.path[-1] in alike and not said.adds
     return part if is_there or not alike else replace(part, path=(*part.path[:-1], alike[-1]))
 

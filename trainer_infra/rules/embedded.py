@@ -15,8 +15,14 @@ from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 """Fields of a pod with its containers."""
-MORE_CONTAINERS: Final = ("sidecars", "steps", "container", "script", "mainContainer")
-"""Fields that other kinds have for them: Argo Workflows, Tekton, Dynamo. Some have one container alone."""
+_CONTAINERS: Final = frozenset(
+    (*CONTAINERS, "sidecars", "steps", "container", "script", "mainContainer")
+)
+"""Fields that other kinds have for them, too: Argo Workflows, Tekton, Dynamo. Some have one container alone."""
+_RIGHTS: Final = frozenset(
+    ("privileged", "capabilities", "allowPrivilegeEscalation", "procMount", "readOnlyRootFilesystem")
+)
+"""Fields of a securityContext that only a container has."""
 _OF_CONTAINER: Final = ("image", "command", "args", "env", "securityContext")
 _OF_NODE: Final = ("hostNetwork", "hostPID", "hostIPC")
 _APART: Final = frozenset(("apiVersion", "kind", "metadata", "status"))
@@ -113,15 +119,25 @@ def pods_in(whole: JSONObject) -> Iterator[tuple[Path, JSONObject]]:
 
 
 def _is_pod(value: JSONObject) -> bool:
-    for key in (*CONTAINERS, *MORE_CONTAINERS):
-        inside = value.get(key)
-        if any(map(_is_container, inside if is_list(inside) else (inside,))):
-            return True
+    if next(container_fields(value), None) is not None:
+        return True
     volumes = value.get("volumes")
     return any(value.get(key) is True for key in _OF_NODE) or any(
         is_mapping(each) and is_mapping(each.get("hostPath"))
         for each in (volumes if is_list(volumes) else ())
     )
+
+
+def container_fields(pod: JSONObject) -> Iterator[str]:
+    """The fields of what may be a pod that have containers, or a container that says what it may do."""
+    for key, inside in pod.items():
+        if key in _CONTAINERS:
+            is_one = any(map(_is_container, inside if is_list(inside) else (inside,)))
+        else:
+            context = inside.get("securityContext") if is_mapping(inside) else None
+            is_one = is_mapping(context) and not _RIGHTS.isdisjoint(context)
+        if is_one:
+            yield key
 
 
 def _is_container(value: Any) -> bool:

@@ -22,6 +22,7 @@ WORKLOADS: Final = names.WITH_PODS | {*workloads.TEMPLATES}
 """Every kind of which it is known where its pods are."""
 ALL_WITH_PODS: Final = WORKLOADS | {EVERY_KIND}
 """Every kind whose pods are judged."""
+_LISTS: Final = embedded.CONTAINERS
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 
 
@@ -141,10 +142,9 @@ def _below(value: Value, path: Path) -> Iterator[Value]:
 
 def _containers(subject: Subject) -> Iterator[PodContainer]:
     for pod in pods_of(subject):
-        for key in embedded.CONTAINERS:
-            for each in pod.spec[key].items():
-                yield PodContainer(each, pod, key == embedded.CONTAINERS[0])
-        for key in () if pod.part is None else embedded.MORE_CONTAINERS:
-            more = pod.spec[key]
-            for each in (more,) if is_mapping(more.raw) else more.items():
-                yield PodContainer(each, pod, is_init=False)
+        part = pod.part
+        for key in _LISTS if part is None else embedded.container_fields(part.raw):
+            inside = pod.spec[key]
+            is_one = part is not None and is_mapping(inside.raw)
+            for each in (inside,) if is_one else inside.items():
+                yield PodContainer(each, pod, key == _LISTS[0])
