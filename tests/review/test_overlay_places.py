@@ -220,21 +220,22 @@ patches:
 }
 
 
-def test_what_no_file_of_a_patch_says_is_placed_in_the_base_and_names_its_layers() -> None:
+def test_what_an_operation_of_a_patch_sets_is_placed_there_and_what_it_takes_away() -> None:
     found = built(JSON_PATCHES, "dev")
     job, runtime = found["TrainJob"], found["TrainingRuntime"]
-    assert place(job, "spec", "trainer", "image") == "base/job.yaml:9"
+    assert place(job, "spec", "trainer", "image") == "dev/kustomization.yaml:9"
     assert place(job, "spec", "trainer", "env", 0, "value") == "base/job.yaml:12"
-    assert place(job, "spec", "trainer", "env", 1, "value") == "base/job.yaml:10"
-    assert place(runtime, *POD, "tolerations", 0, "key") == "base/runtime.yaml:14"
+    assert place(job, "spec", "trainer", "env", 1, "value") == "dev/kustomization.yaml:10"
+    assert place(runtime, *POD, "tolerations", 0, "key") == "dev/pods.json:3"
+    assert place(runtime, *POD, "securityContext") == "dev/pods.json:4"
     changed = ("dev/kustomization.yaml",)
     assert layers(job, "spec", "trainer", "image") == changed
-    assert layers(runtime, *POD, "securityContext", "runAsNonRoot") == changed
+    assert layers(runtime, *POD, "securityContext", "runAsNonRoot") == (*changed, "dev/pods.json")
     assert layers(job, "spec", "trainer", "env", 0, "value") == ()
     # What neither has, no layer took away.
     assert layers(job, "spec", "activeDeadlineSeconds") == ()
     report = checked.of(tuple(found.values()), "image-digest")
-    assert [(each.kind, each.got, each.layers) for each in report.items[:1]] == [
+    assert [(each.kind, each.got, each.layers) for each in report.items[-1:]] == [
         ("TrainJob", "'acme/train:2'", changed)
     ]
 
@@ -243,7 +244,7 @@ def test_a_secret_of_a_layer_is_found_and_hidden_also_where_another_one_overrule
     found = built(JSON_PATCHES, "dev")
     (item,) = checked.of(tuple(found.values()), "literal-secrets").items
     assert (item.place.file, item.place.line, item.layers) == (
-        "base/job.yaml",
+        "dev/kustomization.yaml",
         10,
         ("dev/kustomization.yaml",),
     )
@@ -284,7 +285,7 @@ def test_a_secret_of_another_field_on_the_line_that_is_shown_is_hidden() -> None
     assert "SummerVision2026" not in str(item)
 
 
-def test_fields_of_a_kustomization_are_placed_in_the_base_and_it_is_named() -> None:
+def test_what_fields_of_a_kustomization_set_is_placed_there_and_names_in_the_base() -> None:
     top = """\
 resources: [../base]
 namespace: team-a
@@ -312,18 +313,18 @@ replacements:
     side = ("spec", "template", "spec", "containers", 1, "image")
     for document, path, line in (
         (runtime, ("metadata", "name"), "base/runtime.yaml:4"),
-        (runtime, ("metadata", "namespace"), "base/runtime.yaml:3"),
-        (runtime, ("metadata", "labels", "tier"), "base/runtime.yaml:3"),
-        (runtime, (*POD, "containers", 0, "image"), "base/runtime.yaml:18"),
-        (web, ("spec", "replicas"), "base/web.yaml:6"),
-        (web, side, "base/web.yaml:15"),
+        (runtime, ("metadata", "namespace"), "dev/kustomization.yaml:2"),
+        (runtime, ("metadata", "labels", "tier"), "dev/kustomization.yaml:6"),
+        (runtime, (*POD, "containers", 0, "image"), "dev/kustomization.yaml:9"),
+        (web, ("spec", "replicas"), "dev/kustomization.yaml:12"),
+        (web, side, "dev/kustomization.yaml:18"),
     ):
         assert (place(document, *path), layers(document, *path)) == (line, changed)
     assert layers(web, "spec", "selector", "matchLabels", "app") == ()
     (item,) = checked.of((runtime,), "image-latest").items
     assert (item.place.file, item.place.line, item.got) == (
-        "base/runtime.yaml",
-        18,
+        "dev/kustomization.yaml",
+        9,
         "'acme/torch:latest'",
     )
 
@@ -382,7 +383,7 @@ def test_of_several_patches_that_set_a_value_the_outermost_is_its_place() -> Non
     assert place(job, "spec", "trainer", "command", 0) == "prod/nodes.yaml:7"
     assert place(job, "metadata", "name") == "base/job.yaml:4"
     # The component takes away what kustomize says of the object: it is found by its name.
-    assert place(job, "spec", "trainer", "image") == "base/job.yaml:9"
+    assert place(job, "spec", "trainer", "image") == "spot/kustomization.yaml:7"
     assert place(job, "spec", "trainer", "env", 0, "name") == "base/job.yaml:11"
     assert set(layers(job, "spec", "trainer", "image")) == {
         *("base/kustomization.yaml", "spot/kustomization.yaml", "prod/kustomization.yaml"),
@@ -394,7 +395,8 @@ def test_a_generated_object_is_placed_at_its_generator() -> None:
     made = built({**LAYERS}, "eu")["ConfigMap"]
     assert place(made) == "base/kustomization.yaml:3"
     assert place(made, "metadata", "labels") == "base/kustomization.yaml:3"
-    assert place(made, "data", "MODE") == "base/kustomization.yaml:3"
+    assert place(made, "data", "MODE") == "prod/kustomization.yaml:9"
+    assert place(made, "data", "app.conf") == "base/app.conf:1"
     assert "prod/kustomization.yaml" in layers(made, "data", "MODE")
 
 
@@ -413,7 +415,7 @@ patches:
         for name, tag in (("dev", "latest"), ("prod", "2"))
     }
     trees.write(files, Path())
-    expected = [("base/job.yaml", 9, "digits-dev", ("dev/kustomization.yaml",))]
+    expected = [("dev/kustomization.yaml", 8, "digits-dev", ("dev/kustomization.yaml",))]
     found = sources.read_sources(["."])
     assert said(found.documents) == expected
     trees.write({"all/kustomization.yaml": "resources: [../dev, ../prod]\n"}, Path())

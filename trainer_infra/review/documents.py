@@ -37,7 +37,7 @@ class Part:
         """The object as far as this text says it."""
         found: Any = self.value
         for key in reversed(self.path):
-            found = [found] if isinstance(key, int) else {key: found}
+            found = [*({} for _ in range(key)), found] if isinstance(key, int) else {key: found}
         return found if isinstance(found, Mapping) else {}
 
 

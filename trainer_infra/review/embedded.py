@@ -161,8 +161,7 @@ def _found(outer: Document, path: Path, each: Any) -> Iterator[Document]:
 def _of_objects(whole: Document) -> Iterator[Document]:
     """The object of a document; each item of a List."""
     for below, each in documents.objects_of(whole.value):
-        is_item = bool(below) and whole.written is not None
-        start = (*whole.start, *below) if is_item and whole.has_places else whole.start
+        start = (*whole.start, *below) if whole.has_places else whole.start
         yield replace(whole, value=each, start=start, within=(*whole.within, *below))
 
 
@@ -184,6 +183,7 @@ def _placed(outer: Document, path: Path, value: JSONObject) -> Document:
         layers=outer.layers,
         folders=outer.folders,
         drawn=frozenset(),
+        has_places=text.has_places and (text is not outer or outer.has(path)),
         outer=outer,
         within=path,
         is_part=outer.is_part or embedded.is_partial(path),
@@ -235,28 +235,26 @@ def _parts(whole: Document, value: Any, beside: JSONObject) -> Iterator[Document
     if is_mapping(value):
         yield replace(whole, value={**named, **value}, is_part=True)
     for index, each in enumerate(value if is_list(value) else ()):
-        for path, said in json_patch(each):
-            text = replace(whole, start=(*whole.start, index, "value") if whole.has_places else whole.start)
-            nested = {**named, **said}
-            part = Part(each["value"], text, path)
-            yield replace(text, value=nested, parts=(part,), is_part=True, is_editable=False)
+        start = (*whole.start, index) if whole.has_places else whole.start
+        for part in json_patch(replace(whole, start=start), each):
+            if part.value is not None:
+                nested = {**named, **part.whole}
+                yield replace(part.text, value=nested, parts=(part,), is_part=True, is_editable=False)
 
 
-def json_patch(operation: Any) -> Iterator[tuple[Path, JSONObject]]:
-    """What an operation of a JSON patch sets: its path, and the part of an object that has it there."""
-    where = value_at(operation, ("path",))
-    if value_at(operation, ("op",)) not in ("add", "replace") or not isinstance(where, str):
+def json_patch(text: Document, operation: Any) -> Iterator[Part]:
+    """What an operation of a JSON patch, which stands in a text, makes of the object: None where it is removed."""
+    where, word = (value_at(operation, (key,)) for key in ("path", "op"))
+    if word not in ("add", "replace", "remove") or not isinstance(where, str):
         return
-    keys: list[str | int] = [each.replace("~1", "/").replace("~0", "~") for each in where.split("/")[1:]]
-    value = operation.get("value")
-    for index, key in reversed(tuple(enumerate(keys))):
-        if key == "-" or str(key).isdigit():
-            keys[index] = min(int(str(key).replace("-", "0")), _MOST)
-            value = [*({} for _ in range(int(keys[index]))), value]
-        else:
-            value = {key: value}
-    if is_mapping(value):
-        yield tuple(keys), value
+    keys = (each.replace("~1", "/").replace("~0", "~") for each in where.split("/")[1:])
+    path = tuple(
+        min(int(each.replace("-", "0")), _MOST) if each == "-" or each.isdecimal() else each
+        for each in keys
+    )
+    is_set = word != "remove"
+    start = (*text.start, "value") if is_set and text.has_places else text.start
+    yield Part(operation.get("value") if is_set else None, replace(text, start=start), path)
 
 
 def yaml_of(place: Document, text: str) -> Iterator[Document]:

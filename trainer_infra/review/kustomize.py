@@ -152,6 +152,7 @@ class _Placing:
 
     def with_layers(self, document: Document, layers: Iterable[str]) -> Document:
         """A built object with what changed it: its layers, and the files of their patches."""
+        layers = tuple(layers)
         through: list[str] = []
         parts: list[Part] = []
         for layer in layers:
@@ -159,8 +160,13 @@ class _Placing:
             own = [each for parts in found for each in parts]
             parts += own
             through += (layer, *(each.text.file for each in own))
-        if Path(document.file).name in NAMES:
-            parts += kustomize_layers.generated_parts(document)
+        for file in dict.fromkeys((document.file, *layers)):
+            generators = self.written(file) if Path(file).name in NAMES else ()
+            parts += (
+                one
+                for each in generators
+                for one in kustomize_layers.generated_parts(document, each)
+            )
         return replace(document, parts=tuple(parts[::-1]), layers=tuple(dict.fromkeys(through)))
 
     def _shown(self, file: Path) -> str:

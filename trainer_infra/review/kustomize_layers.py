@@ -102,10 +102,9 @@ def _merged(texts: Iterator[Document], target: Any) -> Iterator[LayerPart]:
             whose = (kind, name) if kind or name else (str(each.value.get("kind") or ""), own)
             yield LayerPart(Part(_without_identity(each.value), each), *whose, is_merged=not name)
         for index, one in enumerate(each.value if isinstance(each.value, list) else ()):
-            for path, _ in embedded.json_patch(one):
-                start = (*each.start, index, "value") if each.has_places else each.start
-                adds = str(value_at(one, ("path",))).endswith("/-")
-                part = Part(one.get("value"), replace(each, start=start), path)
+            adds = str(value_at(one, ("path",))).endswith("/-")
+            start = (*each.start, index) if each.has_places else each.start
+            for part in embedded.json_patch(replace(each, start=start), one):
                 yield LayerPart(part, kind, name, adds=adds)
 
 
@@ -205,7 +204,7 @@ def _in_list(built: Document, said: LayerPart) -> Part:
 def _holds(built: Document, part: Part, path: FieldPath, leaf: Any) -> bool:
     there = value_at(built.value, part.path)
     own = documents.path_in(there, part.value, path)
-    return len(own) == len(path) and value_at(there, own) == leaf
+    return (value_at(there, own) if len(own) == len(path) else None) == leaf
 
 
 def _images(built: Document, part: Part) -> Iterator[Part]:
@@ -220,33 +219,36 @@ def _images(built: Document, part: Part) -> Iterator[Part]:
             yield Part(leaf, replace(part.text, start=(*part.text.start, *changed[:1])), path)
 
 
-def generated_parts(built: Document) -> Iterator[Part]:
-    """Each value of a generated ConfigMap or Secret, where its generator has it from."""
-    item = built.written
+def generated_parts(built: Document, generator: Document) -> Iterator[Part]:
+    """Each value of a generated ConfigMap or Secret that one of its generators makes."""
+    name, whole = (str(value_at(each.value, _NAME)) for each in (generator, built))
+    if generator.value.get("kind") != built.value.get("kind") or name not in whole:
+        return
+    item, text = generator.written, replace(generator, value=built.value, is_editable=False)
     for field in ("literals", "files", "envs"):
         for index, each in enumerate(items_at(item, field)):
-            yield from _generated(built, (*built.start, field, index), each)
-    yield from _generated(built, (*built.start, "env"), value_at(item, ("env",)))
+            yield from _generated(replace(text, start=(*text.start, field, index)), field, each)
+    yield from _generated(replace(text, start=(*text.start, "env")), "env", value_at(item, ("env",)))
 
 
-def _generated(built: Document, start: FieldPath, said: Any) -> Iterator[Part]:
-    """What one literal or one file of a generator makes; `start` is where the kustomization names it."""
+def _generated(text: Document, field: str, said: Any) -> Iterator[Part]:
+    """What one literal or one file of a generator makes; the text is where the kustomization names it."""
     if not isinstance(said, str):
         return
     key, has_key, value = said.partition("=")
-    text, field = replace(built, start=start, parts=()), start[2]
-    lines = () if field == "literals" else _lines(Path(built.file).parent / (value or key))
-    if field == "literals" or not lines:
-        yield from _data(built, key if has_key or field != "files" else Path(said).name, text)
+    key = key if has_key else Path(said).name
+    file = Path(os.path.normpath(Path(text.file).parent / (value if has_key else said)))
+    lines = () if field == "literals" else _lines(file)
+    if not lines:
+        yield from _data(text, key)
         return
-    file = os.path.normpath(Path(built.file).parent / (value or key))
-    place = Document(built.value, file, None, lines=lines, line=1, is_editable=False)
+    place = Document(text.value, os.fspath(file), None, lines=lines, line=1, is_editable=False)
     if field == "files":
-        yield from _data(built, key if has_key else Path(said).name, place)
+        yield from _data(place, key)
         return
     for number, line in enumerate(lines, 1):
         if found := _LINE.match(line):
-            yield from _data(built, found["key"], replace(place, line=number))
+            yield from _data(replace(place, line=number), found["key"])
 
 
 def _lines(file: Path) -> tuple[str, ...]:
@@ -256,8 +258,8 @@ def _lines(file: Path) -> tuple[str, ...]:
         return ()
 
 
-def _data(built: Document, key: str, text: Document) -> Iterator[Part]:
+def _data(text: Document, key: str) -> Iterator[Part]:
     for field in ("data", "stringData", "binaryData"):
-        value = value_at(built.value, (field, key))
+        value = value_at(text.value, (field, key))
         if isinstance(value, str):
             yield Part(value, text, (field, key))
