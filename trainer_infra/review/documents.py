@@ -67,6 +67,8 @@ class Document:
     """Overlays and charts that it was built in; none where it is deployed as it is written."""
     drawn: frozenset[Path] = frozenset()
     """Where it has values that a tool draws at random: they stand in no file."""
+    faults: tuple[FieldFinding, ...] = ()
+    """What is wrong with the YAML that a tool wrote of it."""
     outer: "Document | None" = None
     """The object that it stands in; None for one of its own."""
     within: Path = ()
@@ -132,6 +134,7 @@ class Document:
 
     def findings(self) -> Iterator[FieldFinding]:
         """What is wrong with its YAML, with paths in the object."""
+        yield from self.faults
         if self.source is None or not self._has_own_text():
             return
         for each in self.source.findings:

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from yaml.nodes import ScalarNode
 
-from trainer_infra import names
 from trainer_infra.api import yaml_source
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.api.yaml_source import Source
@@ -21,19 +20,13 @@ from trainer_infra.review import documents, source_of_built, template_text
 from trainer_infra.review.documents import Document, Part, value_at
 from trainer_infra.review.report import object_name
 from trainer_infra.rules import embedded
-from trainer_infra.rules.pods import WORKLOADS
+from trainer_infra.rules.pods import KNOWN_KINDS
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 from trainer_infra.rules.world import World, world_of
 
 _DEPTH: Final = 8
 """Objects in objects that are looked into."""
-_KNOWN: Final = WORKLOADS | names.QUEUEING_KINDS
-"""Kinds of which every field is known: only texts in them may have objects."""
-_OWN_NAMESPACE: Final = frozenset(
-    ("AppWrapper", "Experiment", "Trial", "Workflow", "WorkflowTemplate", "CronWorkflow", "Sensor")
-)
-"""Kinds whose controller makes what stands in them in their own namespace where it names none."""
 _ELSEWHERE: Final = frozenset(
     (
         *("ManifestWork", "ManifestWorkReplicaSet", "Work", "Policy", "ConfigurationPolicy"),
@@ -121,7 +114,10 @@ def embedded_documents(outer: Document, depth: int = _DEPTH) -> Iterator[Documen
     """The objects in a document's object, those in these behind each, and parts of objects in patches."""
     for path, each in embedded.parts_of(outer.value) if depth else ():
         for one in _found(outer, path, each):
-            inner = _in_its_place(one, outer)
+            inner = one
+            if one.value is not UNREAD:
+                value = embedded.in_its_place(one.value, outer.value, is_part=one.is_part)
+                inner = replace(one, value=value)
             if "kind" in inner.value:
                 yield inner
             yield from embedded_documents(inner, depth - 1)
@@ -148,7 +144,7 @@ def _found(outer: Document, path: Path, each: Any) -> Iterator[Document]:
     """The objects that a text or a mapping of an object is; values of a chart may be one without a kind."""
     if isinstance(each, str):
         yield from _of_text(outer, path, each)
-    elif outer.value.get("kind") not in _KNOWN:
+    elif outer.value.get("kind") not in KNOWN_KINDS:
         inside = embedded.object_in(each) if path else None
         if inside is not None:
             below, value = inside
@@ -188,23 +184,6 @@ def _placed(outer: Document, path: Path, value: JSONObject) -> Document:
         within=path,
         is_part=outer.is_part or embedded.is_partial(path),
     )
-
-
-def _in_its_place(inner: Document, outer: Document) -> Document:
-    """The object with what the one around it fills in and says of it: its namespace, and that it gets a name."""
-    if inner.value is UNREAD:
-        return inner
-    value = embedded.filled_in(inner.value, outer.value)
-    if "kind" in value and not inner.is_part:
-        own = value.get("metadata")
-        given: dict[str, Any] = dict(own) if is_mapping(own) else {}
-        if "generateName" not in given:
-            given.setdefault("name", UNKNOWN)
-        namespace = value_at(outer.value, ("metadata", "namespace"))
-        if outer.value.get("kind") in _OWN_NAMESPACE and namespace is not None:
-            given.setdefault("namespace", namespace)
-        value = value if given == own else {**value, "metadata": given}
-    return replace(inner, value=value)
 
 
 def _of_text(outer: Document, path: Path, text: str) -> Iterator[Document]:

@@ -6,7 +6,7 @@ what only pods have.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
@@ -54,6 +54,10 @@ _PARAMETERS: Final[Mapping[str, re.Pattern[str]]] = {
     **dict.fromkeys(("Task", "TaskRun", "Pipeline", "PipelineRun", "TriggerTemplate"), _TEKTON),
 }
 """By kind of the object around, what it fills in wherever it stands."""
+_OWN_NAMESPACE: Final = frozenset(
+    ("AppWrapper", "Experiment", "Trial", "Workflow", "WorkflowTemplate", "CronWorkflow", "Sensor")
+)
+"""Kinds whose controller makes what stands in them in their own namespace where it names none."""
 Known = Callable[[str, bool], Any]
 """A text, and whether a program reads it -> what it is once it is filled in."""
 
@@ -142,6 +146,37 @@ def container_fields(pod: JSONObject) -> Iterator[str]:
 
 def _is_container(value: Any) -> bool:
     return is_mapping(value) and any(key in value for key in _OF_CONTAINER)
+
+
+def objects_within(whole: JSONObject, closed: Container[str]) -> Iterator[tuple[Path, JSONObject, bool]]:
+    """The objects in an object at any depth, each with its path, in its place; and whether it is only a part.
+
+    `closed` are kinds of which every field is known: nothing is in them.
+    """
+    for path, each in () if whole.get("kind") in closed else parts_of(whole):
+        found = object_in(each) if path and is_mapping(each) else None
+        if found is None:
+            continue
+        below, (start, value) = is_partial(path), found
+        inner = in_its_place(value, whole, is_part=below)
+        yield (*path, *start), inner, below
+        for deeper, one, is_part in objects_within(inner, closed):
+            yield (*path, *start, *deeper), one, below or is_part
+
+
+def in_its_place(value: JSONObject, around: JSONObject, *, is_part: bool) -> JSONObject:
+    """An object with what the one around it fills in, and with what it says of it: its namespace, and a name."""
+    value = filled_in(value, around)
+    if is_part or "kind" not in value:
+        return value
+    own, outer = value.get("metadata"), around.get("metadata")
+    given: dict[str, Any] = dict(own) if is_mapping(own) else {}
+    if "generateName" not in given:
+        given.setdefault("name", UNKNOWN)
+    namespace = outer.get("namespace") if is_mapping(outer) else None
+    if around.get("kind") in _OWN_NAMESPACE and namespace is not None:
+        given.setdefault("namespace", namespace)
+    return value if given == own else {**value, "metadata": given}
 
 
 def filled_in(value: Any, around: JSONObject) -> Any:

@@ -20,6 +20,8 @@ from trainer_infra.rules.value import ABSENT, UNKNOWN, is_list, is_mapping
 
 WORKLOADS: Final = names.WITH_PODS | {*workloads.TEMPLATES}
 """Every kind of which it is known where its pods are."""
+KNOWN_KINDS: Final = WORKLOADS | names.QUEUEING_KINDS
+"""Kinds of which every field is known: only texts in them may have objects."""
 ALL_WITH_PODS: Final = WORKLOADS | {EVERY_KIND}
 """Every kind whose pods are judged."""
 _LISTS: Final = embedded.CONTAINERS

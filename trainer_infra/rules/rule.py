@@ -93,5 +93,9 @@ class Rule(Generic[Place, P]):
     remediates: bool = False
     """Whether its patches may be applied unasked, by CrossGuard and `--fix`."""
 
+    def kinds_text(self) -> str:
+        """The kinds, for people."""
+        return "all kinds" if EVERY_KIND in self.kinds else ", ".join(sorted(self.kinds))
+
 
 AnyRule = Rule[Any, Any]
