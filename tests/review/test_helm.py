@@ -84,6 +84,14 @@ def test_a_template_that_has_a_field_twice_is_not_looked_into(tmp_path: Path) ->
     assert (found.file, found.source) == ("chart/templates/job.yaml", None)
 
 
+def test_what_is_wrong_with_the_yaml_that_helm_writes_is_found() -> None:
+    built = trees.JOB.format(name="x") + "    image: acme/train:2\n"
+    found = helm.placed_chart(Path("chart"), rendered("templates/job.yaml", built))
+    (item,) = checked.of(found, "schema").items
+    assert (item.path, item.what) == ("spec.trainer.image", "is written twice")
+    assert (item.place.file, item.place.line) == ("chart/templates/job.yaml", 14)
+
+
 def test_a_chart_and_a_library_are_told_apart(tmp_path: Path) -> None:
     assert (helm.is_one(Path("chart")), helm.is_library(Path("chart"))) == (True, False)
     (tmp_path / "chart/Chart.yaml").write_text("type: library\n")

@@ -400,6 +400,90 @@ def test_a_generated_object_is_placed_at_its_generator() -> None:
     assert "prod/kustomization.yaml" in layers(made, "data", "MODE")
 
 
+MANIFESTS: Final = {
+    "m/pod.txt": """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  hostPID: true
+  containers: [{name: a, image: "acme/a:1"}]
+""",
+    "m/app.env": "MODE=x\n# none\nTOKEN=TOKEN\n",
+    "m/kustomization.yaml": """\
+namePrefix: m-
+configMapGenerator:
+- name: jobs
+  files: [job.yaml=pod.txt]
+  envs: [app.env]
+patches:
+- patch: |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: jobs}
+    data:
+      more.yaml: |
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: q}
+        spec:
+          hostIPC: true
+          containers: [{name: a, image: "acme/a:1"}]
+""",
+}
+
+
+def test_objects_in_what_a_generator_makes_are_judged_where_they_are_written() -> None:
+    files = {name: text.replace("=TOKEN", f"={TOKEN}") for name, text in MANIFESTS.items()}
+    trees.write(files, Path())
+    found = sources.read_sources(["m"])
+    report = checked.of(found.documents, "host-namespaces", "literal-secrets")
+    assert [(each.name, each.place.file, each.place.line) for each in report.items] == [
+        (found.documents[0].value["metadata"]["name"], "m/app.env", 3),
+        ("q", "m/kustomization.yaml", 17),
+        ("p", "m/pod.txt", 5),
+    ]
+    assert [each.inside.partition(": ")[2] for each in report.items] == [
+        "",
+        "data[more.yaml]",
+        "data[job.yaml]",
+    ]
+    assert TOKEN not in str(report)
+
+
+def test_a_name_that_kustomize_changes_and_a_custom_resource_does_not_follow_is_found() -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: access}\nstringData: {a: changeme}\n"
+    runtime = RUNTIME + """\
+                  env:
+                  - {name: MODE, valueFrom: {configMapKeyRef: {name: settings, key: MODE}}}
+                  - {name: MORE, valueFrom: {configMapKeyRef: {name: more, key: MODE, optional: true}}}
+                  envFrom:
+                  - secretRef: {name: access}
+"""
+    web = DEPLOYMENT + "        envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: access}}]\n"
+    top = """\
+resources: [runtime.yaml, web.yaml, access.yaml]
+namePrefix: dev-
+configMapGenerator:
+- {name: settings, literals: [MODE=dev]}
+- {name: more, literals: [MODE=dev]}
+"""
+    files = {"k/kustomization.yaml": top, "k/access.yaml": secret}
+    trees.write({**files, "k/runtime.yaml": runtime, "k/web.yaml": web}, Path())
+    report = checked.of(sources.read_sources(["k"]).documents, "generated-name")
+    assert [(each.kind, each.place.file, each.place.line) for each in report.items] == [
+        ("TrainingRuntime", "k/runtime.yaml", 20),
+        ("TrainingRuntime", "k/runtime.yaml", 23),
+    ]
+    configured = (
+        "nameReference:\n- kind: ConfigMap\n  fieldSpecs:\n"
+        "  - {kind: TrainingRuntime, path: spec/template/spec/replicatedJobs/template/spec/template/spec/containers/env/valueFrom/configMapKeyRef/name}\n"
+    )
+    trees.write({"k/names.yaml": configured, "k/kustomization.yaml": f"{top}configurations: [names.yaml]\n"}, Path())
+    report = checked.of(sources.read_sources(["k"]).documents, "generated-name")
+    assert [(each.kind, each.place.line) for each in report.items] == [("TrainingRuntime", 23)]
+
+
 def test_findings_of_two_overlays_of_one_base_name_each_its_own() -> None:
     files = {
         f"{name}/kustomization.yaml": f"""\

@@ -64,7 +64,7 @@ def judge(
 
     for chosen in applied:
         knows = kind in chosen.rule.kinds and not subject.is_part
-        if not knows and EVERY_KIND not in chosen.rule.kinds:
+        if not knows and (EVERY_KIND not in chosen.rule.kinds or not kind):
             continue
         places, unseen = subject.places(chosen.rule.places)
         if places or unseen or hidden:
