@@ -11,7 +11,7 @@ from typing import Final
 from trainer_infra.review import report as reports
 from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
-from trainer_infra.rules.rule import EVERY_KIND
+from trainer_infra.rules.rule import EVERY_KIND, EVERY_POD
 
 EXPIRED: Final = "EXEMPTION EXPIRED"
 NAMED: Final = 3
@@ -72,7 +72,7 @@ def scope(report: Report) -> str:
     if not unjudged:
         return f"{objects} judged by {rules}"
     kinds = ", ".join(one_line(each) or "no kind" for each in report.unjudged)
-    general = sum(EVERY_KIND in each.kinds for each in report.rules)
+    general = sum(not each.kinds.isdisjoint((EVERY_KIND, EVERY_POD)) for each in report.rules)
     by = f"{count_text(general, 'rule')} for every kind" if general else "none"
     return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by {by}: {kinds}"
 

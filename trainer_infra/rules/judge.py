@@ -11,9 +11,10 @@ from typing import Any
 
 from trainer_infra.api.finding import Path
 from trainer_infra.errors import MEND_FIRST, MOST_PROBLEMS
+from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rendering import REFERENCE
-from trainer_infra.rules.rule import EVERY_KIND, AnyRule, Context, Parameters
+from trainer_infra.rules.rule import EVERY_KIND, EVERY_POD, AnyRule, Context, Parameters
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, UnseenValue
 from trainer_infra.rules.world import World
@@ -62,10 +63,14 @@ def judge(
     def severities() -> Mapping[str, Severity]:
         return {each.rule.id: each.severity for each in applied}
 
+    general: frozenset[str] | None = None
     for chosen in applied:
         knows = kind in chosen.rule.kinds and not subject.is_part
-        if not knows and (EVERY_KIND not in chosen.rule.kinds or not kind):
-            continue
+        if not knows:
+            # Most objects are of a known kind: of others only is asked what they have.
+            general = _general(subject) if general is None else general
+            if general.isdisjoint(chosen.rule.kinds):
+                continue
         places, unseen = subject.places(chosen.rule.places)
         if places or unseen or hidden:
             context: Context[Any] = Context(subject, world, chosen.parameters, severities, today)
@@ -101,6 +106,13 @@ def _judged(
         return None
     own = tuple(_own(found, subject, rule))
     return RuleVerdict(chosen, own, tuple(missed)) if own or missed else None
+
+
+def _general(subject: Subject) -> frozenset[str]:
+    """What stands for it among the kinds of rules that do not name its kind."""
+    if not subject.kind:
+        return frozenset()
+    return frozenset((EVERY_KIND, EVERY_POD) if pods.pods_of(subject) else (EVERY_KIND,))
 
 
 def _standing(verdict: RuleVerdict, subject: Subject) -> RuleVerdict | None:

@@ -15,14 +15,14 @@ from trainer_infra.api.shape import workloads
 from trainer_infra.render import resolve
 from trainer_infra.rules import embedded
 from trainer_infra.rules.rendering import REFERENCE
-from trainer_infra.rules.rule import EVERY_KIND, Subject, Value
+from trainer_infra.rules.rule import EVERY_POD, Subject, Value
 from trainer_infra.rules.value import ABSENT, UNKNOWN, is_list, is_mapping
 
 WORKLOADS: Final = names.WITH_PODS | {*workloads.TEMPLATES}
 """Every kind of which it is known where its pods are."""
 KNOWN_KINDS: Final = WORKLOADS | names.QUEUEING_KINDS
 """Kinds of which every field is known: only texts in them may have objects."""
-ALL_WITH_PODS: Final = WORKLOADS | {EVERY_KIND}
+ALL_WITH_PODS: Final = WORKLOADS | {EVERY_POD}
 """Every kind whose pods are judged."""
 _LISTS: Final = embedded.CONTAINERS
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)

@@ -18,6 +18,7 @@ from trainer_infra.rules.world import World
 
 __all__ = [
     "EVERY_KIND",
+    "EVERY_POD",
     "AnyRule",
     "Context",
     "Finding",
@@ -35,6 +36,8 @@ P = TypeVar("P", bound="Parameters")
 EVERY_KIND: Final = "*"
 """Among the kinds of a rule: it also judges kinds that it does not name, and parts of objects. What those say is
 judged; of what they leave out, something else may say it."""
+EVERY_POD: Final = "* with pods"
+"""The same of those that have something with the fields of a pod."""
 
 
 class Parameters(KubeModel):
@@ -73,7 +76,7 @@ class Rule(Generic[Place, P]):
     severity: Severity
     """How bad it is otherwise, unless the user says something else."""
     kinds: frozenset[str]
-    """Kinds of the objects that it judges; `EVERY_KIND` stands for all others."""
+    """Kinds of the objects that it judges; `EVERY_KIND` and `EVERY_POD` stand for others."""
     tags: tuple[str, ...]
     """Its group first (the folder that its file is in), then what else to select it by."""
     why: str
@@ -95,7 +98,9 @@ class Rule(Generic[Place, P]):
 
     def kinds_text(self) -> str:
         """The kinds, for people."""
-        return "all kinds" if EVERY_KIND in self.kinds else ", ".join(sorted(self.kinds))
+        general = {EVERY_KIND: "all kinds", EVERY_POD: "all kinds with pods"}
+        told = (words for kind, words in general.items() if kind in self.kinds)
+        return next(told, ", ".join(sorted(self.kinds)))
 
 
 AnyRule = Rule[Any, Any]

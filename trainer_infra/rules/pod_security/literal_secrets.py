@@ -9,8 +9,17 @@ from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pod_security import secret_forms, secret_names
-from trainer_infra.rules.pods import ALL_WITH_PODS as WORKLOADS
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.pods import WORKLOADS
+from trainer_infra.rules.rule import (
+    EVERY_KIND,
+    Context,
+    Finding,
+    Parameters,
+    Rule,
+    Severity,
+    Subject,
+    Value,
+)
 from trainer_infra.rules.value import ABSENT, UNKNOWN, is_list, is_mapping
 
 _Node = tuple[Path, str, Any]
@@ -153,7 +162,7 @@ RULE: Final = Rule(
     id="literal-secrets",
     title="Objects must not contain secrets",
     severity=Severity.CRITICAL,
-    kinds=WORKLOADS | {_CONFIG_MAP},
+    kinds=WORKLOADS | {_CONFIG_MAP, EVERY_KIND},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.4.1", "owasp-k8s/K08"),
     why=(
