@@ -1,13 +1,21 @@
 """Objects that stand in others, and in texts of others, are judged, each at its place in the file."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.review import checked
+from trainer_infra.api import yamltext
 from trainer_infra.review import baseline, check, documents, embedded, fix, sources
 from trainer_infra.review.report import Report
+from trainer_infra.rules import RULES
+
+RULE = RULES[0]
 
 POD = """\
 apiVersion: v1
@@ -330,3 +338,32 @@ def test_embedded_documents_go_only_so_deep() -> None:
         text = wrapped(text)
     (document,) = documents.read_documents(text, "a.yaml")
     assert len(list(embedded.embedded_documents(document))) == 8
+
+
+WORDS = (
+    *("apiVersion", "kind", "metadata", "spec", "items", "patch", "patches", "target", "data"),
+    *("name", "namespace", "containers", "template", "hostPID", "op", "path", "value", "image"),
+)
+TEXTS_OF_ANY = st.sampled_from(
+    (
+        *("v1", "Pod", "List", "PodList", "ConfigMap", "Template", "Workflow", "{{a}}", "${A}", "a"),
+        *(POD, f"---\n{POD}---\nkind: x\napiVersion: v1\n", f"cat <<EOF\n{POD}EOF\n", "/spec/0/-", "add"),
+        *("- {op: add, path: /spec/hostPID, value: true}", "kind: [\napiVersion: {", "apiVersion: v1\nkind: {{b}}"),
+    )
+)
+ANY = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-1, 2), TEXTS_OF_ANY),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
+    max_leaves=14,
+)
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(st.sampled_from(WORDS), ANY, max_size=6), st.sampled_from(("Other", "ConfigMap", "Template", "Workflow")))
+def test_whatever_stands_in_an_object_is_judged_and_has_a_place(value: dict[str, Any], kind: str) -> None:
+    text = yamltext.dump_yaml([{**value, "apiVersion": "v1", "kind": kind}])
+    report = checked.of_text(text)
+    last = text.count("\n") + 1
+    assert [each for each in report.items if not 0 < each.place.line <= last] == []
+    assert "Mark." not in repr([replace(each, rule=RULE) for each in report.items])
+    assert checked.of_text(text) == report
