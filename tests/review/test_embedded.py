@@ -184,6 +184,36 @@ spec:
     assert report.unseen == ()
 
 
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "kind: ClusterPolicy\nspec:\n  rules:\n  - mutate:\n      patchesJson6902: |-\n"
+        "        - {op: add, path: /spec/hostPID, value: true}\n",
+        "kind: ClusterPolicy\nspec:\n  rules:\n  - mutate:\n      patchStrategicMerge:\n        spec:\n"
+        "          hostPID: true\n",
+        "kind: OverridePolicy\nspec:\n  overrideRules:\n  - overriders:\n      plaintext:\n"
+        "      - {path: /spec/template/spec/hostPID, operator: replace, value: true}\n",
+        "kind: Kustomization\nspec:\n  patches:\n  - target: {kind: Job}\n    patch: |\n      spec:\n"
+        "        template:\n          spec:\n            hostPID: true\n",
+        "kind: HelmRelease\nspec:\n  postRenderers:\n  - kustomize:\n      patchesStrategicMerge:\n      - kind: Job\n"
+        "        apiVersion: batch/v1\n        metadata: {name: j}\n        spec:\n          template:\n"
+        "            spec:\n              hostPID: true\n",
+        "kind: HelmRelease\nspec:\n  postRenderers:\n  - kustomize:\n      patchesJson6902:\n      - target: {kind: Job}\n"
+        "        patch:\n        - {op: add, path: /spec/template/spec/hostPID, value: true}\n",
+        "kind: Composition\nspec:\n  resources:\n  - base:\n      apiVersion: v1\n      kind: Pod\n      spec:\n"
+        "        hostPID: true\n",
+        "kind: Workflow\nspec:\n  podSpecPatch: |\n    hostPID: true\n",
+    ],
+)
+def test_every_form_of_a_patch_is_judged(patch: str) -> None:
+    text = f"apiVersion: example.com/v1\nmetadata: {{name: p}}\n{patch}"
+    text = text.replace("example.com", "kyverno.io") if "kind: ClusterPolicy" in patch else text
+    (found,) = (report := checked.of_text(text)).items
+    assert (found.rule.id, found.place.line) == ("host-namespaces", line_of(text, "hostPID")[0])
+    assert report.unseen == ()
+    assert checked.of_text(text.replace("true", "false")).items == ()
+
+
 def test_parameters_are_filled_in_or_not_known() -> None:
     text = """\
 apiVersion: template.openshift.io/v1

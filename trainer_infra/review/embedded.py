@@ -44,8 +44,8 @@ UNREAD: Final[JSONObject] = {"kind": ""}
 _MARKER: Final = re.compile(r"---(?=\s|\Z)")
 _HEREDOC: Final = re.compile(r"<<-?\s*(?P<quote>[\"'\\]?)(?P<end>\w+)[\"']?")
 _SHELL_VALUE: Final = re.compile(r"\$(?:\{[^{}]*\}|\([^()]*\)|[A-Za-z_]\w*)")
-_PATCHES: Final = ("patch", "patchesJson6902")
-"""Fields of a patch, or of its text, beside its `target`: of Argo CD, Flux and Kyverno."""
+_PATCHES: Final = ("patch", "patchesJson6902", "plaintext")
+"""Fields of a patch, or of its text, beside its `target`: of Argo CD, Flux, Kyverno and Karmada."""
 _MOST: Final = 63
 """The last position in a list at which an operation of a JSON patch is looked at."""
 _POD_PATCH: Final = "podSpecPatch"
@@ -223,7 +223,8 @@ def _parts(whole: Document, value: Any, beside: JSONObject) -> Iterator[Document
 
 def json_patch(text: Document, operation: Any) -> Iterator[Part]:
     """What an operation of a JSON patch, which stands in a text, makes of the object: None where it is removed."""
-    where, word = (value_at(operation, (key,)) for key in ("path", "op"))
+    where, word, other = (value_at(operation, (key,)) for key in ("path", "op", "operator"))
+    word = other if word is None else word
     if word not in ("add", "replace", "remove") or not isinstance(where, str):
         return
     keys = (each.replace("~1", "/").replace("~0", "~") for each in where.split("/")[1:])

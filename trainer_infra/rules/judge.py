@@ -110,7 +110,7 @@ def _judged(
 
 def _general(subject: Subject) -> frozenset[str]:
     """What stands for it among the kinds of rules that do not name its kind."""
-    if not subject.kind:
+    if not subject.kind and not subject.is_part:
         return frozenset()
     return frozenset((EVERY_KIND, EVERY_POD) if pods.pods_of(subject) else (EVERY_KIND,))
 
