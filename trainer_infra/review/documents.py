@@ -268,15 +268,21 @@ def _position(items: Any, others: Any, position: int) -> int:
     return position if is_like and name is None else -1
 
 
+def path_in_part(document: Document, part: Part, path: Path) -> Path | None:
+    """The path in a part's value of what stands at a path of the object; None where it says nothing of it."""
+    below = path[len(part.path) :]
+    if path[: len(part.path)] != part.path:
+        return None
+    own = path_in(part.value, value_at(document.value, part.path), below)
+    parent = value_at(part.value, own)
+    if len(own) + 1 == len(below) and isinstance(parent, Mapping) and path[-1] in parent:
+        own = (*own, path[-1])
+    return own if len(own) == len(below) else None
+
+
 def _places(document: Document, path: Path) -> Iterator[tuple[Any, tuple[Document, Path]]]:
     """What parts say of a path, each with its place; nothing where a part takes it away."""
     for part in document.parts:
-        below = path[len(part.path) :]
-        if path[: len(part.path)] != part.path:
-            continue
-        own = path_in(part.value, value_at(document.value, part.path), below)
-        parent = value_at(part.value, own)
-        if len(own) + 1 == len(below) and isinstance(parent, Mapping) and path[-1] in parent:
-            own = (*own, path[-1])
-        if len(own) == len(below):
+        own = path_in_part(document, part, path)
+        if own is not None:
             yield value_at(part.value, own), (part.text, (*part.text.start, *own))

@@ -166,9 +166,9 @@ def _placed(outer: Document, path: Path, value: JSONObject) -> Document:
     text, start = documents.written_place(outer, path)
     parts = []
     for part in outer.parts:
-        own = documents.path_in(part.value, outer.value, path)
-        inside = value_at(part.value, own)
-        if len(own) == len(path) and is_mapping(inside):
+        own = documents.path_in_part(outer, part, path)
+        inside = value_at(part.value, own) if own is not None else None
+        if own is not None and is_mapping(inside):
             parts.append(Part(inside, replace(part.text, start=(*part.text.start, *own))))
     return replace(
         text,
@@ -282,7 +282,7 @@ def _segments(lines: Sequence[str]) -> Iterator[tuple[int, int, bool]]:
         if waited and line.strip() == waited:
             yield begin, index, is_filled
             waited = ""
-        elif _MARKER.match(line.strip()) and (waited or not is_script):
+        elif _MARKER.match(line.strip() if waited else line) and (waited or not is_script):
             yield begin, index, is_filled
             begin = index + 1
         elif not waited and (found := _HEREDOC.search(line)):
