@@ -15,13 +15,14 @@ from trainer_infra import json_values
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import documents, embedded
-from trainer_infra.review.documents import Document, Part, items_at, value_at
+from trainer_infra.review.documents import Document, Part, value_at
 from trainer_infra.rules.supply_chain import images
 
 _MERGED: Final = "patchesStrategicMerge"
 _PATCHES: Final = ("patches", "patchesJson6902")
 _NAME: Final = ("metadata", "name")
 _PAIRS: Final = {"commonLabels": "labels", "commonAnnotations": "annotations"}
+_IMAGE: Final = ("image",)
 _NAMESPACE: Final = ("metadata", "namespace")
 _STEP: Final = re.compile(r"\[(?P<key>[^=\]]+)=(?P<value>[^\]]*)\]|(?P<name>(?:\\.|[^.\[\]])+)")
 """A step of the path of a replacement's field: a key, a position, `*`, or the item of a list that has a value."""
@@ -51,47 +52,80 @@ class LayerPart:
 
 
 def layer_parts(file: Document, read: Reader) -> Iterator[LayerPart]:
-    """All that one kustomization says, in the order in which kustomize does it."""
+    """All that one kustomization says, or a transformer in a file, in the order in which kustomize does it."""
+    if str(file.value.get("kind")).endswith("Transformer"):
+        yield from _of_transformer(file, read)
+        return
     yield from _of_fields(file)
-    for index, each in enumerate(items_at(file.value, _MERGED)):
-        place = replace(file, start=(_MERGED, index), value={})
-        yield from _merged(_texts(place, each, read, file), {})
+    for each in _items(file, _MERGED):
+        yield from _merged(_texts(each, each.value, read), {})
     for field in _PATCHES:
-        for index, each in enumerate(items_at(file.value, field)):
-            path, text = (value_at(each, (key,)) for key in ("path", "patch"))
-            key, said = ("path", path) if isinstance(path, str) else ("patch", text)
-            place = replace(file, start=(field, index, key), value={})
-            target = value_at(each, ("target",))
-            yield from _merged(_texts(place, said, read, file), target if target else {})
-    for index, each in enumerate(items_at(file.value, "images")):
-        yield LayerPart(Part(each, replace(file, start=("images", index)), ("image",)))
-    for index, each in enumerate(items_at(file.value, "replacements")):
-        yield from _replacements(replace(file, value=each, start=("replacements", index)), read)
+        for each in _items(file, field):
+            yield from _of_patch(each, read)
+    for each in _items(file, "images"):
+        yield LayerPart(Part(each.value, each, _IMAGE))
+    for each in _items(file, "replacements"):
+        yield from _replacements(each, read)
+    for each in _items(file, "transformers"):
+        for text in _texts(each, each.value, None):
+            yield from _of_transformer(text, read)
+
+
+def _below(text: Document, *path: str | int) -> Document:
+    """What stands at a path of a text."""
+    start = (*text.start, *path) if text.has_places else text.start
+    return replace(text, value=value_at(text.value, path), start=start)
+
+
+def _items(text: Document, *path: str) -> Iterator[Document]:
+    """The items of a list at a path of a text."""
+    found = value_at(text.value, path)
+    for index in range(len(found) if isinstance(found, list) else 0):
+        yield _below(text, *path, index)
+
+
+def _of_transformer(text: Document, read: Reader) -> Iterator[LayerPart]:
+    """What a transformer of kustomize's own does that is configured by itself."""
+    yield from _of_patch(text, read)
+    yield from _replacements(text, read)
+    for field in _PAIRS.values():
+        yield from _pairs(_below(text, field), field)
+    if "imageTag" in text.value:
+        image = _below(text, "imageTag")
+        yield LayerPart(Part(image.value, image, _IMAGE))
+    if "replica" in text.value:
+        yield _replicas(_below(text, "replica"))
+
+
+def _of_patch(item: Document, read: Reader) -> Iterator[LayerPart]:
+    for field in ("path", "patch", "jsonOp"):
+        said = _below(item, field)
+        target = value_at(item.value, ("target",))
+        yield from _merged(_texts(said, said.value, read), target if target else {})
 
 
 def _replacements(said: Document, read: Reader) -> Iterator[LayerPart]:
     path = value_at(said.value, ("path",))
-    if isinstance(path, str):
-        for each in read(Path(said.file).parent / path):
-            yield from _replacements(each, read)
-    for index, each in enumerate(said.value if isinstance(said.value, list) else ()):
-        yield from _replacements(replace(said, value=each, start=(*said.start, index)), read)
-    for index, each in enumerate(items_at(said.value, "targets")):
-        kind, name = (str(value_at(each, ("select", key)) or "") for key in ("kind", "name"))
-        for number, field in enumerate(items_at(each, "fieldPaths")):
-            start = (*said.start, "targets", index, "fieldPaths", number)
-            part = Part(None, replace(said, start=start))
-            yield LayerPart(part, kind, name and re.escape(name), field=str(field))
+    for each in read(Path(said.file).parent / path) if isinstance(path, str) else ():
+        yield from _replacements(each, read)
+    for each in (*_items(said), *_items(said, "replacements")):
+        yield from _replacements(each, read)
+    for each in _items(said, "targets"):
+        kind, name = (str(value_at(each.value, ("select", key)) or "") for key in ("kind", "name"))
+        for field in _items(each, "fieldPaths"):
+            part = Part(None, field)
+            yield LayerPart(part, kind, name and re.escape(name), field=str(field.value))
 
 
-def _texts(place: Document, said: Any, read: Reader, file: Document) -> Iterator[Document]:
-    """The YAML documents of an inline patch, or of the file that is named there."""
+def _texts(place: Document, said: Any, read: Reader | None) -> Iterator[Document]:
+    """The YAML documents of an inline text, or of the file that is named there."""
     if not isinstance(said, str):
         return
     if "\n" in said or said.lstrip().startswith(("{", "[")):
-        yield from (each for each in embedded.yaml_of(place, said) if each.value is not embedded.UNREAD)
-    else:
-        yield from read(Path(file.file).parent / said)
+        found = embedded.yaml_of(replace(place, value={}), said)
+        yield from (each for each in found if each.value is not embedded.UNREAD)
+    elif read is not None:
+        yield from read(Path(place.file).parent / said)
 
 
 def _merged(texts: Iterator[Document], target: Any) -> Iterator[LayerPart]:
@@ -101,32 +135,34 @@ def _merged(texts: Iterator[Document], target: Any) -> Iterator[LayerPart]:
             own = str(value_at(each.value, _NAME) or "")
             whose = (kind, name) if kind or name else (str(each.value.get("kind") or ""), own)
             yield LayerPart(Part(_without_identity(each.value), each), *whose, is_merged=not name)
-        for index, one in enumerate(each.value if isinstance(each.value, list) else ()):
-            adds = str(value_at(one, ("path",))).endswith("/-")
-            start = (*each.start, index) if each.has_places else each.start
-            for part in embedded.json_patch(replace(each, start=start), one):
+        for one in _items(each):
+            adds = str(value_at(one.value, ("path",))).endswith("/-")
+            for part in embedded.json_patch(one, one.value):
                 yield LayerPart(part, kind, name, adds=adds)
 
 
 def _of_fields(file: Document) -> Iterator[LayerPart]:
     """What it sets in every object."""
-    if isinstance(file.value.get("namespace"), str):
-        text = replace(file, start=("namespace",))
-        yield LayerPart(Part(file.value["namespace"], text, _NAMESPACE))
+    namespace = _below(file, "namespace")
+    if isinstance(namespace.value, str):
+        yield LayerPart(Part(namespace.value, namespace, _NAMESPACE))
     for field, below in _PAIRS.items():
-        yield from _pairs(file, (field,), below)
-    for index, _ in enumerate(items_at(file.value, "labels")):
-        yield from _pairs(file, ("labels", index, "pairs"), "labels")
-    for index, each in enumerate(items_at(file.value, "replicas")):
-        text = replace(file, start=("replicas", index, "count"))
-        name = re.escape(str(value_at(each, ("name",))))
-        yield LayerPart(Part(value_at(each, ("count",)), text, ("spec", "replicas")), name=name)
+        yield from _pairs(_below(file, field), below)
+    for each in _items(file, "labels"):
+        yield from _pairs(_below(each, "pairs"), "labels")
+    for each in _items(file, "replicas"):
+        yield _replicas(each)
 
 
-def _pairs(file: Document, start: FieldPath, field: str) -> Iterator[LayerPart]:
-    pairs = value_at(file.value, start)
-    for key, value in pairs.items() if isinstance(pairs, Mapping) else ():
-        yield LayerPart(Part(value, replace(file, start=(*start, key)), ("metadata", field, key)))
+def _replicas(item: Document) -> LayerPart:
+    name, count = re.escape(str(value_at(item.value, ("name",)))), _below(item, "count")
+    return LayerPart(Part(count.value, count, ("spec", "replicas")), name=name)
+
+
+def _pairs(pairs: Document, field: str) -> Iterator[LayerPart]:
+    for key in pairs.value if isinstance(pairs.value, Mapping) else ():
+        each = _below(pairs, key)
+        yield LayerPart(Part(each.value, each, ("metadata", field, key)))
 
 
 def _without_identity(patch: JSONObject) -> JSONObject:
@@ -140,7 +176,7 @@ def _without_identity(patch: JSONObject) -> JSONObject:
 
 def parts_of_built(built: Document, said: LayerPart) -> Iterator[Part]:
     """What of it holds in a built object, as parts of that."""
-    if said.part.path == ("image",):
+    if said.part.path == _IMAGE:
         yield from _images(built, said.part)
     elif said.field and _is_meant(built, said):
         steps = list(_STEP.finditer(said.field))
@@ -212,11 +248,11 @@ def _images(built: Document, part: Part) -> Iterator[Part]:
     said: Any = part.value
     named = str(value_at(said, ("newName",)) or value_at(said, ("name",)))
     for path, leaf in json_values.json_leaves(built.value):
-        if path[-1:] != ("image",) or not isinstance(leaf, str) or built.says(path):
+        if path[-1:] != _IMAGE or not isinstance(leaf, str) or built.says(path):
             continue
         if images.repository(leaf) == named:
             changed = [key for key in _CHANGED if str(value_at(said, (key,))) in leaf]
-            yield Part(leaf, replace(part.text, start=(*part.text.start, *changed[:1])), path)
+            yield Part(leaf, _below(part.text, *changed[:1]), path)
 
 
 def generated_parts(built: Document, generator: Document) -> Iterator[Part]:
@@ -224,31 +260,28 @@ def generated_parts(built: Document, generator: Document) -> Iterator[Part]:
     name, whole = (str(value_at(each.value, _NAME)) for each in (generator, built))
     if generator.value.get("kind") != built.value.get("kind") or name not in whole:
         return
-    item, text = generator.written, replace(generator, value=built.value, is_editable=False)
+    text = replace(generator, value=generator.written, is_editable=False)
     for field in ("literals", "files", "envs"):
-        for index, each in enumerate(items_at(item, field)):
-            yield from _generated(replace(text, start=(*text.start, field, index)), field, each)
-    yield from _generated(replace(text, start=(*text.start, "env")), "env", value_at(item, ("env",)))
+        for each in _items(text, field):
+            yield from _generated(built, each, field)
+    yield from _generated(built, _below(text, "env"), "env")
 
 
-def _generated(text: Document, field: str, said: Any) -> Iterator[Part]:
+def _generated(built: Document, text: Document, field: str) -> Iterator[Part]:
     """What one literal or one file of a generator makes; the text is where the kustomization names it."""
-    if not isinstance(said, str):
+    if not isinstance(text.value, str):
         return
-    key, has_key, value = said.partition("=")
-    key = key if has_key else Path(said).name
-    file = Path(os.path.normpath(Path(text.file).parent / (value if has_key else said)))
+    key, has_key, value = text.value.partition("=")
+    key, name = (key, value) if has_key else (Path(text.value).name, text.value)
+    file = Path(os.path.normpath(Path(text.file).parent / name))
     lines = () if field == "literals" else _lines(file)
-    if not lines:
-        yield from _data(text, key)
-        return
-    place = Document(text.value, os.fspath(file), None, lines=lines, line=1, is_editable=False)
-    if field == "files":
-        yield from _data(place, key)
+    place = Document(built.value, os.fspath(file), None, lines=lines, line=1, is_editable=False)
+    if not lines or field == "files":
+        yield from _data(built, key, place if lines else text)
         return
     for number, line in enumerate(lines, 1):
         if found := _LINE.match(line):
-            yield from _data(replace(place, line=number), found["key"])
+            yield from _data(built, found["key"], replace(place, line=number))
 
 
 def _lines(file: Path) -> tuple[str, ...]:
@@ -258,8 +291,8 @@ def _lines(file: Path) -> tuple[str, ...]:
         return ()
 
 
-def _data(text: Document, key: str) -> Iterator[Part]:
+def _data(built: Document, key: str, text: Document) -> Iterator[Part]:
     for field in ("data", "stringData", "binaryData"):
-        value = value_at(text.value, (field, key))
+        value = value_at(built.value, (field, key))
         if isinstance(value, str):
             yield Part(value, text, (field, key))
