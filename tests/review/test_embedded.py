@@ -362,6 +362,18 @@ def test_objects_of_another_cluster_are_not_judged_by_this_one() -> None:
     assert [each.name for each in checked.of_text(text, "queue-chain").items] == ["r"]
 
 
+def test_an_exemption_of_the_wrapper_holds_for_what_stands_in_it() -> None:
+    version, *above = WRAPPERS["AppWrapper"]
+    said = "exempt.trainer-infra.dev/host-path: '{owner: a, reason: b, expires: 2027-01-31}'"
+    volume = "  volumes: [{name: v, hostPath: {path: /data}}]\n"
+    text = in_mapping("AppWrapper", version, *above).replace("hostPID: true", volume.strip())
+    (found,) = checked.of_text(text, "host-path", "own-exemption").items
+    assert found.counts
+    exempt = text.replace("namespace: vision}", f"namespace: vision, annotations: {{{said}}}}}", 1)
+    (found,) = checked.of_text(exempt, "host-path", "own-exemption").items
+    assert not found.counts
+
+
 def test_embedded_documents_go_only_so_deep() -> None:
     text = POD
     for _ in range(12):

@@ -283,8 +283,9 @@ def _found(
 ) -> _ObjectFindings:
     document, subject = documents[position], one.judged[position]
     own = exemption.annotated_exemptions(subject)
+    annotated = (*own.exemptions, *_annotated_around(document))
     book = ExemptionBook(
-        subject, own.exemptions, one.policy.settled.exemptions, one.policy.limits, asked.today
+        subject, annotated, one.policy.settled.exemptions, one.policy.limits, asked.today
     )
     around = one.within.get(position, one.around)
     judged = tuple(judge.judge(subject, around, one.policy.rules, asked.today))
@@ -302,6 +303,14 @@ def _found(
         frozenset(used),
         tuple(f"{document.file}: {hidden.problem(each)}" for each in own.problems),
     )
+
+
+def _annotated_around(document: Document) -> Iterator[Exemption]:
+    """Exemptions in the annotations of what an object stands in: who writes that writes this."""
+    if document.outer is not None:
+        around = subject_of_part(document.outer.value)
+        yield from exemption.annotated_exemptions(around).exemptions
+        yield from _annotated_around(document.outer)
 
 
 def _of_file(
