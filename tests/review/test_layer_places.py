@@ -263,3 +263,62 @@ fieldSpecs: [{path: spec/replicas, kind: Deployment}]
     assert place(web, "spec", "replicas") == "dev/patch.yaml:13"
     assert place(web, *pod, "containers", 1, "image") == "dev/kustomization.yaml:8"
     assert place(web, *pod, "containers", 0, "image") == "base/web.yaml:13"
+
+
+WRAPPED: Final = {
+    "dev/wrapper.yaml": """\
+apiVersion: workload.codeflare.dev/v1beta2
+kind: AppWrapper
+metadata: {name: tune}
+spec:
+  components:
+  - template: {apiVersion: v1, kind: Service, metadata: {name: s}}
+  - template:
+      apiVersion: batch/v1
+      kind: Job
+      metadata: {name: pt}
+      spec:
+        template:
+          spec:
+            hostPID: true
+            restartPolicy: Never
+            containers: [{name: a, image: "acme/a:1"}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+data:
+  a.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p}
+    spec:
+      hostPID: true
+      containers: [{name: a, image: "acme/a:1"}]
+""",
+    "dev/kustomization.yaml": """\
+resources: [wrapper.yaml]
+namespace: team
+patches:
+- target: {kind: AppWrapper}
+  patch: |-
+    - op: add
+      path: /spec/components/1/template/spec/template/spec/hostNetwork
+      value: true
+""",
+}
+
+
+def test_what_stands_in_a_wrapper_is_placed_in_the_base_and_in_the_layers_as_all_else() -> None:
+    trees.write({**WRAPPED}, Path())
+    report = checked.of(sources.read_sources(["dev"]).documents, "host-namespaces")
+    layer = ("dev/kustomization.yaml",)
+    assert [
+        (each.kind, each.namespace, each.place.file, each.place.line, each.layers)
+        for each in report.items
+    ] == [
+        ("Job", "team", *layer, 8, layer),
+        ("Job", "team", "dev/wrapper.yaml", 14, ()),
+        ("Pod", "", "dev/wrapper.yaml", 27, ()),
+    ]
+    assert [each.edits for each in report.items] == [(), (), ()]

@@ -164,18 +164,12 @@ def _of_objects(whole: Document) -> Iterator[Document]:
 def _placed(outer: Document, path: Path, value: JSONObject) -> Document:
     """A mapping of an object as a document, at what it was written as."""
     text, start = documents.written_place(outer, path)
-    parts = []
-    for part in outer.parts:
-        own = documents.path_in_part(outer, part, path)
-        inside = value_at(part.value, own) if own is not None else None
-        if own is not None and is_mapping(inside):
-            parts.append(Part(inside, replace(part.text, start=(*part.text.start, *own))))
     return replace(
         text,
         value=value,
         start=start,
         is_editable=outer.is_editable,
-        parts=tuple(parts),
+        parts=tuple(_parts_below(outer, path)),
         layers=outer.layers,
         folders=outer.folders,
         drawn=frozenset(),
@@ -184,6 +178,17 @@ def _placed(outer: Document, path: Path, value: JSONObject) -> Document:
         within=path,
         is_part=outer.is_part or embedded.is_partial(path),
     )
+
+
+def _parts_below(outer: Document, path: Path) -> Iterator[Part]:
+    """What other texts say of what stands at a path of an object."""
+    for part in outer.parts:
+        own = documents.path_in_part(outer, part, path)
+        inside = value_at(part.value, own) if own is not None else None
+        if part.path[: len(path)] == path:
+            yield replace(part, path=part.path[len(path) :])
+        elif own is not None and is_mapping(inside):
+            yield Part(inside, replace(part.text, start=(*part.text.start, *own)))
 
 
 def _of_text(outer: Document, path: Path, text: str) -> Iterator[Document]:

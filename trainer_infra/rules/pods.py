@@ -127,8 +127,9 @@ def _parts(subject: Subject) -> Iterator[Pod]:
     filled = None
     for path, _ in embedded.pods_in(whole):
         filled = embedded.filled_in(whole, whole) if filled is None else filled
-        unknown = Value(UNKNOWN, root, path)
-        yield Pod(unknown, unknown, "", Value(filled, root).at(*path))
+        inside, unknown = Value(filled, root), Value(UNKNOWN, root, path)
+        template = inside.at(*path[:-1]) if path[-1:] == ("spec",) else unknown
+        yield Pod(unknown, template, "", inside.at(*path))
 
 
 def _below(value: Value, path: Path) -> Iterator[Value]:
