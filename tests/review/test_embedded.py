@@ -70,9 +70,26 @@ WRAPPERS = {
     "Object": ("kubernetes.crossplane.io/v1alpha2", "spec", "forProvider", "manifest"),
     "HelmRelease": ("helm.toolkit.fluxcd.io/v2", "spec", "values", "extraDeploy", "-"),
     "ApplicationSet": ("argoproj.io/v1alpha1", "spec", "template", "spec", "source", "x"),
-    "Application": ("core.oam.dev/v1beta1", "spec", "components", "-", "properties", "objects", "-"),
+    "Application": (
+        "core.oam.dev/v1beta1",
+        "spec",
+        "components",
+        "-",
+        "properties",
+        "objects",
+        "-",
+    ),
     "ResourceGraphDefinition": ("kro.run/v1alpha1", "spec", "resources", "-", "template"),
-    "Sensor": ("argoproj.io/v1alpha1", "spec", "triggers", "-", "template", "k8s", "source", "resource"),
+    "Sensor": (
+        "argoproj.io/v1alpha1",
+        "spec",
+        "triggers",
+        "-",
+        "template",
+        "k8s",
+        "source",
+        "resource",
+    ),
 }
 
 
@@ -108,21 +125,27 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: vi
 TEXTS = {
     "a block": "  a.yaml: |\n" + indented(POD, 4),
     "a block that is kept": "  a.yaml: |+\n" + indented(POD, 6) + "\n\n",
-    "a second document": "  a.yaml: |-\n    # none\n    ---\n    a: 1\n    ---\n" + indented(POD, 4),
+    "a second document": "  a.yaml: |-\n    # none\n    ---\n    a: 1\n    ---\n"
+    + indented(POD, 4),
     "a list": (
         "  a.yaml: |\n    apiVersion: v1\n    kind: List\n    items:\n" + indented(POD, 6, "    - ")
     ),
     "a here document": (
-        "  a.sh: |\n    set -e\n    cat <<'EOF' | kubectl apply -f -\n" + indented(POD, 4) + "    EOF\n"
+        "  a.sh: |\n    set -e\n    cat <<'EOF' | kubectl apply -f -\n"
+        + indented(POD, 4)
+        + "    EOF\n"
     ),
-    "a template": "  a.yaml: |\n    {{- if .x }}\n" + indented(POD.replace("name: a", "name: {{ .a }}"), 4),
+    "a template": "  a.yaml: |\n    {{- if .x }}\n"
+    + indented(POD.replace("name: a", "name: {{ .a }}"), 4),
     "values of a chart": "  v.yaml: |\n    extraDeploy:\n" + indented(POD, 6, "    - "),
     "a text in a text": "  v.yaml: |\n    extraDeploy:\n    - |\n" + indented(POD, 6),
 }
 
 
 @pytest.mark.parametrize("form", TEXTS)
-def test_an_object_in_a_text_is_judged_on_its_line_and_mended_there(form: str, tmp_path: Path) -> None:
+def test_an_object_in_a_text_is_judged_on_its_line_and_mended_there(
+    form: str, tmp_path: Path
+) -> None:
     text = CONFIG_MAP + TEXTS[form]
     report = checked.of_text(text, *SECURITY)
     assert places(report) == [line_of(text, "hostPID")]
@@ -142,7 +165,12 @@ def test_a_text_on_one_line_is_the_place_of_all_that_is_in_it_and_is_not_mended(
 
 
 def test_what_cannot_be_read_in_a_text_is_told_and_other_texts_are_not() -> None:
-    text = CONFIG_MAP + "  a.py: |\n    x = '''\n" + indented(POD, 4) + "    '''\n  b: 'kind: x, apiVersion:'\n"
+    text = (
+        CONFIG_MAP
+        + "  a.py: |\n    x = '''\n"
+        + indented(POD, 4)
+        + "    '''\n  b: 'kind: x, apiVersion:'\n"
+    )
     report = checked.of_text(text, *SECURITY)
     assert dict(report.notes) == {check.UNREAD: "a.yaml: ConfigMap vision/m: data[a.py]"}
     assert report.items == ()
@@ -174,7 +202,9 @@ spec:
                 hostIPC: true
 """
     report = checked.of_text(text)
-    assert [(each.rule.id, *place) for each, place in zip(report.items, places(report), strict=True)] == [
+    assert [
+        (each.rule.id, *place) for each, place in zip(report.items, places(report), strict=True)
+    ] == [
         ("privileged", *line_of(text, "privileged")),
         ("host-namespaces", *line_of(text, "value: true")),
         ("host-namespaces", *line_of(text, "hostIPC")),
@@ -268,7 +298,9 @@ TOKEN = "hf_abcdefghijABCDEFGHIJ0123456789abcd"
 def test_an_object_is_in_the_namespace_of_its_wrapper_and_named_by_that() -> None:
     report = checked.of_text(TRIAL)
     trial = [each for each in report.items if each.inside]
-    assert {(each.kind, each.namespace, each.name) for each in trial} == {("TrainJob", "vision", "")}
+    assert {(each.kind, each.namespace, each.name) for each in trial} == {
+        ("TrainJob", "vision", "")
+    }
     assert "image-latest" in [each.rule.id for each in trial]
     assert "schema" not in [each.rule.id for each in trial]
     assert report.unseen[0].path == "spec.trainer.args[0]"
@@ -293,7 +325,9 @@ def test_what_is_a_file_of_its_own_too_is_told_once_and_is_no_second_object() ->
     own = documents.read_documents(POD, "p.yaml")
     around = documents.read_documents(CONFIG_MAP + "  a.yaml: |\n" + indented(POD, 4), "m.yaml")
     report = checked.of((*own, *around), "host-namespaces", "unique-name")
-    assert [(each.rule.id, each.place.file) for each in report.items] == [("host-namespaces", "p.yaml")]
+    assert [(each.rule.id, each.place.file) for each in report.items] == [
+        ("host-namespaces", "p.yaml")
+    ]
     other = documents.read_documents(POD.replace("acme/a:1", "acme/a:2"), "p.yaml")
     report = checked.of((*other, *around), "host-namespaces", "unique-name")
     assert [each.place.file for each in report.items] == ["m.yaml", "p.yaml"]
@@ -308,7 +342,8 @@ def test_references_copies_patterns_and_what_must_not_be_are_no_objects() -> Non
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: k}\nspec:\n  rules:\n  - validate:\n"
         "      pattern: {spec: {hostPID: true, containers: [{securityContext: {privileged: true}}]}}\n",
         "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: p}\nspec:\n"
-        "  object-templates:\n  - complianceType: mustnothave\n    objectDefinition:\n" + indented(POD, 6),
+        "  object-templates:\n  - complianceType: mustnothave\n    objectDefinition:\n"
+        + indented(POD, 6),
     )
     for text in quiet:
         assert [each.what for each in embedded_of(text)] == []
@@ -339,16 +374,22 @@ spec:
     assert (found.kind, found.name, found.place.line) == ("Pod", "helper", 13)
 
 
-def test_what_is_known_by_a_baseline_stays_known_where_the_wrapper_is_edited(tmp_path: Path) -> None:
+def test_what_is_known_by_a_baseline_stays_known_where_the_wrapper_is_edited(
+    tmp_path: Path,
+) -> None:
     version, *above = WRAPPERS["AppWrapper"]
     text = in_mapping("AppWrapper", version, *above)
     file = tmp_path / "baseline.json"
     file.write_text(baseline.baseline_text(checked.of_text(text, *SECURITY)))
     known = baseline.read_baseline(str(file))
     edited = text.replace("spec:\n  comp", "spec:\n  priority: 3\n  comp", 1)
-    assert [each.is_known for each in checked.of_text(edited, *SECURITY, baseline=known).items] == [True]
+    assert [each.is_known for each in checked.of_text(edited, *SECURITY, baseline=known).items] == [
+        True
+    ]
     other = text.replace("name: w,", "name: other,")
-    assert [each.is_known for each in checked.of_text(other, *SECURITY, baseline=known).items] == [False]
+    assert [each.is_known for each in checked.of_text(other, *SECURITY, baseline=known).items] == [
+        False
+    ]
 
 
 def test_objects_of_another_cluster_are_not_judged_by_this_one() -> None:
@@ -388,21 +429,49 @@ WORDS = (
 )
 TEXTS_OF_ANY = st.sampled_from(
     (
-        *("v1", "Pod", "List", "PodList", "ConfigMap", "Template", "Workflow", "{{a}}", "${A}", "a"),
-        *(POD, f"---\n{POD}---\nkind: x\napiVersion: v1\n", f"cat <<EOF\n{POD}EOF\n", "/spec/0/-", "add"),
-        *("- {op: add, path: /spec/hostPID, value: true}", "kind: [\napiVersion: {", "apiVersion: v1\nkind: {{b}}"),
+        *(
+            "v1",
+            "Pod",
+            "List",
+            "PodList",
+            "ConfigMap",
+            "Template",
+            "Workflow",
+            "{{a}}",
+            "${A}",
+            "a",
+        ),
+        *(
+            POD,
+            f"---\n{POD}---\nkind: x\napiVersion: v1\n",
+            f"cat <<EOF\n{POD}EOF\n",
+            "/spec/0/-",
+            "add",
+        ),
+        *(
+            "- {op: add, path: /spec/hostPID, value: true}",
+            "kind: [\napiVersion: {",
+            "apiVersion: v1\nkind: {{b}}",
+        ),
     )
 )
 ANY = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-1, 2), TEXTS_OF_ANY),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5)
+    ),
     max_leaves=14,
 )
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-@given(st.dictionaries(st.sampled_from(WORDS), ANY, max_size=6), st.sampled_from(("Other", "ConfigMap", "Template", "Workflow")))
-def test_whatever_stands_in_an_object_is_judged_and_has_a_place(value: dict[str, Any], kind: str) -> None:
+@given(
+    st.dictionaries(st.sampled_from(WORDS), ANY, max_size=6),
+    st.sampled_from(("Other", "ConfigMap", "Template", "Workflow")),
+)
+def test_whatever_stands_in_an_object_is_judged_and_has_a_place(
+    value: dict[str, Any], kind: str
+) -> None:
     text = yamltext.dump_yaml([{**value, "apiVersion": "v1", "kind": kind}])
     report = checked.of_text(text)
     last = text.count("\n") + 1

@@ -95,9 +95,13 @@ def test_what_is_wrong_with_the_yaml_that_helm_writes_is_found() -> None:
 def test_what_stands_in_objects_of_a_chart_is_placed_in_the_template(tmp_path: Path) -> None:
     pod = "apiVersion: v1\n    kind: Pod\n    metadata: {name: p}\n    spec: {hostPID: true}\n"
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata:\n  a.yaml: |\n    "
-    text = (head + pod + "  b.yaml: |\n    {{- .Values.b | nindent 4 }}\n").replace("NAME", "{{ .x }}")
+    text = (head + pod + "  b.yaml: |\n    {{- .Values.b | nindent 4 }}\n").replace(
+        "NAME", "{{ .x }}"
+    )
     (tmp_path / "chart/templates/maps.yaml").write_text(text)
-    built = (head + pod + "  b.yaml: |\n    " + pod.replace("name: p", "name: q")).replace("NAME", "m")
+    built = (head + pod + "  b.yaml: |\n    " + pod.replace("name: p", "name: q")).replace(
+        "NAME", "m"
+    )
     found = helm.placed_chart(Path("chart"), rendered("templates/maps.yaml", built))
     items = checked.of(found, "host-namespaces").items
     assert [(each.name, each.place.file, each.place.line) for each in items] == [

@@ -197,14 +197,20 @@ def test_objects_in_what_a_generator_makes_are_judged_where_they_are_written() -
 
 def test_a_name_that_kustomize_changes_and_a_custom_resource_does_not_follow_is_found() -> None:
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: access}\nstringData: {a: changeme}\n"
-    runtime = RUNTIME + """\
+    runtime = (
+        RUNTIME
+        + """\
                   env:
                   - {name: MODE, valueFrom: {configMapKeyRef: {name: settings, key: MODE}}}
                   - {name: MORE, valueFrom: {configMapKeyRef: {name: more, key: MODE, optional: true}}}
                   envFrom:
                   - secretRef: {name: access}
 """
-    web = DEPLOYMENT + "        envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: access}}]\n"
+    )
+    web = (
+        DEPLOYMENT
+        + "        envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: access}}]\n"
+    )
     top = """\
 resources: [runtime.yaml, web.yaml, access.yaml]
 namePrefix: dev-
@@ -223,7 +229,13 @@ configMapGenerator:
         "nameReference:\n- kind: ConfigMap\n  fieldSpecs:\n"
         "  - {kind: TrainingRuntime, path: spec/template/spec/replicatedJobs/template/spec/template/spec/containers/env/valueFrom/configMapKeyRef/name}\n"
     )
-    trees.write({"k/names.yaml": configured, "k/kustomization.yaml": f"{top}configurations: [names.yaml]\n"}, Path())
+    trees.write(
+        {
+            "k/names.yaml": configured,
+            "k/kustomization.yaml": f"{top}configurations: [names.yaml]\n",
+        },
+        Path(),
+    )
     report = checked.of(sources.read_sources(["k"]).documents, "generated-name")
     assert [(each.kind, each.place.line) for each in report.items] == [("TrainingRuntime", 23)]
 

@@ -59,7 +59,9 @@ VOLCANO: JSON = {"spec": {"tasks": [{"name": "worker", "template": TEMPLATE}]}}
 CONTAINER: JSON = POD["containers"][0]
 OTHERS: Mapping[str, JSON] = {
     "Workflow": {"spec": {"templates": [{"name": "a", "container": CONTAINER}]}},
-    "WorkflowTemplate": {"spec": {"templates": [{"name": "a", "script": {**CONTAINER, "source": "b"}}]}},
+    "WorkflowTemplate": {
+        "spec": {"templates": [{"name": "a", "script": {**CONTAINER, "source": "b"}}]}
+    },
     "ClusterWorkflowTemplate": {"spec": {"templates": [{"containerSet": POD}]}},
     "CronWorkflow": {"spec": {"workflowSpec": {"templates": [{"sidecars": [CONTAINER]}]}}},
     "Task": {"spec": {"steps": [CONTAINER]}},
@@ -70,7 +72,9 @@ OTHERS: Mapping[str, JSON] = {
     "PodCliqueSet": {"spec": {"template": {"cliques": [{"spec": {"podSpec": POD}}]}}},
     "SeldonDeployment": {"spec": {"predictors": [{"componentSpecs": [TEMPLATE]}]}},
     "Service": {"spec": {"template": TEMPLATE}},
-    "DynamoGraphDeployment": {"spec": {"services": {"a": {"extraPodSpec": {"mainContainer": CONTAINER}}}}},
+    "DynamoGraphDeployment": {
+        "spec": {"services": {"a": {"extraPodSpec": {"mainContainer": CONTAINER}}}}
+    },
     "NeverHeardOf": {"whatever": {"lies": [{"deep": {"initContainers": [CONTAINER]}}]}},
 }
 """Kinds that no rule knows."""
@@ -113,7 +117,11 @@ def test_what_a_workflow_fills_in_is_not_known_and_is_told() -> None:
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Workflow",
         "metadata": {"name": "a"},
-        "spec": {"templates": [{"container": {"image": "{{inputs.parameters.image}}", "args": ["{{a}}"]}}]},
+        "spec": {
+            "templates": [
+                {"container": {"image": "{{inputs.parameters.image}}", "args": ["{{a}}"]}}
+            ]
+        },
     }
     (subject,) = tree.subjects_of([value])
     chosen = map(ConfiguredRule.default, RULES)

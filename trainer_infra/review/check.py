@@ -299,7 +299,12 @@ def _found(
         items.append(report_item.item_of(document, subject, (chosen, finding), excuse, hidden))
     return _ObjectFindings(
         tuple(items),
-        tuple(map(hidden.unseen, _unseen(subject, judged, book, asked, is_inner=document.outer is not None))),
+        tuple(
+            map(
+                hidden.unseen,
+                _unseen(subject, judged, book, asked, is_inner=document.outer is not None),
+            )
+        ),
         frozenset(used),
         tuple(f"{document.file}: {hidden.problem(each)}" for each in own.problems),
     )

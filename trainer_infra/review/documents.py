@@ -113,7 +113,11 @@ class Document:
     def end(self, path: Path) -> tuple[int, int]:
         """Line and column behind it; those of a text block are behind its last line."""
         if self.source is None:
-            return (self.line, len(self.lines[self.line - 1]) + 1) if self.lines and self.line else (0, 0)
+            return (
+                (self.line, len(self.lines[self.line - 1]) + 1)
+                if self.lines and self.line
+                else (0, 0)
+            )
         line, _ = start = self.place(path)
         last, column = end = self.source.end(path)
         if end < start:

@@ -84,8 +84,14 @@ class AllDocuments:
             inner = [each for each in self.inner.get(position, ()) if not self.all[each].is_part]
             there = [each for each in inner if _is_elsewhere(self.all[each])]
             here += (each for each in inner if each not in there)
-            found |= dict.fromkeys(there, world_of(subjects[each] for each in there)) if there else {}
-        return found | dict.fromkeys(here, world_with([subjects[each] for each in here])) if here else found
+            found |= (
+                dict.fromkeys(there, world_of(subjects[each] for each in there)) if there else {}
+            )
+        return (
+            found | dict.fromkeys(here, world_with([subjects[each] for each in here]))
+            if here
+            else found
+        )
 
 
 def with_embedded(given: Sequence[Document]) -> AllDocuments:
@@ -208,7 +214,9 @@ def _of_text(outer: Document, path: Path, text: str) -> Iterator[Document]:
         elif is_mapping(value):
             objects = tuple(_of_objects(whole))
             # Values of a chart, for example: objects may stand below any field of them.
-            yield from objects or (replace(whole, value={k: v for k, v in value.items() if k != "kind"}),)
+            yield from objects or (
+                replace(whole, value={k: v for k, v in value.items() if k != "kind"}),
+            )
 
 
 def _parts(whole: Document, value: Any, beside: JSONObject) -> Iterator[Document]:
@@ -223,7 +231,9 @@ def _parts(whole: Document, value: Any, beside: JSONObject) -> Iterator[Document
         for part in json_patch(replace(whole, start=start), each):
             if part.value is not None:
                 nested = {**named, **part.whole}
-                yield replace(part.text, value=nested, parts=(part,), is_part=True, is_editable=False)
+                yield replace(
+                    part.text, value=nested, parts=(part,), is_part=True, is_editable=False
+                )
 
 
 def json_patch(text: Document, operation: Any) -> Iterator[Part]:

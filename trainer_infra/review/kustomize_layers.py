@@ -181,17 +181,23 @@ def parts_of_built(built: Document, said: LayerPart) -> Iterator[Part]:
     elif said.field and _is_meant(built, said):
         steps = list(_STEP.finditer(said.field))
         found = (each for each in _paths(built.value, steps) if not built.says(each))
-        yield from (replace(said.part, value=value_at(built.value, each), path=each) for each in found)
+        yield from (
+            replace(said.part, value=value_at(built.value, each), path=each) for each in found
+        )
     elif _is_meant(built, said):
         part = _in_list(built, said)
-        if any(_holds(built, part, path, leaf) for path, leaf in json_values.json_leaves(part.value)):
+        if any(
+            _holds(built, part, path, leaf) for path, leaf in json_values.json_leaves(part.value)
+        ):
             yield part
 
 
 def _is_meant(built: Document, said: LayerPart) -> bool:
     """Whether it may be about an object: kustomize finds that by any name that it had on its way."""
     first, last = (str(value_at(each, _NAME) or "") for each in (built.written, built.value))
-    is_kind = said.kind in ("", built.value.get("kind")) or re.fullmatch(said.kind, str(built.value.get("kind")))
+    is_kind = said.kind in ("", built.value.get("kind")) or re.fullmatch(
+        said.kind, str(built.value.get("kind"))
+    )
     if not is_kind or not said.name:
         return bool(is_kind)
     if said.is_merged:
@@ -215,7 +221,9 @@ def _paths(value: Any, steps: Sequence[re.Match[str]], path: FieldPath = ()) -> 
         keys = [
             index
             for index, each in enumerate(here)
-            if is_all or name == str(index) or (step["key"] and str(value_at(each, (step["key"],))) == step["value"])
+            if is_all
+            or name == str(index)
+            or (step["key"] and str(value_at(each, (step["key"],))) == step["value"])
         ]
     for key in keys:
         if value_at(here, (key,)) is not None:

@@ -11,7 +11,18 @@ from typing import Final
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
 
-QUOTING: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at", "runtime", "inside")
+QUOTING: Final = (
+    "kind",
+    "namespace",
+    "name",
+    "path",
+    "what",
+    "got",
+    "fix",
+    "seen_at",
+    "runtime",
+    "inside",
+)
 """Fields of a finding that quote an object."""
 
 

@@ -20,7 +20,13 @@ _CONTAINERS: Final = frozenset(
 )
 """Fields that other kinds have for them, too: Argo Workflows, Tekton, Dynamo. Some have one container alone."""
 _RIGHTS: Final = frozenset(
-    ("privileged", "capabilities", "allowPrivilegeEscalation", "procMount", "readOnlyRootFilesystem")
+    (
+        "privileged",
+        "capabilities",
+        "allowPrivilegeEscalation",
+        "procMount",
+        "readOnlyRootFilesystem",
+    )
 )
 """Fields of a securityContext that only a container has."""
 _OF_CONTAINER: Final = ("image", "command", "args", "env", "securityContext")
@@ -148,7 +154,9 @@ def _is_container(value: Any) -> bool:
     return is_mapping(value) and any(key in value for key in _OF_CONTAINER)
 
 
-def objects_within(whole: JSONObject, closed: Container[str]) -> Iterator[tuple[Path, JSONObject, bool]]:
+def objects_within(
+    whole: JSONObject, closed: Container[str]
+) -> Iterator[tuple[Path, JSONObject, bool]]:
     """The objects in an object at any depth, each with its path, in its place; and whether it is only a part.
 
     `closed` are kinds of which every field is known: nothing is in them.

@@ -31,7 +31,12 @@ _READ: Final = (("metadata", "annotations"), ("spec",), ("data",))
 _ANNOTATIONS: Final = _READ[:1]
 _NOT_READ: Final = frozenset(("apiVersion", "kind", "metadata", "status"))
 """Fields of a kind that no rule knows in which there is nothing of a user's."""
-_NO_SECRETS: Final = ("bitnami.com/", "external-secrets.io/", "isindir.github.com/", "secrets.hashicorp.com/")
+_NO_SECRETS: Final = (
+    "bitnami.com/",
+    "external-secrets.io/",
+    "isindir.github.com/",
+    "secrets.hashicorp.com/",
+)
 """Groups of kinds with secrets that are encrypted, or with names of them."""
 _CLOSED: Final = frozenset(("Secret", "SecretProviderClass", "CustomResourceDefinition"))
 """Kinds that are judged otherwise, or have no values."""

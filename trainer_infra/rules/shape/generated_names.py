@@ -72,7 +72,9 @@ def _check(place: ObjectName, context: Context[Parameters]) -> Iterator[Finding]
         return
     called = _called(context.world, place.kind, name, namespace)
     if called:
-        what = f"is called {called} once kustomize has built it, and this field is not changed with it"
+        what = (
+            f"is called {called} once kustomize has built it, and this field is not changed with it"
+        )
         fix = (
             "name the field in a file of `configurations` (nameReference), or set "
             "generatorOptions.disableNameSuffixHash to true and leave prefixes away"
