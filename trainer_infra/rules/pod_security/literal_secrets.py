@@ -38,7 +38,9 @@ _NO_SECRETS: Final = (
     "secrets.hashicorp.com/",
 )
 """Groups of kinds with secrets that are encrypted, or with names of them."""
-_CLOSED: Final = frozenset(("Secret", "SecretProviderClass", "CustomResourceDefinition"))
+_CLOSED: Final = frozenset(
+    ("Secret", "SealedSecret", "SecretProviderClass", "CustomResourceDefinition")
+)
 """Kinds that are judged otherwise, or have no values."""
 _COPY: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """An annotation with a copy of the object, which kubectl writes."""
