@@ -23,7 +23,7 @@ from trainer_infra.deploy.operations.train_jobs.members import members_of
 from trainer_infra.deploy.operations.values import is_unknown, plain_json
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.rules import embedded, patch, tree
+from trainer_infra.rules import inner_objects, patch, tree
 from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules.finding import Change
 from trainer_infra.rules.pods import KNOWN_KINDS
@@ -88,7 +88,7 @@ def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared
 
 def _inner(outer: Subject, runtimes: Runtimes) -> Iterator[tuple[Path, Subject]]:
     """The objects that stand in an object, each with its path."""
-    for path, value, is_part in embedded.objects_within(outer.object.raw, KNOWN_KINDS):
+    for path, value, is_part in inner_objects.objects_within(outer.object.raw, KNOWN_KINDS):
         if is_part:
             yield path, rule_subject.subject_of_part(value)
         else:

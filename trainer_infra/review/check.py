@@ -14,14 +14,14 @@ from trainer_infra.api.finding import Path, path_text
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import (
     baseline,
-    embedded,
+    inner_documents,
     environments,
     object_kinds,
     plain_secret,
     report_item,
 )
 from trainer_infra.review.documents import Document, value_at
-from trainer_infra.review.embedded import AllDocuments
+from trainer_infra.review.inner_documents import AllDocuments
 from trainer_infra.review.environments import DocumentEnvironment
 from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.redaction import ReportRedaction
@@ -129,7 +129,7 @@ def check_documents(
     Raises:
         InvalidInput: The pack's settings name no rule, or do not fit their rule.
     """
-    there, whole = tree.subjects_of(asked.others), embedded.with_embedded(given)
+    there, whole = tree.subjects_of(asked.others), inner_documents.with_inner_documents(given)
     documents = whole.all
     usual = _Policy.of(asked.settled)
     policies = {name: _Policy.of(each) for name, each in asked.settled.environments.items()}

@@ -14,7 +14,7 @@ from typing import Any, Final
 from trainer_infra import json_values
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import documents, embedded
+from trainer_infra.review import documents, inner_documents
 from trainer_infra.review.documents import Document, Part, value_at
 from trainer_infra.rules.supply_chain import images
 
@@ -122,8 +122,8 @@ def _texts(place: Document, said: Any, read: Reader | None) -> Iterator[Document
     if not isinstance(said, str):
         return
     if "\n" in said or said.lstrip().startswith(("{", "[")):
-        found = embedded.yaml_of(replace(place, value={}), said)
-        yield from (each for each in found if each.value is not embedded.UNREAD)
+        found = inner_documents.yaml_of(replace(place, value={}), said)
+        yield from (each for each in found if each.value is not inner_documents.UNREAD)
     elif read is not None:
         yield from read(Path(place.file).parent / said)
 
@@ -137,7 +137,7 @@ def _merged(texts: Iterator[Document], target: Any) -> Iterator[LayerPart]:
             yield LayerPart(Part(_without_identity(each.value), each), *whose, is_merged=not name)
         for one in _items(each):
             adds = str(value_at(one.value, ("path",))).endswith("/-")
-            for part in embedded.json_patch(one, one.value):
+            for part in inner_documents.json_patch(one, one.value):
                 yield LayerPart(part, kind, name, adds=adds)
 
 

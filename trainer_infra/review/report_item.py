@@ -11,7 +11,7 @@ from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
 from trainer_infra.review import documents, edits
 from trainer_infra.review.documents import Document
-from trainer_infra.review.embedded import inside_text
+from trainer_infra.review.inner_documents import inside_text
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Excuse, Item, Place, object_name
 from trainer_infra.rules import tree

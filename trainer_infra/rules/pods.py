@@ -13,7 +13,7 @@ from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.api.shape import workloads
 from trainer_infra.render import resolve
-from trainer_infra.rules import embedded
+from trainer_infra.rules import inner_objects
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import EVERY_POD, Subject, Value
 from trainer_infra.rules.value import ABSENT, UNKNOWN, is_list, is_mapping
@@ -24,7 +24,7 @@ KNOWN_KINDS: Final = WORKLOADS | names.QUEUEING_KINDS
 """Kinds of which every field is known: only texts in them may have objects."""
 ALL_WITH_PODS: Final = WORKLOADS | {EVERY_POD}
 """Every kind whose pods are judged."""
-_LISTS: Final = embedded.CONTAINERS
+_LISTS: Final = inner_objects.CONTAINERS
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 
 
@@ -125,8 +125,8 @@ def _parts(subject: Subject) -> Iterator[Pod]:
     """What has the fields of a pod; what it leaves out is not known, nor what something fills in."""
     whole, root = subject.object.raw, replace(subject.object.root, gaps=((),), unseen={})
     filled = None
-    for path, _ in embedded.pods_in(whole):
-        filled = embedded.filled_in(whole, whole) if filled is None else filled
+    for path, _ in inner_objects.pods_in(whole):
+        filled = inner_objects.filled_in(whole, whole) if filled is None else filled
         inside, unknown = Value(filled, root), Value(UNKNOWN, root, path)
         template = inside.at(*path[:-1]) if path[-1:] == ("spec",) else unknown
         yield Pod(unknown, template, "", inside.at(*path))
@@ -146,7 +146,7 @@ def _below(value: Value, path: Path) -> Iterator[Value]:
 def _containers(subject: Subject) -> Iterator[PodContainer]:
     for pod in pods_of(subject):
         part = pod.part
-        for key in _LISTS if part is None else embedded.container_fields(part.raw):
+        for key in _LISTS if part is None else inner_objects.container_fields(part.raw):
             inside = pod.spec[key]
             is_one = part is not None and is_mapping(inside.raw)
             for each in (inside,) if is_one else inside.items():

@@ -19,7 +19,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.review import documents, source_of_built, template_text
 from trainer_infra.review.documents import Document, Part, value_at
 from trainer_infra.review.report import object_name
-from trainer_infra.rules import embedded
+from trainer_infra.rules import inner_objects
 from trainer_infra.rules.pods import KNOWN_KINDS
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
@@ -94,12 +94,12 @@ class AllDocuments:
         )
 
 
-def with_embedded(given: Sequence[Document]) -> AllDocuments:
+def with_inner_documents(given: Sequence[Document]) -> AllDocuments:
     """The documents, and the objects in theirs; without those that are one of the documents, too."""
     found, inner, unread = [*given], {}, []
     known: set[str] = set()
     for position, document in enumerate(given):
-        own = tuple(embedded_documents(document))
+        own = tuple(inner_documents(document))
         if own and not known:
             known |= {source_of_built.canonical_json(each.value) for each in given}
         unread += (f"{each.file}: {inside_text(each)}" for each in own if each.value is UNREAD)
@@ -116,17 +116,17 @@ def _is_elsewhere(document: Document) -> bool:
     return outer is not None and (outer.value.get("kind") in _ELSEWHERE or _is_elsewhere(outer))
 
 
-def embedded_documents(outer: Document, depth: int = _DEPTH) -> Iterator[Document]:
+def inner_documents(outer: Document, depth: int = _DEPTH) -> Iterator[Document]:
     """The objects in a document's object, those in these behind each, and parts of objects in patches."""
-    for path, each in embedded.parts_of(outer.value) if depth else ():
+    for path, each in inner_objects.parts_of(outer.value) if depth else ():
         for one in _found(outer, path, each):
             inner = one
             if one.value is not UNREAD:
-                value = embedded.in_its_place(one.value, outer.value, is_part=one.is_part)
+                value = inner_objects.in_its_place(one.value, outer.value, is_part=one.is_part)
                 inner = replace(one, value=value)
             if "kind" in inner.value:
                 yield inner
-            yield from embedded_documents(inner, depth - 1)
+            yield from inner_documents(inner, depth - 1)
 
 
 def inside_text(document: Document) -> str:
@@ -151,7 +151,7 @@ def _found(outer: Document, path: Path, each: Any) -> Iterator[Document]:
     if isinstance(each, str):
         yield from _of_text(outer, path, each)
     elif outer.value.get("kind") not in KNOWN_KINDS:
-        inside = embedded.object_in(each) if path else None
+        inside = inner_objects.object_in(each) if path else None
         if inside is not None:
             below, value = inside
             yield from _of_objects(_placed(outer, (*path, *below), value))
@@ -182,7 +182,7 @@ def _placed(outer: Document, path: Path, value: JSONObject) -> Document:
         has_places=text.has_places and (text is not outer or outer.has(path)),
         outer=outer,
         within=path,
-        is_part=outer.is_part or embedded.is_partial(path),
+        is_part=outer.is_part or inner_objects.is_partial(path),
     )
 
 
@@ -313,7 +313,9 @@ def _read(text: str, above: int, file: str) -> tuple[Source, ...]:
         InvalidInput: It is not YAML.
     """
     found = yaml_source.read_yaml("\n" * above + template_text.skeleton(text), file)
-    return tuple(replace(each, value=embedded.with_texts(each.value, _of_blanks)) for each in found)
+    return tuple(
+        replace(each, value=inner_objects.with_texts(each.value, _of_blanks)) for each in found
+    )
 
 
 def _of_blanks(text: str, _is_program: bool) -> Any:

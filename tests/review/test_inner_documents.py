@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.review import checked
 from trainer_infra.api import yamltext
-from trainer_infra.review import baseline, check, documents, embedded, fix, sources
+from trainer_infra.review import baseline, check, documents, fix, inner_documents, sources
 from trainer_infra.review.report import Report
 from trainer_infra.rules import RULES
 
@@ -420,7 +420,7 @@ def test_embedded_documents_go_only_so_deep() -> None:
     for _ in range(12):
         text = wrapped(text)
     (document,) = documents.read_documents(text, "a.yaml")
-    assert len(list(embedded.embedded_documents(document))) == 8
+    assert len(list(inner_documents.inner_documents(document))) == 8
 
 
 WORDS = (
