@@ -217,22 +217,36 @@ spec:
 @pytest.mark.parametrize(
     "patch",
     [
-        "kind: ClusterPolicy\nspec:\n  rules:\n  - mutate:\n      patchesJson6902: |-\n"
-        "        - {op: add, path: /spec/hostPID, value: true}\n",
-        "kind: ClusterPolicy\nspec:\n  rules:\n  - mutate:\n      patchStrategicMerge:\n        spec:\n"
-        "          hostPID: true\n",
-        "kind: OverridePolicy\nspec:\n  overrideRules:\n  - overriders:\n      plaintext:\n"
-        "      - {path: /spec/template/spec/hostPID, operator: replace, value: true}\n",
-        "kind: Kustomization\nspec:\n  patches:\n  - target: {kind: Job}\n    patch: |\n      spec:\n"
-        "        template:\n          spec:\n            hostPID: true\n",
-        "kind: HelmRelease\nspec:\n  postRenderers:\n  - kustomize:\n      patchesStrategicMerge:\n      - kind: Job\n"
-        "        apiVersion: batch/v1\n        metadata: {name: j}\n        spec:\n          template:\n"
-        "            spec:\n              hostPID: true\n",
-        "kind: HelmRelease\nspec:\n  postRenderers:\n  - kustomize:\n      patchesJson6902:\n      - target: {kind: Job}\n"
-        "        patch:\n        - {op: add, path: /spec/template/spec/hostPID, value: true}\n",
-        "kind: Composition\nspec:\n  resources:\n  - base:\n      apiVersion: v1\n      kind: Pod\n      spec:\n"
-        "        hostPID: true\n",
-        "kind: Workflow\nspec:\n  podSpecPatch: |\n    hostPID: true\n",
+        (
+            "kind: ClusterPolicy\nspec:\n  rules:\n  - mutate:\n      patchesJson6902: |-\n"
+            "        - {op: add, path: /spec/hostPID, value: true}\n"
+        ),
+        (
+            "kind: ClusterPolicy\nspec:\n  rules:\n  - mutate:\n      patchStrategicMerge:\n        spec:\n"
+            "          hostPID: true\n"
+        ),
+        (
+            "kind: OverridePolicy\nspec:\n  overrideRules:\n  - overriders:\n      plaintext:\n"
+            "      - {path: /spec/template/spec/hostPID, operator: replace, value: true}\n"
+        ),
+        (
+            "kind: Kustomization\nspec:\n  patches:\n  - target: {kind: Job}\n    patch: |\n      spec:\n"
+            "        template:\n          spec:\n            hostPID: true\n"
+        ),
+        (
+            "kind: HelmRelease\nspec:\n  postRenderers:\n  - kustomize:\n      patchesStrategicMerge:\n      - kind: Job\n"
+            "        apiVersion: batch/v1\n        metadata: {name: j}\n        spec:\n          template:\n"
+            "            spec:\n              hostPID: true\n"
+        ),
+        (
+            "kind: HelmRelease\nspec:\n  postRenderers:\n  - kustomize:\n      patchesJson6902:\n      - target: {kind: Job}\n"
+            "        patch:\n        - {op: add, path: /spec/template/spec/hostPID, value: true}\n"
+        ),
+        (
+            "kind: Composition\nspec:\n  resources:\n  - base:\n      apiVersion: v1\n      kind: Pod\n      spec:\n"
+            "        hostPID: true\n"
+        ),
+        ("kind: Workflow\nspec:\n  podSpecPatch: |\n    hostPID: true\n"),
     ],
 )
 def test_every_form_of_a_patch_is_judged(patch: str) -> None:
@@ -335,15 +349,23 @@ def test_what_is_a_file_of_its_own_too_is_told_once_and_is_no_second_object() ->
 
 def test_references_copies_patterns_and_what_must_not_be_are_no_objects() -> None:
     quiet: Sequence[str] = (
-        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\n"
-        "spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n",
-        "apiVersion: example.com/v1\nkind: Copy\nmetadata:\n  name: c\n  annotations:\n    last: |\n"
-        + indented(POD, 6),
-        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: k}\nspec:\n  rules:\n  - validate:\n"
-        "      pattern: {spec: {hostPID: true, containers: [{securityContext: {privileged: true}}]}}\n",
-        "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: p}\nspec:\n"
-        "  object-templates:\n  - complianceType: mustnothave\n    objectDefinition:\n"
-        + indented(POD, 6),
+        (
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\n"
+            "spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
+        ),
+        (
+            "apiVersion: example.com/v1\nkind: Copy\nmetadata:\n  name: c\n  annotations:\n    last: |\n"
+            + indented(POD, 6)
+        ),
+        (
+            "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: k}\nspec:\n  rules:\n  - validate:\n"
+            "      pattern: {spec: {hostPID: true, containers: [{securityContext: {privileged: true}}]}}\n"
+        ),
+        (
+            "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: p}\nspec:\n"
+            "  object-templates:\n  - complianceType: mustnothave\n    objectDefinition:\n"
+            + indented(POD, 6)
+        ),
     )
     for text in quiet:
         assert [each.what for each in embedded_of(text)] == []

@@ -14,15 +14,15 @@ from trainer_infra.api.finding import Path, path_text
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import (
     baseline,
-    inner_documents,
     environments,
+    inner_documents,
     object_kinds,
     plain_secret,
     report_item,
 )
 from trainer_infra.review.documents import Document, value_at
-from trainer_infra.review.inner_documents import AllDocuments
 from trainer_infra.review.environments import DocumentEnvironment
+from trainer_infra.review.inner_documents import AllDocuments
 from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Item, Report, UnseenRule

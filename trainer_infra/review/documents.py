@@ -191,6 +191,7 @@ def _with_kinds(value: Any) -> Any:
 
 
 def objects_of(value: Any) -> Iterator[tuple[Path, JSONObject]]:
+    """The object that a value is, or those in a list of them, each with its path."""
     if not isinstance(value, Mapping):
         return
     if _is_list(value):

@@ -18,8 +18,6 @@ from trainer_infra.review import documents, inner_documents
 from trainer_infra.review.documents import Document, Part, value_at
 from trainer_infra.rules.supply_chain import images
 
-_MERGED: Final = "patchesStrategicMerge"
-_PATCHES: Final = ("patches", "patchesJson6902")
 _NAME: Final = ("metadata", "name")
 _PAIRS: Final = {"commonLabels": "labels", "commonAnnotations": "annotations"}
 _IMAGE: Final = ("image",)
@@ -57,18 +55,9 @@ def layer_parts(file: Document, read: Reader) -> Iterator[LayerPart]:
         yield from _of_transformer(file, read)
         return
     yield from _of_fields(file)
-    for each in _items(file, _MERGED):
-        yield from _merged(_texts(each, each.value, read), {})
-    for field in _PATCHES:
+    for field, make in _MAKERS.items():
         for each in _items(file, field):
-            yield from _of_patch(each, read)
-    for each in _items(file, "images"):
-        yield LayerPart(Part(each.value, each, _IMAGE))
-    for each in _items(file, "replacements"):
-        yield from _replacements(each, read)
-    for each in _items(file, "transformers"):
-        for text in _texts(each, each.value, None):
-            yield from _of_transformer(text, read)
+            yield from make(each, read)
 
 
 def _below(text: Document, *path: str | int) -> Document:
@@ -91,8 +80,7 @@ def _of_transformer(text: Document, read: Reader) -> Iterator[LayerPart]:
     for field in _PAIRS.values():
         yield from _pairs(_below(text, field), field)
     if "imageTag" in text.value:
-        image = _below(text, "imageTag")
-        yield LayerPart(Part(image.value, image, _IMAGE))
+        yield from _of_image(_below(text, "imageTag"), read)
     if "replica" in text.value:
         yield _replicas(_below(text, "replica"))
 
@@ -101,7 +89,7 @@ def _of_patch(item: Document, read: Reader) -> Iterator[LayerPart]:
     for field in ("path", "patch", "jsonOp"):
         said = _below(item, field)
         target = value_at(item.value, ("target",))
-        yield from _merged(_texts(said, said.value, read), target if target else {})
+        yield from _merged(_texts(said, said.value, read), target or {})
 
 
 def _replacements(said: Document, read: Reader) -> Iterator[LayerPart]:
@@ -163,6 +151,31 @@ def _pairs(pairs: Document, field: str) -> Iterator[LayerPart]:
     for key in pairs.value if isinstance(pairs.value, Mapping) else ():
         each = _below(pairs, key)
         yield LayerPart(Part(each.value, each, ("metadata", field, key)))
+
+
+def _of_merge(item: Document, read: Reader) -> Iterator[LayerPart]:
+    yield from _merged(_texts(item, item.value, read), {})
+
+
+def _of_image(item: Document, _read: Reader) -> Iterator[LayerPart]:
+    yield LayerPart(Part(item.value, item, _IMAGE))
+
+
+def _of_inline(item: Document, read: Reader) -> Iterator[LayerPart]:
+    """Transformers that stand in the kustomization; those in files are layers of their own."""
+    for text in _texts(item, item.value, None):
+        yield from _of_transformer(text, read)
+
+
+_MAKERS: Final[Mapping[str, Callable[[Document, Reader], Iterator[LayerPart]]]] = {
+    "patchesStrategicMerge": _of_merge,
+    "patches": _of_patch,
+    "patchesJson6902": _of_patch,
+    "images": _of_image,
+    "replacements": _replacements,
+    "transformers": _of_inline,
+}
+"""Fields of a kustomization with items that change objects, in the order in which kustomize does it."""
 
 
 def _without_identity(patch: JSONObject) -> JSONObject:

@@ -13,7 +13,7 @@ from trainer_infra.rules.value import UNKNOWN, is_mapping
 from trainer_infra.rules.world import World
 
 _CONFIG_MAP: Final = "ConfigMap"
-_SECRET: Final = "Secret"
+_SECRET: Final = "Secret"  # noqa: S105  a kind
 _CLAIM: Final = "PersistentVolumeClaim"
 _HASH: Final = re.compile(r"-[2456789bcdfghkmt]{10}\Z")
 """What generators put behind a name. Source: kustomize's `api/hasher`."""
