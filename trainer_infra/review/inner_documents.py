@@ -96,7 +96,9 @@ class AllDocuments:
 
 def with_inner_documents(given: Sequence[Document]) -> AllDocuments:
     """The documents, and the objects in theirs; without those that are one of the documents, too."""
-    found, inner, unread = [*given], {}, []
+    found = [*given]
+    inner: dict[int, Sequence[int]] = {}
+    unread: list[str] = []
     known: set[str] = set()
     for position, document in enumerate(given):
         own = tuple(inner_documents(document))
