@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.review import checked
 from trainer_infra.api import yamltext
 from trainer_infra.review import baseline, check, documents, fix, inner_documents, sources
-from trainer_infra.review.report import Report
+from trainer_infra.review.report import Item, Report
 from trainer_infra.rules import RULES
 
 RULE = RULES[0]
@@ -368,10 +368,10 @@ def test_references_copies_patterns_and_what_must_not_be_are_no_objects() -> Non
         ),
     )
     for text in quiet:
-        assert [each.what for each in embedded_of(text)] == []
+        assert [each.what for each in found_in(text)] == []
 
 
-def embedded_of(text: str) -> Sequence[object]:
+def found_in(text: str) -> Sequence[Item]:
     return checked.of_text(text, *SECURITY).items
 
 

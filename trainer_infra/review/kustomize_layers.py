@@ -131,9 +131,10 @@ def _merged(texts: Iterator[Document], target: Any) -> Iterator[LayerPart]:
 
 def _of_fields(file: Document) -> Iterator[LayerPart]:
     """What it sets in every object."""
-    namespace = _below(file, "namespace")
-    if isinstance(namespace.value, str):
-        yield LayerPart(Part(namespace.value, namespace, _NAMESPACE))
+    text = _below(file, "namespace")
+    namespace: Any = text.value
+    if isinstance(namespace, str):
+        yield LayerPart(Part(namespace, text, _NAMESPACE))
     for field, below in _PAIRS.items():
         yield from _pairs(_below(file, field), below)
     for each in _items(file, "labels"):
@@ -261,7 +262,7 @@ def _in_list(built: Document, said: LayerPart) -> Part:
 def _holds(built: Document, part: Part, path: FieldPath, leaf: Any) -> bool:
     there = value_at(built.value, part.path)
     own = documents.path_in(there, part.value, path)
-    return (value_at(there, own) if len(own) == len(path) else None) == leaf
+    return bool((value_at(there, own) if len(own) == len(path) else None) == leaf)
 
 
 def _images(built: Document, part: Part) -> Iterator[Part]:
@@ -290,10 +291,11 @@ def generated_parts(built: Document, generator: Document) -> Iterator[Part]:
 
 def _generated(built: Document, text: Document, field: str) -> Iterator[Part]:
     """What one literal or one file of a generator makes; the text is where the kustomization names it."""
-    if not isinstance(text.value, str):
+    said: Any = text.value
+    if not isinstance(said, str):
         return
-    key, has_key, value = text.value.partition("=")
-    key, name = (key, value) if has_key else (Path(text.value).name, text.value)
+    key, has_key, value = said.partition("=")
+    key, name = (key, value) if has_key else (Path(said).name, said)
     file = Path(os.path.normpath(Path(text.file).parent / name))
     lines = () if field == "literals" else _lines(file)
     place = Document(built.value, os.fspath(file), None, lines=lines, line=1, is_editable=False)

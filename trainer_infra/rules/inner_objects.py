@@ -75,7 +75,7 @@ def parts_of(whole: JSONObject) -> Iterator[tuple[Path, Any]]:
     yield (), whole
     is_policy = "kyverno.io" in str(whole.get("apiVersion"))
     waiting: list[tuple[Path, Any]] = [
-        ((key,), whole[key]) for key in reversed(whole) if key not in _APART
+        ((key,), whole[key]) for key in reversed([*whole]) if key not in _APART
     ]
     while waiting:
         path, each = waiting.pop()
@@ -86,8 +86,8 @@ def parts_of(whole: JSONObject) -> Iterator[tuple[Path, Any]]:
         elif is_mapping(each):
             yield path, each
             if object_in(each) is None and not _is_forbidden(each):
-                keys = (key for key in reversed(each) if isinstance(key, str))
-                own = (key for key in keys if not (is_policy and key in _PATTERNS))
+                keys = [key for key in each if isinstance(key, str)]
+                own = (key for key in reversed(keys) if not (is_policy and key in _PATTERNS))
                 waiting += [((*path, key), each[key]) for key in own]
 
 
@@ -101,7 +101,7 @@ def object_in(value: JSONObject) -> tuple[Path, JSONObject] | None:
         return None
     if any(is_mapping(value.get(key)) for key in ("metadata", "spec", "stringData")):
         return (), value
-    content = value.get("data")
+    content: Any = value.get("data")
     if is_mapping(content) and "name" in value:
         named = {key: value[key] for key in ("name", "namespace") if key in value}
         own = content.get("metadata")
@@ -131,7 +131,7 @@ def pods_in(whole: JSONObject) -> Iterator[tuple[Path, JSONObject]]:
 def _is_pod(value: JSONObject) -> bool:
     if next(container_fields(value), None) is not None:
         return True
-    volumes = value.get("volumes")
+    volumes: Any = value.get("volumes")
     return any(value.get(key) is True for key in _OF_NODE) or any(
         is_mapping(each) and is_mapping(each.get("hostPath"))
         for each in (volumes if is_list(volumes) else ())
@@ -144,7 +144,7 @@ def container_fields(pod: JSONObject) -> Iterator[str]:
         if key in _CONTAINERS:
             is_one = any(map(_is_container, inside if is_list(inside) else (inside,)))
         else:
-            context = inside.get("securityContext") if is_mapping(inside) else None
+            context: Any = inside.get("securityContext") if is_mapping(inside) else None
             is_one = is_mapping(context) and not _RIGHTS.isdisjoint(context)
         if is_one:
             yield key
@@ -177,7 +177,8 @@ def in_its_place(value: JSONObject, around: JSONObject, *, is_part: bool) -> JSO
     value = filled_in(value, around)
     if is_part or "kind" not in value:
         return value
-    own, outer = value.get("metadata"), around.get("metadata")
+    own: Any = value.get("metadata")
+    outer: Any = around.get("metadata")
     given: dict[str, Any] = dict(own) if is_mapping(own) else {}
     if "generateName" not in given:
         given.setdefault("name", UNKNOWN)
@@ -230,7 +231,7 @@ def _known(around: JSONObject) -> Known:
 
 def _defaults(template: JSONObject) -> dict[str, Any]:
     """The parameters of an OpenShift Template with their values; unknown where they have none."""
-    listed = template.get("parameters")
+    listed: Any = template.get("parameters")
     found = (each for each in (listed if is_list(listed) else ()) if is_mapping(each))
     return {str(each.get("name")): each.get("value", UNKNOWN) for each in found}
 
