@@ -34,16 +34,17 @@ _ELSEWHERE: Final = frozenset(
     )
 )
 """Kinds whose objects are made in other clusters: Open Cluster Management's, Karmada's, Sveltos'."""
-_OBJECT: Final = re.compile(r"\bapiVersion[\"']?\s*:")
-_KIND: Final = re.compile(r"\bkind[\"']?\s*:")
-_SAID: Final = re.compile(r"^\s*(?:- +)?apiVersion: +\S", re.MULTILINE)
-_SAID_KIND: Final = re.compile(r"^\s*(?:- +)?kind: +[A-Z]", re.MULTILINE)
+# Texts, and not compiled at the start: few checks need them.
+_OBJECT: Final = r"\bapiVersion[\"']?\s*:"
+_KIND: Final = r"\bkind[\"']?\s*:"
+_SAID: Final = r"(?m)^\s*(?:- +)?apiVersion: +\S"
+_SAID_KIND: Final = r"(?m)^\s*(?:- +)?kind: +[A-Z]"
 """What a manifest says on lines of its own, and programs that make one do not."""
 UNREAD: Final[JSONObject] = {"kind": ""}
 """Stands for what a text has that names objects and cannot be read as YAML."""
-_MARKER: Final = re.compile(r"---(?=\s|\Z)")
-_HEREDOC: Final = re.compile(r"<<-?\s*(?P<quote>[\"'\\]?)(?P<end>\w+)[\"']?")
-_SHELL_VALUE: Final = re.compile(r"\$(?:\{[^{}]*\}|\([^()]*\)|[A-Za-z_]\w*)")
+_MARKER: Final = r"---(?=\s|\Z)"
+_HEREDOC: Final = r"<<-?\s*(?P<quote>[\"'\\]?)(?P<end>\w+)[\"']?"
+_SHELL_VALUE: Final = r"\$(?:\{[^{}]*\}|\([^()]*\)|[A-Za-z_]\w*)"
 _PATCHES: Final = ("patch", "patchesJson6902", "plaintext")
 """Fields of a patch, or of its text, beside its `target`: of Argo CD, Flux, Kyverno and Karmada."""
 _MOST: Final = 63
@@ -202,7 +203,7 @@ def _parts_below(outer: Document, path: Path) -> Iterator[Part]:
 def _of_text(outer: Document, path: Path, text: str) -> Iterator[Document]:
     """The objects in a text: in each of its YAML documents, or in what a script writes into a program."""
     is_patch = path[-1] in _PATCHES
-    has_objects = _OBJECT.search(text) is not None and _KIND.search(text) is not None
+    has_objects = "apiVersion" in text and re.search(_OBJECT, text) and re.search(_KIND, text)
     if not is_patch and path[-1] != _POD_PATCH and not has_objects:
         return
     for whole in yaml_of(_placed(outer, path, {}), text):
@@ -267,11 +268,11 @@ def yaml_of(place: Document, text: str) -> Iterator[Document]:
         own = lines[begin:end] if first is None else place.lines[above : first + end]
         written = "\n".join(own)
         if is_filled:
-            written = _SHELL_VALUE.sub(lambda each: template_text.BLANK * len(each[0]), written)
+            written = re.sub(_SHELL_VALUE, lambda each: template_text.BLANK * len(each[0]), written)
         try:
             found = _read(written, above, place.file)
         except InvalidInput:
-            if _SAID.search(written) and _SAID_KIND.search(written):
+            if re.search(_SAID, written) and re.search(_SAID_KIND, written):
                 yield replace(place, value=UNREAD)
             continue
         for source in found:
@@ -299,10 +300,10 @@ def _segments(lines: Sequence[str]) -> Iterator[tuple[int, int, bool]]:
         if waited and line.strip() == waited:
             yield begin, index, is_filled
             waited = ""
-        elif _MARKER.match(line.strip() if waited else line) and (waited or not is_script):
+        elif re.match(_MARKER, line.strip() if waited else line) and (waited or not is_script):
             yield begin, index, is_filled
             begin = index + 1
-        elif not waited and (found := _HEREDOC.search(line)):
+        elif not waited and (found := re.search(_HEREDOC, line)):
             begin, waited, is_filled, is_script = index + 1, found["end"], not found["quote"], True
     if not is_script:
         yield begin, len(lines), False

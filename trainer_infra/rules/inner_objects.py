@@ -43,15 +43,16 @@ _PARTIAL: Final = frozenset(
 """Fields with a part of an object: a patch, what a Crossplane Composition fills in, what ACM finds there."""
 _SHELL: Final = frozenset(("command", "args", "script", "source"))
 """Fields in which `${X}` and `{{x}}` may be a program's own."""
-_REFERENCE: Final = re.compile(r"\{\{.*?\}\}|\$\{[^{}]*\}", re.DOTALL)
-_BRACES: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-_TEKTON: Final = re.compile(r"\$\((?:params|tasks|workspaces|context|results|inputs|tt)\b[^()]*\)")
-_TRIAL: Final = re.compile(r"\$\{trial(?:Parameters|Spec)\b[^{}]*\}")
-_OPENSHIFT: Final = re.compile(r"\$\{\{(\w+)\}\}|\$\{(\w+)\}")
+# Texts, and not compiled at the start: few checks need them.
+_REFERENCE: Final = r"(?s)\{\{.*?\}\}|\$\{[^{}]*\}"
+_BRACES: Final = r"(?s)\{\{.*?\}\}"
+_TEKTON: Final = r"\$\((?:params|tasks|workspaces|context|results|inputs|tt)\b[^()]*\)"
+_TRIAL: Final = r"\$\{trial(?:Parameters|Spec)\b[^{}]*\}"
+_OPENSHIFT: Final = r"\$\{\{(\w+)\}\}|\$\{(\w+)\}"
 _TEMPLATE: Final = "Template"
-_PARAMETERS: Final[Mapping[str, re.Pattern[str]]] = {
+_PARAMETERS: Final[Mapping[str, str]] = {
     "Experiment": _TRIAL,
-    "ResourceGraphDefinition": re.compile(r"\$\{[^{}]*\}"),
+    "ResourceGraphDefinition": r"\$\{[^{}]*\}",
     **dict.fromkeys(
         ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow", "Sensor"),
         _BRACES,
@@ -222,9 +223,9 @@ def _known(around: JSONObject) -> Known:
             return text
         if defaults is not None:
             return _with_defaults(text, defaults)
-        if pattern is not None and pattern.search(text):
+        if pattern is not None and re.search(pattern, text):
             return UNKNOWN
-        return UNKNOWN if not is_program and _REFERENCE.search(text) else text
+        return UNKNOWN if not is_program and re.search(_REFERENCE, text) else text
 
     return known
 
@@ -238,13 +239,13 @@ def _defaults(template: JSONObject) -> dict[str, Any]:
 
 def _with_defaults(text: str, defaults: Mapping[str, Any]) -> Any:
     """The text with the values of parameters; those in double braces are JSON. Source: OpenShift's `template` package."""
-    whole = _OPENSHIFT.fullmatch(text)
+    whole = re.fullmatch(_OPENSHIFT, text)
     if whole and whole[1] in defaults:
         return _json(defaults[whole[1]])
-    named = [each[1] or each[2] for each in _OPENSHIFT.finditer(text)]
+    named = [each[1] or each[2] for each in re.finditer(_OPENSHIFT, text)]
     if any(defaults.get(each) is UNKNOWN for each in named):
         return UNKNOWN
-    return _OPENSHIFT.sub(lambda each: str(defaults.get(each[1] or each[2], each[0])), text)
+    return re.sub(_OPENSHIFT, lambda each: str(defaults.get(each[1] or each[2], each[0])), text)
 
 
 def _json(value: Any) -> Any:
