@@ -91,7 +91,12 @@ def _result(item: Item, index: int, *, has_baseline: bool) -> JSONDict:
         "locations": [_location(item)],
         "partialFingerprints": {FINGERPRINT: item.fingerprint},
         "suppressions": list(_suppressions(item)),
-        "properties": {"severity": item.severity, "seenAt": item.seen_at, "layers": item.layers},
+        "properties": {
+            "severity": item.severity,
+            "seenAt": item.seen_at,
+            "inside": item.inside,
+            "layers": item.layers,
+        },
     }
     if has_baseline:
         found["baselineState"] = "unchanged" if item.is_known else "new"

@@ -96,11 +96,16 @@ def details(item: Item) -> Iterator[str]:
     """What belongs to the clause, a line each: what to do about it, where it was seen, what changed it."""
     if item.fix:
         yield f"Fix: {one_line(item.fix)}"
-    if item.inside:
-        yield f"Inside {one_line(item.inside)}"
+    yield from inside(item)
     if item.seen_at:
         yield f"Seen at {one_line(item.seen_at)}"
     yield from changed_by(item)
+
+
+def inside(item: Item) -> Iterator[str]:
+    """What the object stands in, and where, if in anything."""
+    if item.inside:
+        yield f"Inside {one_line(item.inside)}"
 
 
 def changed_by(item: Item) -> Iterator[str]:
