@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
-from trainer_infra.review.documents import Document
+from trainer_infra.review.documents import Document, value_at
 
 Key: TypeAlias = tuple[str, str, str, str]
 """API group, kind, namespace and name."""
@@ -99,6 +99,18 @@ def object_key(value: Mapping[str, Any]) -> Key:
     named = metadata if isinstance(metadata, Mapping) else {}
     group = _text(value.get("apiVersion")).rpartition("/")[0]
     return group, _text(value.get("kind")), _text(named.get("namespace")), _text(named.get("name"))
+
+
+def new_name(document: Document) -> tuple[tuple[str, str, str], str] | None:
+    """What a tool calls an object, by its kind, namespace and the name in its file; None where that stays."""
+    _, kind, namespace, name = object_key(document.value)
+    written = document.written
+    if written is document.value or not isinstance(written, Mapping):
+        return None
+    # A generator has the name in a field of its own.
+    named = value_at(written, ("metadata", "name") if "kind" in written else ("name",))
+    is_other = isinstance(named, str) and name not in ("", named)
+    return ((kind, namespace, named), name) if is_other else None
 
 
 def _text(value: object) -> str:

@@ -6,7 +6,8 @@ from typing import Final
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
-from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.pods import ALL_WITH_PODS as WORKLOADS
+from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 from trainer_infra.rules.world import World
 
