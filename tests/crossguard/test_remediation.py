@@ -79,6 +79,39 @@ def test_it_is_mended_and_the_value_stays_unknown(kind: str, properties: JSON) -
     assert MessageToDict(mended.properties) == expected
 
 
+WRAPPER = "kubernetes:workload.codeflare.dev/v1beta2:AppWrapper"
+
+
+def wrapper() -> JSON:
+    return {
+        "apiVersion": "workload.codeflare.dev/v1beta2",
+        "kind": "AppWrapper",
+        "metadata": {"name": "w", "namespace": "vision"},
+        "spec": {"components": [{"template": runtime()}]},
+    }
+
+
+def test_an_object_that_stands_in_another_is_mended_and_said_with_its_place() -> None:
+    [mended] = servicer().Remediate(asked(WRAPPER, wrapper()), None).remediations
+    expected = wrapper()
+    inner = expected["spec"]["components"][0]["template"]
+    container(inner)["securityContext"]["privileged"] = False
+    assert MessageToDict(mended.properties) == expected
+    [said] = [
+        each
+        for each in servicer().Analyze(asked(WRAPPER, wrapper()), None).diagnostics
+        if each.policyName == "privileged"
+    ]
+    assert "\nspec.components[0].template: spec.template.spec." in said.message
+
+
+def test_what_is_no_object_of_kubernetes_is_not_judged() -> None:
+    release = {"chart": "x", "values": {"hostPID": True, "securityContext": {"privileged": True}}}
+    kind = "kubernetes:helm.sh/v3:Release"
+    answer = servicer(Pack("all")).Analyze(asked(kind, release), None)
+    assert list(answer.diagnostics) == []
+
+
 def test_what_was_not_mended_stops_the_deployment() -> None:
     kind = "kubernetes:trainer.kubeflow.org/v1alpha1:ClusterTrainingRuntime"
     [said] = [

@@ -80,6 +80,7 @@ FULL = Report(
                 LIMITS, name="third", place=Place("jobs/ä b#1.yaml", 3, 1, 4, 9, ("a: 1", "b: 2"))
             ),
             layers=("base/kustomization.yaml", "dev/kustomization.yaml"),
+            inside="AppWrapper team-a/w: spec.components[0].template",
         ),
         item(name="fourth", place=Place("jobs/ä b#1.yaml", 12, 9, 12, 12, ("  env: 日本: x", "y"))),
     ),
@@ -147,6 +148,7 @@ def hostile(words: str) -> Report:
         place=place,
         fingerprint="0123456789abcdef",
         layers=(words,),
+        inside=words,
         edits=(edit,),
         excuse=excuse,
     )
@@ -191,6 +193,7 @@ items = st.builds(
     place=places,
     fingerprint=st.just("0123456789abcdef"),
     layers=st.lists(texts, max_size=2).map(tuple),
+    inside=texts,
     edits=st.lists(edits, max_size=2).map(tuple),
     excuse=st.none() | excuses,
     is_known=st.booleans(),

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,23 @@ def test_a_train_job_is_judged_when_its_runtime_changed(repository: Repository) 
     assert judged(".") == ["own", "own"]
     (repository.folder / "runtime.yaml").unlink()
     assert judged(".") == ["own"]
+
+
+def test_a_wrapper_is_judged_when_the_runtime_changed_of_a_train_job_in_it(
+    repository: Repository,
+) -> None:
+    head = "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nmetadata: {name: %s}\n"
+    inside = "spec:\n  components:\n  - template:\n"
+    for name, runtime in (("w", "own"), ("x", "shipped")):
+        text = textwrap.indent(job("a", runtime=runtime), " " * 6)
+        repository.write(f"{name}.yaml", head % name + inside + text)
+    repository.write("runtime.yaml", RUNTIME % "node")
+    repository.commit()
+    assert judged(".") == []
+    repository.write("runtime.yaml", RUNTIME % "other")
+    assert judged(".") == ["own", "w"]
+    (repository.folder / "runtime.yaml").unlink()
+    assert judged(".") == ["w"]
 
 
 def test_a_train_job_whose_runtime_was_never_there_is_no_change(repository: Repository) -> None:

@@ -167,6 +167,32 @@ def test_values_of_a_chart_inside_the_chart_are_those_of_the_outer_one_first(
     }
 
 
+def test_what_is_wrong_with_the_yaml_that_helm_writes_is_found() -> None:
+    built = trees.JOB.format(name="x") + "    image: acme/train:2\n"
+    found = helm.placed_chart(Path("chart"), rendered("templates/job.yaml", built))
+    (item,) = checked.of(found, "schema").items
+    assert (item.path, item.what) == ("spec.trainer.image", "is written twice")
+    assert (item.place.file, item.place.line) == ("chart/templates/job.yaml", 14)
+
+
+def test_what_stands_in_objects_of_a_chart_is_placed_in_the_template(tmp_path: Path) -> None:
+    pod = "apiVersion: v1\n    kind: Pod\n    metadata: {name: p}\n    spec: {hostPID: true}\n"
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata:\n  a.yaml: |\n    "
+    text = (head + pod + "  b.yaml: |\n    {{- .Values.b | nindent 4 }}\n").replace(
+        "NAME", "{{ .x }}"
+    )
+    (tmp_path / "chart/templates/maps.yaml").write_text(text)
+    built = (head + pod + "  b.yaml: |\n    " + pod.replace("name: p", "name: q")).replace(
+        "NAME", "m"
+    )
+    found = helm.placed_chart(Path("chart"), rendered("templates/maps.yaml", built))
+    items = checked.of(found, "host-namespaces").items
+    assert [(each.name, each.place.file, each.place.line) for each in items] == [
+        ("p", "chart/templates/maps.yaml", 9),
+        ("q", "chart/templates/maps.yaml", 10),
+    ]
+
+
 def test_a_chart_and_a_library_are_told_apart(tmp_path: Path) -> None:
     assert (helm.is_one(Path("chart")), helm.is_library(Path("chart"))) == (True, False)
     (tmp_path / "chart/Chart.yaml").write_text("type: library\n")

@@ -22,6 +22,7 @@ def test_a_finding_has_all_that_the_report_has() -> None:
             "fix": "name it by its digest",
             "seenAt": "JobSet tj: spec.replicatedJobs[0]",
             "runtime": "",
+            "inside": "",
             "place": {
                 "file": "jobs/tj.yaml",
                 "line": 7,

@@ -3,113 +3,16 @@
 The real kustomize builds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from tests.review import checked, trees
-from trainer_infra.api.finding import FieldFinding
-from trainer_infra.api.finding import Path as FieldPath
+from tests.review.overlays import POD, built, layers, place, work
 from trainer_infra.review import report_item, sources
 from trainer_infra.review.documents import Document
-from trainer_infra.review.redaction import ReportRedaction
-from trainer_infra.rules import RULES, tree
-from trainer_infra.rules.judge import ConfiguredRule
 
-POD: Final[FieldPath] = (
-    *("spec", "template", "spec", "replicatedJobs", 0),
-    *("template", "spec", "template", "spec"),
-)
-TOKEN: Final = "hf_abcdefghijABCDEFGHIJ0123456789abcd"
-RUNTIME: Final = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainingRuntime
-metadata:
-  name: torch
-spec:
-  mlPolicy: {numNodes: 1}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          spec:
-            template:
-              spec:
-                securityContext: {runAsNonRoot: true}
-                containers:
-                - name: node
-                  image: acme/torch:1.0
-"""
-DEPLOYMENT: Final = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers:
-      - name: web
-        image: acme/web:1
-      - name: side
-        image: acme/side:1
-"""
-BASE: Final = {
-    "base/job.yaml": trees.JOB.format(name="digits"),
-    "base/runtime.yaml": RUNTIME,
-    "base/web.yaml": DEPLOYMENT,
-    "base/app.conf": "x = 1\n",
-    "base/kustomization.yaml": """\
-resources: [job.yaml, runtime.yaml, web.yaml]
-configMapGenerator:
-- name: settings
-  literals:
-  - MODE=dev
-  files:
-  - app.conf
-""",
-}
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kubectl_program: Path) -> None:
-    """A folder in which the tests are, with a base and nothing on PATH but what builds it."""
-    programs, folder = tmp_path / "bin", tmp_path / "work"
-    programs.mkdir()
-    (programs / "kubectl").symlink_to(kubectl_program)
-    monkeypatch.setenv("PATH", str(programs))
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    trees.write(BASE, folder)
-
-
-def built(files: Mapping[str, str], folder: str) -> dict[str, Document]:
-    """What a folder builds to, by kind."""
-    trees.write(dict(files), Path())
-    found = sources.read_sources([folder])
-    assert found.problems == ()
-    return {each.value["kind"]: each for each in found.documents}
-
-
-def place(document: Document, *path: str | int) -> str:
-    """`file:line` of a path."""
-    found = report_item.place_in_document(document, path)
-    return f"{found.file}:{found.line}"
-
-
-def layers(document: Document, *path: str | int) -> tuple[str, ...]:
-    """The layers that a finding at a path names."""
-    (subject,) = tree.subjects_of([document.value])
-    found = (ConfiguredRule.default(RULES[0]), FieldFinding(path, "is wrong"))
-    return report_item.item_of(
-        document, subject, found, None, ReportRedaction.of([(document, subject)])
-    ).layers
+__all__ = ["work"]
 
 
 def test_the_file_of_a_patch_is_the_place_of_what_it_sets_and_the_base_of_all_else() -> None:
@@ -197,137 +100,6 @@ spec: {replicas: null}
     assert place(found, "spec", "replicas") == "dev/web.yaml:4"
 
 
-JSON_PATCHES: Final = {
-    "dev/kustomization.yaml": f"""\
-resources: [../base]
-patches:
-- path: pods.json
-  target: {{kind: TrainingRuntime, name: torch}}
-- target: {{group: trainer.kubeflow.org, kind: TrainJob, name: dig.*}}
-  patch: |-
-    - op: replace
-      path: /spec/trainer/image
-      value: acme/train:2
-    - {{op: add, path: /spec/trainer/env/-, value: {{name: TOKEN, value: {TOKEN}}}}}
-""",
-    "dev/pods.json": f"""\
-[
-  {{"op": "add", "path": "/{"/".join(map(str, POD))}/tolerations",
-   "value": [{{"key": "spot"}}]}},
-  {{"op": "remove", "path": "/{"/".join(map(str, POD))}/securityContext"}}
-]
-""",
-}
-
-
-def test_what_no_file_of_a_patch_says_is_placed_in_the_base_and_names_its_layers() -> None:
-    found = built(JSON_PATCHES, "dev")
-    job, runtime = found["TrainJob"], found["TrainingRuntime"]
-    assert place(job, "spec", "trainer", "image") == "base/job.yaml:9"
-    assert place(job, "spec", "trainer", "env", 0, "value") == "base/job.yaml:12"
-    assert place(job, "spec", "trainer", "env", 1, "value") == "base/job.yaml:10"
-    assert place(runtime, *POD, "tolerations", 0, "key") == "base/runtime.yaml:14"
-    changed = ("dev/kustomization.yaml",)
-    assert layers(job, "spec", "trainer", "image") == changed
-    assert layers(runtime, *POD, "securityContext", "runAsNonRoot") == changed
-    assert layers(job, "spec", "trainer", "env", 0, "value") == ()
-    # What neither has, no layer took away.
-    assert layers(job, "spec", "activeDeadlineSeconds") == ()
-    report = checked.of(tuple(found.values()), "image-digest")
-    assert [(each.kind, each.got, each.layers) for each in report.items[:1]] == [
-        ("TrainJob", "'acme/train:2'", changed)
-    ]
-
-
-def test_a_secret_of_a_layer_is_found_and_hidden_also_where_another_one_overrules_it() -> None:
-    found = built(JSON_PATCHES, "dev")
-    (item,) = checked.of(tuple(found.values()), "literal-secrets").items
-    assert (item.place.file, item.place.line, item.layers) == (
-        "base/job.yaml",
-        10,
-        ("dev/kustomization.yaml",),
-    )
-    assert TOKEN not in str(item)
-    patch = f"""\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {{name: digits}}
-spec: {{trainer: {{image: "acme/train:latest", env: [{{name: TOKEN, value: {TOKEN}}}]}}}}
-"""
-    over = """\
-resources: [../dev]
-patches:
-- target: {kind: TrainJob}
-  patch: |-
-    - op: remove
-      path: /spec/trainer/env/0
-"""
-    files = {
-        "dev/kustomization.yaml": "resources: [../base]\npatches: [{path: train.yaml}]\n",
-        "dev/train.yaml": patch,
-        "prod/kustomization.yaml": over,
-    }
-    report = checked.of(tuple(built(files, "prod").values()), "image-latest", "literal-secrets")
-    assert [(each.place.file, each.place.line) for each in report.items] == [("dev/train.yaml", 4)]
-    assert TOKEN not in str(report)
-
-
-def test_a_secret_of_another_field_on_the_line_that_is_shown_is_hidden() -> None:
-    other = f'[{{"op": "add", "path": "/x", "value": "{TOKEN}"}}]'
-    secret = "secretGenerator: [{name: p, literals: [pw=SummerVision2026]}]"
-    patch = f"patches: [{{target: {{kind: A}}, patch: '{other}'}}]"
-    top = f"{{resources: [../base], {secret}, {patch}}}\n"
-    made = built({"dev/kustomization.yaml": top}, "dev")["Secret"]
-    (item,) = checked.of((made,), "literal-secrets").items
-    assert (item.place.file, item.place.line) == ("dev/kustomization.yaml", 1)
-    assert TOKEN not in str(item)
-    assert "SummerVision2026" not in str(item)
-
-
-def test_fields_of_a_kustomization_are_placed_in_the_base_and_it_is_named() -> None:
-    top = """\
-resources: [../base]
-namespace: team-a
-nameSuffix: -dev
-labels:
-- pairs:
-    tier: gpu
-images:
-- name: acme/torch
-  newTag: latest
-replicas:
-- name: web
-  count: 7
-replacements:
-- source: {kind: TrainJob, fieldPath: spec.trainer.image}
-  targets:
-  - select: {kind: Deployment}
-    fieldPaths:
-    - "spec.template.spec.containers.[name=side].image"
-    options: {delimiter: ., index: 0}
-"""
-    found = built({"dev/kustomization.yaml": top}, "dev")
-    runtime, web = found["TrainingRuntime"], found["Deployment"]
-    changed = ("dev/kustomization.yaml",)
-    side = ("spec", "template", "spec", "containers", 1, "image")
-    for document, path, line in (
-        (runtime, ("metadata", "name"), "base/runtime.yaml:4"),
-        (runtime, ("metadata", "namespace"), "base/runtime.yaml:3"),
-        (runtime, ("metadata", "labels", "tier"), "base/runtime.yaml:3"),
-        (runtime, (*POD, "containers", 0, "image"), "base/runtime.yaml:18"),
-        (web, ("spec", "replicas"), "base/web.yaml:6"),
-        (web, side, "base/web.yaml:15"),
-    ):
-        assert (place(document, *path), layers(document, *path)) == (line, changed)
-    assert layers(web, "spec", "selector", "matchLabels", "app") == ()
-    (item,) = checked.of((runtime,), "image-latest").items
-    assert (item.place.file, item.place.line, item.got) == (
-        "base/runtime.yaml",
-        18,
-        "'acme/torch:latest'",
-    )
-
-
 LAYERS: Final = {
     "spot/kustomization.yaml": """\
 kind: Component
@@ -382,7 +154,7 @@ def test_of_several_patches_that_set_a_value_the_outermost_is_its_place() -> Non
     assert place(job, "spec", "trainer", "command", 0) == "prod/nodes.yaml:7"
     assert place(job, "metadata", "name") == "base/job.yaml:4"
     # The component takes away what kustomize says of the object: it is found by its name.
-    assert place(job, "spec", "trainer", "image") == "base/job.yaml:9"
+    assert place(job, "spec", "trainer", "image") == "spot/kustomization.yaml:7"
     assert place(job, "spec", "trainer", "env", 0, "name") == "base/job.yaml:11"
     assert set(layers(job, "spec", "trainer", "image")) == {
         *("base/kustomization.yaml", "spot/kustomization.yaml", "prod/kustomization.yaml"),
@@ -394,7 +166,8 @@ def test_a_generated_object_is_placed_at_its_generator() -> None:
     made = built({**LAYERS}, "eu")["ConfigMap"]
     assert place(made) == "base/kustomization.yaml:3"
     assert place(made, "metadata", "labels") == "base/kustomization.yaml:3"
-    assert place(made, "data", "MODE") == "base/kustomization.yaml:3"
+    assert place(made, "data", "MODE") == "prod/kustomization.yaml:9"
+    assert place(made, "data", "app.conf") == "base/app.conf:1"
     assert "prod/kustomization.yaml" in layers(made, "data", "MODE")
 
 
@@ -413,7 +186,7 @@ patches:
         for name, tag in (("dev", "latest"), ("prod", "2"))
     }
     trees.write(files, Path())
-    expected = [("base/job.yaml", 9, "digits-dev", ("dev/kustomization.yaml",))]
+    expected = [("dev/kustomization.yaml", 8, "digits-dev", ("dev/kustomization.yaml",))]
     found = sources.read_sources(["."])
     assert said(found.documents) == expected
     trees.write({"all/kustomization.yaml": "resources: [../dev, ../prod]\n"}, Path())

@@ -26,6 +26,19 @@ def documents(objects: Sequence[JSONObject]) -> tuple[Document, ...]:
     )
 
 
+def wrapped(objects: Sequence[JSONObject]) -> Sequence[JSONObject]:
+    """Each of them in an object of its own."""
+    head = {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper"}
+    return [
+        {
+            **head,
+            "metadata": {"name": f"w{index}"},
+            "spec": {"components": [{"template": {"metadata": {}, **each}}]},
+        }
+        for index, each in enumerate(objects)
+    ]
+
+
 def of_change(
     then: Sequence[Document], now: Sequence[Document], settled: ResolvedConfiguration
 ) -> Report:
@@ -62,16 +75,21 @@ def test_what_is_new_of_an_unchanged_object_is_told_and_nothing_else(rule: AnyRu
         settings = {rule.id: {"parameters": case.parameters}} if case.parameters else {}
         settled = checked.by(rule.id, rules=settings, pools=case.pools or (), isWhole=True)
         for one, other in changes(case):
-            then, now = documents(one), documents(other)
-            scope = CheckScope(settled, checked.TODAY)
-            before, after = (check.check_documents(each, scope) for each in (then, now))
-            reach = changed_files.reach_of_change(now, then)
-            files = {now[at].file for at, each in reach.items() if each != Reach.CHANGED}
-            own = [each for each in after.items if each.place.file in files]
-            told = of_change(then, now, settled).items
-            assert said([each for each in told if each.is_unchanged]) == said(own) - said(
-                before.items
-            )
+            check_new(documents(one), documents(other), settled)
+            check_new(documents(wrapped(one)), documents(wrapped(other)), settled)
+
+
+def check_new(
+    then: Sequence[Document], now: Sequence[Document], settled: ResolvedConfiguration
+) -> None:
+    """It is told of unchanged objects what was not so before."""
+    scope = CheckScope(settled, checked.TODAY)
+    before, after = (check.check_documents(each, scope) for each in (then, now))
+    reach = changed_files.reach_of_change(now, then)
+    files = {now[at].file for at, each in reach.items() if each != Reach.CHANGED}
+    own = [each for each in after.items if each.place.file in files]
+    told = of_change(then, now, settled).items
+    assert said([each for each in told if each.is_unchanged]) == said(own) - said(before.items)
 
 
 def test_something_of_each_rule_is_new_by_a_change_of_others() -> None:

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from trainer_infra import names
-from trainer_infra.rules import tree, world
+from trainer_infra.api.finding import path_text
+from trainer_infra.rules import RULES, tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pods import WORKLOADS
+from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.supply_chain import images
 
 JSON = dict[str, Any]
@@ -33,6 +35,15 @@ OBJECTS: Mapping[str, JSON] = {
     "ReplicationController": {"spec": {"template": TEMPLATE}},
     "Job": {"spec": {"template": TEMPLATE}},
     "CronJob": {"spec": {"jobTemplate": {"spec": {"template": TEMPLATE}}}},
+    "Rollout": {"spec": {"template": TEMPLATE}},
+    "Notebook": {"spec": {"template": TEMPLATE}},
+    "CloneSet": {"spec": {"template": TEMPLATE}},
+    "BroadcastJob": {"spec": {"template": TEMPLATE}},
+    "NodeSet": {"spec": {"template": TEMPLATE}},
+    "ScaledJob": {"spec": {"jobTargetRef": {"template": TEMPLATE}}},
+    "JobTemplate": {"spec": {"tasks": [{"name": "worker", "template": TEMPLATE}]}},
+    "MXJob": {"spec": {"mxReplicaSpecs": REPLICAS}},
+    "ElasticJob": {"spec": {"replicaSpecs": REPLICAS}},
     "PyTorchJob": {"spec": {"pytorchReplicaSpecs": REPLICAS}},
     "TFJob": {"spec": {"tfReplicaSpecs": REPLICAS}},
     "MPIJob": {"spec": {"mpiReplicaSpecs": REPLICAS}},
@@ -45,13 +56,89 @@ OBJECTS: Mapping[str, JSON] = {
     "RayService": {"spec": {"rayClusterConfig": RAY}},
 }
 VOLCANO: JSON = {"spec": {"tasks": [{"name": "worker", "template": TEMPLATE}]}}
+CONTAINER: JSON = POD["containers"][0]
+OTHERS: Mapping[str, JSON] = {
+    "Workflow": {"spec": {"templates": [{"name": "a", "container": CONTAINER}]}},
+    "WorkflowTemplate": {
+        "spec": {"templates": [{"name": "a", "script": {**CONTAINER, "source": "b"}}]}
+    },
+    "ClusterWorkflowTemplate": {"spec": {"templates": [{"containerSet": POD}]}},
+    "CronWorkflow": {"spec": {"workflowSpec": {"templates": [{"sidecars": [CONTAINER]}]}}},
+    "Task": {"spec": {"steps": [CONTAINER]}},
+    "PipelineRun": {"spec": {"pipelineSpec": {"tasks": [{"taskSpec": {"steps": [CONTAINER]}}]}}},
+    "InferenceService": {"spec": {"predictor": POD}},
+    "ServingRuntime": {"spec": POD},
+    "FlinkDeployment": {"spec": {"jobManager": {"podTemplate": TEMPLATE}}},
+    "PodCliqueSet": {"spec": {"template": {"cliques": [{"spec": {"podSpec": POD}}]}}},
+    "SeldonDeployment": {"spec": {"predictors": [{"componentSpecs": [TEMPLATE]}]}},
+    "Service": {"spec": {"template": TEMPLATE}},
+    "DynamoGraphDeployment": {
+        "spec": {"services": {"a": {"extraPodSpec": {"mainContainer": CONTAINER}}}}
+    },
+    "NeverHeardOf": {"whatever": {"lies": [{"deep": {"initContainers": [CONTAINER]}}]}},
+}
+"""Kinds that no rule knows."""
+SPARK: JSON = {
+    "apiVersion": "sparkoperator.k8s.io/v1beta2",
+    "kind": "SparkApplication",
+    "metadata": {"name": "a"},
+    "spec": {
+        "driver": {"hostNetwork": True, "securityContext": {"privileged": True}},
+        "executor": {"hostNetwork": False, "securityContext": {"privileged": False}},
+        "volumes": [{"name": "a", "hostPath": {"path": "/"}}],
+    },
+}
 
 
 def test_every_kind_is_here() -> None:
     assert {*OBJECTS} == WORKLOADS - names.WITH_PODS
 
 
-@pytest.mark.parametrize(("kind", "content"), [*OBJECTS.items(), ("Job", VOLCANO)])
+def found_in(value: JSON, *rules: AnyRule) -> dict[str, list[str]]:
+    """Paths of what rules find in an object, by rule."""
+    (subject,) = tree.subjects_of([value])
+    chosen = map(ConfiguredRule.default, rules)
+    return {
+        each.chosen.rule.id: [path_text(one.path) for one in each.findings]
+        for each in judge(subject, world.world_of([subject]), chosen)
+    }
+
+
+def test_in_a_kind_that_no_rule_knows_what_it_says_of_pods_is_judged_and_nothing_else() -> None:
+    assert found_in(SPARK, *RULES) == {
+        "privileged": ["spec.driver.securityContext.privileged"],
+        "host-namespaces": ["spec.driver.hostNetwork"],
+        "host-path": ["spec.volumes[0].hostPath.path"],
+    }
+
+
+def test_what_a_workflow_fills_in_is_not_known_and_is_told() -> None:
+    value = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "a"},
+        "spec": {
+            "templates": [
+                {"container": {"image": "{{inputs.parameters.image}}", "args": ["{{a}}"]}}
+            ]
+        },
+    }
+    (subject,) = tree.subjects_of([value])
+    chosen = map(ConfiguredRule.default, RULES)
+    told = list(judge(subject, world.world_of([subject]), chosen))
+    assert [each.findings for each in told if each.findings] == []
+    assert {path for each in told for path in each.unseen} == {
+        ("spec", "templates", 0, "container", "image")
+    }
+
+
+CRONS: JSON = {"spec": {"jobTemplate": VOLCANO}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [*OBJECTS.items(), *OTHERS.items(), ("Job", VOLCANO), ("CronJob", CRONS)],
+)
 def test_what_is_wrong_with_its_pod_is_found_once(kind: str, content: JSON) -> None:
     value = {"apiVersion": "a/v1", "kind": kind, "metadata": {"name": "a"}, **content}
     (subject,) = tree.subjects_of([value])

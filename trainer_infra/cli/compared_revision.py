@@ -10,7 +10,14 @@ from trainer_infra.cli import judge
 from trainer_infra.cli.judge import FilesThere, Judge
 from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.errors import InvalidInput
-from trainer_infra.review import baseline, changed_files, costs, environments, summary
+from trainer_infra.review import (
+    baseline,
+    changed_files,
+    costs,
+    environments,
+    inner_documents,
+    summary,
+)
 from trainer_infra.review.changed_files import BaseObjects
 from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
@@ -54,11 +61,11 @@ class ComparedRevision:
         keys = {(each.kind, each.namespace, each.name) for each in told.items}
         keys |= {(each.kind, each.namespace, each.name) for each in told.unseen}
         found = changed_files.reach_of_change(self.documents, now)
-        for position, each in enumerate(self.documents):
-            if (
-                found[position] == Reach.CHANGED
-                or environments.object_key(each.value)[1:] not in keys
-            ):
+        whole = inner_documents.with_inner_documents(self.documents)
+        for position in found:
+            inside = (position, *whole.inner[position])
+            told_of = {environments.object_key(whole.all[each].value)[1:] for each in inside}
+            if found[position] == Reach.CHANGED or keys.isdisjoint(told_of):
                 found[position] = Reach.GONE
         return found
 

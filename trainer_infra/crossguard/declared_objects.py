@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.api.finding import Path
 from trainer_infra.catalog.runtime_key import RuntimeKey
 from trainer_infra.crossguard import values
 from trainer_infra.deploy.operations import rendering, targets, training_runtime
@@ -22,9 +23,10 @@ from trainer_infra.deploy.operations.train_jobs.members import members_of
 from trainer_infra.deploy.operations.values import is_unknown, plain_json
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.rules import patch, tree
+from trainer_infra.rules import inner_objects, patch, tree
 from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules.finding import Change
+from trainer_infra.rules.pods import KNOWN_KINDS
 from trainer_infra.rules.subject import AnyRuntime, Subject
 from trainer_infra.rules.value import UNKNOWN
 
@@ -55,6 +57,8 @@ class DeclaredObject:
     ours, which has none."""
     is_patch: bool = False
     """Whether the resource only changes an object that is there."""
+    within: Path = ()
+    """Where in the resource's object it stands; of that itself nothing."""
 
 
 def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[DeclaredObject, ...]:
@@ -73,8 +77,22 @@ def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared
         is_local, provider = False, "" if is_default else str(known.urn)
         is_patch = kind.endswith(_PATCH)
     whose = (resource.urn, is_local, provider, is_patch)
-    found = _objects(kind, properties, runtimes)
-    return tuple(DeclaredObject(each, member, *whose) for member, each in found)
+    found = tuple(_objects(kind, properties, runtimes))
+    inner = _inner(found[0][1], runtimes) if is_plain(kind) else ()
+    return (
+        *(DeclaredObject(each, member, *whose) for member, each in found),
+        # What stands in another is not around others.
+        *(DeclaredObject(each, "", *whose[:3], True, path) for path, each in inner),
+    )
+
+
+def _inner(outer: Subject, runtimes: Runtimes) -> Iterator[tuple[Path, Subject]]:
+    """The objects that stand in an object, each with its path."""
+    for path, value, is_part in inner_objects.objects_within(outer.object.raw, KNOWN_KINDS):
+        if is_part:
+            yield path, rule_subject.subject_of_part(value)
+        else:
+            yield path, tree.subject_with_runtime(value, runtimes, runtimes)
 
 
 def _objects(

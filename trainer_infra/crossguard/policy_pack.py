@@ -26,7 +26,7 @@ from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts, judged_o
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules import configuration, exemption, pack
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
-from trainer_infra.rules.finding import Finding
+from trainer_infra.rules.finding import Change, Finding
 from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pack import Pack, PackRule
 
@@ -131,7 +131,7 @@ def _of_resource(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
     def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
         chosen = configured(args.get_config())
         changes = [
-            change
+            Change((*declared.within, *change.path), change.value)
             for declared in declared_objects(args)
             for finding in _alone(declared, chosen, verdicts)
             for change in finding.patch
@@ -267,4 +267,6 @@ def finding_message(finding: Finding) -> str:
 
 
 def _member(declared: DeclaredObject) -> str:
+    if declared.within:
+        return f"{path_text(declared.within)}: "
     return f"jobs.{declared.member}: " if declared.member else ""

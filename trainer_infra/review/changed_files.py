@@ -19,6 +19,7 @@ from trainer_infra.catalog.runtime_key import RuntimeKey, runtime_key
 from trainer_infra.review import (
     baseline,
     environments,
+    inner_documents,
     recurrence,
     revision,
     source_of_built,
@@ -190,12 +191,16 @@ def reach_of_change(now: Sequence[Document], then: Iterable[Document]) -> dict[i
             [(_said(each), folder) for each in before for folder in each.deployed_from],
         )
     )
-    runtimes_before, runtimes_now = _runtimes(before), _runtimes(now)
+    whole, whole_before = map(inner_documents.with_inner_documents, (now, before))
+    runtimes_before, runtimes_now = _runtimes(whole_before.all), _runtimes(whole.all)
     found = {}
-    for index, document in enumerate(now):
+    for index in range(len(now)):
         known = [next(was_there) for _ in marks[index]]
-        runs_on = tree.runtime_reference(document.value)
-        is_same = runs_on is None or runtimes_before.get(runs_on) == runtimes_now.get(runs_on)
+        inside = (index, *whole.inner[index])
+        runs_on = (tree.runtime_reference(whole.all[each].value) for each in inside)
+        is_same = all(
+            each is None or runtimes_before.get(each) == runtimes_now.get(each) for each in runs_on
+        )
         unchanged = Reach.AROUND if is_same else Reach.RUNTIME
         found[index] = unchanged if all(known) else Reach.CHANGED
     return found

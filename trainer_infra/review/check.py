@@ -1,6 +1,6 @@
 """Objects -> a report: every rule of a pack on every object, with places, exemptions and edits.
 
-Pure. Each environment is judged by itself.
+Pure. Each environment is judged by itself; `object_findings` judges one object of it.
 """
 
 from collections import Counter
@@ -10,33 +10,36 @@ from datetime import date
 from enum import Enum, auto
 from typing import Final, TypeVar
 
-from trainer_infra.api.finding import FieldFinding as OfYaml
-from trainer_infra.api.finding import Path, path_text
-from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import baseline, environments, object_kinds, plain_secret, report_item
+from trainer_infra.review import (
+    baseline,
+    environments,
+    inner_documents,
+    object_findings,
+    plain_secret,
+)
 from trainer_infra.review.documents import Document
 from trainer_infra.review.environments import DocumentEnvironment
+from trainer_infra.review.inner_documents import AllDocuments
+from trainer_infra.review.object_findings import ObjectFindings, ObjectScope
 from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.redaction import ReportRedaction
-from trainer_infra.review.report import Item, Report, UnseenRule
-from trainer_infra.rules import exemption, judge, pack, tree, world
+from trainer_infra.review.report import Item, Report
+from trainer_infra.rules import exemption, pack, tree, world
 from trainer_infra.rules.configuration import ResolvedConfiguration
-from trainer_infra.rules.exemption import Exemption, ExemptionBook, ExemptionLimits, State
+from trainer_infra.rules.exemption import ExemptionLimits, State
 from trainer_infra.rules.finding import Severity
-from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
 from trainer_infra.rules.pack import PackRule
 from trainer_infra.rules.pod_security import literal_secrets
-from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import AnyRule
-from trainer_infra.rules.shape import schema
-from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.subject import Subject, subject_of_part
 from trainer_infra.rules.world import World
 
 T = TypeVar("T")
 EMPTY: Final = "Environments of the configuration in whose folders nothing is"
-_SECURITY: Final = ("pod-security", "supply-chain")
-"""Groups of rules without which a check does not pass."""
+PARTS: Final = "Parts of objects in patches, judged only by what they set"
+"""The title of how many there are."""
+UNREAD: Final = "Texts with objects that cannot be read as YAML, and so were not judged"
 
 
 class Reach(Enum):
@@ -80,18 +83,8 @@ class CheckScope:
         return self.reach.get(position, Reach.CHANGED)
 
 
-@dataclass(frozen=True, slots=True)
-class _ObjectFindings:
-    """What was found in one object."""
-
-    items: tuple[Item, ...]
-    unseen: tuple[UnseenRule, ...]
-    used: frozenset[Exemption]
-    problems: tuple[str, ...]
-
-
 Spread = Callable[
-    [Callable[[int], _ObjectFindings], int, Sequence[object]], Iterable[_ObjectFindings]
+    [Callable[[int], ObjectFindings], int, Sequence[object]], Iterable[ObjectFindings]
 ]
 """Does work on each number below a count, in order; the last is what stands in many results."""
 
@@ -128,33 +121,32 @@ class _Environment:
     policy: _Policy
     around: World
     judged: Mapping[int, Subject]
-    """By position of the document; what did not change comes last."""
+    """By position of the document; what did not change comes behind what did, and parts last."""
+    within: Mapping[int, World]
+    """What is around an object that stands in another, by position."""
 
 
 def check_documents(
-    documents: Sequence[Document], asked: CheckScope, spread: Spread = one_by_one
+    given: Sequence[Document], asked: CheckScope, spread: Spread = one_by_one
 ) -> Report:
-    """The report on the documents; what goes through them is `one_by_one`, or `processes.spread_work`.
+    """The report on the documents, and on the objects that stand in theirs; what goes through them is `one_by_one`, or `processes.spread_work`.
 
     Raises:
         InvalidInput: The pack's settings name no rule, or do not fit their rule.
     """
-    there = tree.subjects_of(asked.others)
+    there, whole = tree.subjects_of(asked.others), inner_documents.with_inner_documents(given)
+    documents = whole.all
+    # A change reaches what stands in an object as far as it reaches that.
+    asked = replace(asked, reach=whole.of_inner(asked.reach))
     usual = _Policy.of(asked.settled)
     policies = {name: _Policy.of(each) for name, each in asked.settled.environments.items()}
     inside = tuple(
-        _environment(each, documents, asked, (policies.get(each.configured, usual), there))
-        for each in environments.environments_of(
-            documents, asked.settled.folders, asked.settled.root
-        )
+        _environment(each, whole, asked, (policies.get(each.configured, usual), there))
+        for each in environments.environments_of(given, asked.settled.folders, asked.settled.root)
     )
     subjects = {position: each for one in inside for position, each in one.judged.items()}
     pairs = ((documents[index], each) for index, each in subjects.items())
     hidden = ReportRedaction.of(pairs, there)
-    counted = {
-        position: each for position, each in subjects.items() if asked.reach_of(position) in _TOLD
-    }
-    left = len(subjects) - len(counted)
     work = [
         (one, position)
         for one in inside
@@ -165,26 +157,67 @@ def check_documents(
         dict.fromkeys(each.rule for one in (usual, *policies.values()) for each in one.rules)
     )
 
-    def findings(index: int) -> _ObjectFindings:
+    def findings(index: int) -> ObjectFindings:
         one, position = work[index]
-        return _found(position, documents[position], one, asked, hidden)
+        scope = _scope(position, one, asked, hidden)
+        return object_findings.object_findings(documents[position], one.judged[position], scope)
 
     found = tuple(spread(findings, len(work), everywhere))
-    items = _of_environments(zip(work, found, strict=True), everywhere)
+    items = tuple(_once(_of_environments(zip(work, found, strict=True), everywhere)))
+    told = [position for position in sorted(subjects) if asked.reach_of(position) in _TOLD]
+    objects = [each for each in map(subjects.__getitem__, told) if not each.is_part]
+    left = sum(not each.is_part for each in subjects.values()) - len(objects)
     problems = (*asked.problems, *dict.fromkeys(each for one in found for each in one.problems))
     return Report(
         items=baseline.with_known(items, asked.baseline),
         rules=everywhere,
-        objects=len(counted),
+        objects=len(objects),
         unchanged=left,
-        unjudged=Counter(map(hidden.text, sorted(_unjudged(counted.values(), everywhere)))),
-        files=tuple(dict.fromkeys(documents[each].file for each in sorted(counted))),
+        unjudged=Counter(map(hidden.text, sorted(_unjudged(objects, everywhere)))),
+        files=tuple(dict.fromkeys(documents[each].file for each in told)),
         problems=tuple(map(hidden.sentence, problems)),
         unused=() if left else tuple(map(hidden.text, _unused(inside, found, asked.today))),
         unseen=tuple(dict.fromkeys(each for one in found for each in one.unseen)),
         fail_on=asked.fail_on,
-        notes=_empty_environments(inside, asked.settled),
+        notes={
+            **_empty_environments(inside, asked.settled),
+            **_notes(whole, told, len(told) - len(objects)),
+        },
     )
+
+
+def _notes(whole: AllDocuments, told: Sequence[int], parts: int) -> dict[str, str]:
+    """How many parts of objects were judged, and the texts that could not be."""
+    unread = "\n".join(each for position in told for each in whole.unread.get(position, ()))
+    notes = {PARTS: str(parts) if parts else "", UNREAD: unread}
+    return {title: said for title, said in notes.items() if said}
+
+
+def _scope(
+    position: int, one: _Environment, asked: CheckScope, hidden: ReportRedaction
+) -> ObjectScope:
+    """What the object at a position is judged by, as far as a change reaches it."""
+    reach = asked.reach_of(position)
+    return ObjectScope(
+        rules=one.policy.looking if reach == Reach.AROUND else one.policy.rules,
+        around=one.within.get(position, one.around),
+        exemptions=one.policy.settled.exemptions,
+        limits=one.policy.limits,
+        today=asked.today,
+        fail_on=asked.fail_on,
+        hidden=hidden,
+        is_unchanged=reach != Reach.CHANGED,
+        has_unseen=reach != Reach.AROUND,
+    )
+
+
+def _once(items: Sequence[Item]) -> Iterator[Item]:
+    """The findings, without secrets that are told of an object that stands in this one."""
+    inner = {(each.rule.id, each.place) for each in items if each.inside}
+    for each in items:
+        is_told = each.rule is literal_secrets.RULE and (each.rule.id, each.place) in inner
+        if each.inside or not is_told:
+            yield each
 
 
 def _empty_environments(
@@ -202,7 +235,7 @@ def _empty_environments(
 
 def _environment(
     given: DocumentEnvironment,
-    documents: Sequence[Document],
+    whole: AllDocuments,
     asked: CheckScope,
     known: tuple[_Policy, Sequence[Subject]],
 ) -> _Environment:
@@ -211,19 +244,29 @@ def _environment(
     settled = policy.settled
     changed = [each for each in given.positions if asked.reach_of(each) == Reach.CHANGED]
     left = [each for each in given.positions if asked.reach_of(each) != Reach.CHANGED]
-    values, others = ([documents[each].value for each in these] for these in (changed, left))
-    subjects = tree.subjects_of(values, [*asked.others, *others])
+    (own, parts), (others, more) = whole.with_inner(changed), whole.with_inner(left)
+    values, around = ([whole.all[each].value for each in these] for these in (own, others))
+    subjects = tree.subjects_of(values, [*asked.others, *around])
     # What these have from a runtime is said of that; changed ones say it where that did not change.
-    beside = tree.subjects_of([*others, *values], asked.others)[: len(others)] if others else ()
-    around = world.world_of(
-        (*beside, *subjects), settled.pools, is_whole=settled.is_whole, deployed=there
-    )
-    by_position = dict(zip((*changed, *left), (*subjects, *beside), strict=True))
-    return _Environment(given.name, given.configured, policy, around, by_position)
+    beside = tree.subjects_of([*around, *values], asked.others)[: len(others)] if others else ()
+    found = dict(zip((*own, *others), (*subjects, *beside), strict=True))
+    named = (environments.new_name(whole.all[each]) for each in given.positions)
+    renamed = dict(filter(None, named))
+
+    def world_with(deployed: Iterable[Subject]) -> World:
+        ours = [found[each] for each in (*left, *changed)]
+        is_whole = settled.is_whole
+        return world.world_of(
+            ours, settled.pools, is_whole=is_whole, deployed=deployed, renamed=renamed
+        )
+
+    within = whole.worlds_within(given.positions, found, lambda inner: world_with((*there, *inner)))
+    found |= {each: subject_of_part(whole.all[each].value) for each in (*parts, *more)}
+    return _Environment(given.name, given.configured, policy, world_with(there), found, within)
 
 
 def _of_environments(
-    found: Iterable[tuple[tuple[_Environment, int], _ObjectFindings]], rules: Sequence[AnyRule]
+    found: Iterable[tuple[tuple[_Environment, int], ObjectFindings]], rules: Sequence[AnyRule]
 ) -> tuple[Item, ...]:
     """All findings once, in the order in which a reader of the files meets them.
 
@@ -260,90 +303,8 @@ def _unjudged(subjects: Iterable[Subject], rules: Iterable[AnyRule]) -> Iterator
     return (each.kind for each in subjects if each.kind not in kinds)
 
 
-def _found(
-    position: int,
-    document: Document,
-    one: _Environment,
-    asked: CheckScope,
-    hidden: ReportRedaction,
-) -> _ObjectFindings:
-    subject, reach = one.judged[position], asked.reach_of(position)
-    is_unchanged = reach != Reach.CHANGED
-    rules = one.policy.looking if reach == Reach.AROUND else one.policy.rules
-    own = exemption.annotated_exemptions(subject)
-    book = ExemptionBook(
-        subject, own.exemptions, one.policy.settled.exemptions, one.policy.limits, asked.today
-    )
-    judged = tuple(judge.judge(subject, one.around, rules, asked.today))
-    used: set[Exemption] = set()
-    items = []
-    of_rules = ((verdict.chosen, each) for verdict in judged for each in verdict.findings)
-    of_file = () if is_unchanged else _of_file(document, one.policy.rules)
-    for chosen, finding in (*of_file, *of_rules):
-        excusing = book.excusing(chosen.rule.id, chosen.severity)
-        used.update(filter(None, (excusing,)))
-        excuse = report_item.excuse_of(excusing, asked.today) if excusing else None
-        found = report_item.item_of(document, subject, (chosen, finding), excuse, hidden)
-        items.append(replace(found, is_unchanged=True) if is_unchanged else found)
-    unseen = () if reach == Reach.AROUND else _unseen(subject, judged, book, asked)
-    return _ObjectFindings(
-        tuple(items),
-        tuple(map(hidden.unseen, unseen)),
-        frozenset(used),
-        () if is_unchanged else tuple(_of_annotations(document, own.problems, hidden)),
-    )
-
-
-def _of_annotations(
-    document: Document, problems: Iterable[Problem], hidden: ReportRedaction
-) -> Iterator[str]:
-    """Exemptions that cannot be read, a sentence each."""
-    return (f"{document.file}: {hidden.problem(each)}" for each in problems)
-
-
-def _of_file(
-    document: Document, rules: Iterable[PackRule]
-) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
-    """What is wrong with it because it stands in a file, which two of the rules speak for."""
-    for chosen in rules:
-        if chosen.rule.id == schema.SCHEMA.id:
-            of_kind = object_kinds.kind_findings(document.value)
-            yield from ((chosen, each) for each in (*document.findings(), *of_kind))
-        elif chosen.rule.id == literal_secrets.RULE.id:
-            yield from ((chosen, each) for each in plain_secret.plain_secret_findings(document))
-
-
-def _unseen(
-    subject: Subject,
-    judged: Iterable[RuleVerdict],
-    book: ExemptionBook,
-    asked: CheckScope,
-) -> Iterator[UnseenRule]:
-    missed: dict[Path, list[ConfiguredRule]] = {}
-    for one in judged:
-        for path in one.unseen:
-            missed.setdefault(path, []).append(one.chosen)
-    for path, rules in missed.items():
-        # Whether a runtime that is not at hand may be so says runtime-exists.
-        fails = path in subject.left_out and path != REFERENCE
-        fails = fails and any(
-            each.rule.tags[0] in _SECURITY
-            and each.severity.is_at_least(asked.fail_on)
-            and not _is_excused(each, book)
-            for each in rules
-        )
-        ids = tuple(each.rule.id for each in rules)
-        whose = (subject.kind, subject.namespace, subject.name)
-        yield UnseenRule(*whose, path_text(path), ids, fails)
-
-
-def _is_excused(chosen: ConfiguredRule, book: ExemptionBook) -> bool:
-    found = book.excusing(chosen.rule.id, chosen.severity)
-    return found is not None and found.state(book.today) != State.EXPIRED
-
-
 def _unused(
-    inside: Iterable[_Environment], found: Iterable[_ObjectFindings], today: date
+    inside: Iterable[_Environment], found: Iterable[ObjectFindings], today: date
 ) -> Iterator[str]:
     """What excuses nothing, or no more."""
     used = {each for one in found for each in one.used}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from trainer_infra.review import environments
+from trainer_infra.review import environments, inner_documents
 from trainer_infra.review.documents import Document
 from trainer_infra.review.environments import DocumentEnvironment
 from trainer_infra.rules import pack, tree, world
@@ -56,8 +56,11 @@ def cost_notes(
 def _subjects(
     documents: Sequence[Document], settled: ResolvedConfiguration
 ) -> dict[DocumentEnvironment, tuple[Subject, ...]]:
+    whole = inner_documents.with_inner_documents(documents)
     return {
-        each: tree.subjects_of([documents[position].value for position in each.positions])
+        each: tree.subjects_of(
+            [whole.all[position].value for position in whole.with_inner(each.positions)[0]]
+        )
         for each in environments.environments_of(documents, settled.folders, settled.root)
     }
 

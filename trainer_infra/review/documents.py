@@ -26,10 +26,20 @@ _LIST: Final = "List"
 class Part:
     """What another text says of a built object: a patch of an overlay, another branch of a template."""
 
-    value: JSONObject
-    """Fields of the object."""
+    value: Any
+    """Fields of the object, or what stands at a path of it."""
     text: "Document"
     """Where they are written."""
+    path: Path = ()
+    """Where in the object they stand."""
+
+    @property
+    def whole(self) -> JSONObject:
+        """The object as far as this text says it."""
+        found: Any = self.value
+        for key in reversed(self.path):
+            found = [*({} for _ in range(key)), found] if isinstance(key, int) else {key: found}
+        return found if isinstance(found, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,8 @@ class Document:
     """Where it is in that document: an item of a List."""
     lines: tuple[str, ...] = ()
     """The file's text."""
+    line: int = 0
+    """Where it is in a text that is not YAML, from 1; 0 elsewhere."""
     is_editable: bool = True
     """Whether edits can be made in its file: no stdin, and nothing that a tool built."""
     parts: tuple[Part, ...] = ()
@@ -56,6 +68,16 @@ class Document:
     """Overlays and charts that it was built in; none where it is deployed as it is written."""
     drawn: frozenset[Path] = frozenset()
     """Where it has values that a tool draws at random: they stand in no file."""
+    faults: tuple[FieldFinding, ...] = ()
+    """What is wrong with the YAML that a tool wrote of it."""
+    outer: "Document | None" = None
+    """The object that it stands in; None for one of its own."""
+    within: Path = ()
+    """Where it stands in that."""
+    is_part: bool = False
+    """Whether it is a patch that stands there, and no whole object."""
+    has_places: bool = True
+    """Whether its fields have places: not in a text that is written on one line, or folded."""
 
     values: tuple[tuple["Document", Path], ...] = ()
     """Files of the values that its template takes, the strongest first, and where in each they begin."""
@@ -72,6 +94,8 @@ class Document:
 
     def at(self, path: Path) -> Path:
         """The path in the source's document of what stands at a path, or is nearest above it."""
+        if not self.has_places:
+            return self.start
         here = self.written
         if here is self.value:
             return (*self.start, *path)
@@ -88,12 +112,16 @@ class Document:
 
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column, from 1, of what stands at a path in the source's document."""
-        return self.source.place(path) if self.source else (0, 0)
+        return self.source.place(path) if self.source else (self.line, min(self.line, 1))
 
     def end(self, path: Path) -> tuple[int, int]:
         """Line and column behind it; those of a text block are behind its last line."""
         if self.source is None:
-            return 0, 0
+            return (
+                (self.line, len(self.lines[self.line - 1]) + 1)
+                if self.lines and self.line
+                else (0, 0)
+            )
         line, _ = start = self.place(path)
         last, column = end = self.source.end(path)
         if end < start:
@@ -106,9 +134,16 @@ class Document:
             last -= 1
         return last, len(self.lines[last - 1]) + 1
 
+    def _has_own_text(self) -> bool:
+        """Whether its text is written for it alone, and no tool has changed it."""
+        if self.outer is None:
+            return self.written is self.value
+        return self.source is not self.outer.source
+
     def findings(self) -> Iterator[FieldFinding]:
         """What is wrong with its YAML, with paths in the object."""
-        if self.source is None or self.written is not self.value:
+        yield from self.faults
+        if self.source is None or not self._has_own_text():
             return
         for each in self.source.findings:
             if each.path[: len(self.start)] == self.start:
@@ -128,7 +163,7 @@ def read_documents(text: str, file: str) -> tuple[Document, ...]:
     return tuple(
         Document(value, file, source, path, lines)
         for source in (replace(each, value=_with_kinds(each.value)) for each in found)
-        for path, value in _objects(source.value)
+        for path, value in objects_of(source.value)
     )
 
 
@@ -159,12 +194,13 @@ def _with_kinds(value: Any) -> Any:
     return {**value, "items": items}
 
 
-def _objects(value: Any) -> Iterator[tuple[Path, JSONObject]]:
+def objects_of(value: Any) -> Iterator[tuple[Path, JSONObject]]:
+    """The object that a value is, or those in a list of them, each with its path."""
     if not isinstance(value, Mapping):
         return
     if _is_list(value):
         for position, item in enumerate(value["items"]):
-            yield from ((("items", position, *path), each) for path, each in _objects(item))
+            yield from ((("items", position, *path), each) for path, each in objects_of(item))
         return
     is_object = all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
     if is_object or object_kinds.is_known_object(value):
@@ -258,6 +294,8 @@ def value_at(value: Any, path: Path) -> Any:
 def _position(items: Any, others: Any, position: int) -> int:
     """Where a list has the item of another one: of the same name, else the same; -1 for nowhere."""
     like = value_at(others, (position,))
+    if value_at(items, (position,)) == like is not None:
+        return position
     name = value_at(like, ("name",))
     for index, each in enumerate(items if isinstance(items, list) else ()):
         if each == like or (name is not None and value_at(each, ("name",)) == name):
@@ -266,12 +304,21 @@ def _position(items: Any, others: Any, position: int) -> int:
     return position if is_like and name is None else -1
 
 
+def path_in_part(document: Document, part: Part, path: Path) -> Path | None:
+    """The path in a part's value of what stands at a path of the object; None where it says nothing of it."""
+    below = path[len(part.path) :]
+    if path[: len(part.path)] != part.path:
+        return None
+    own = path_in(part.value, value_at(document.value, part.path), below)
+    parent = value_at(part.value, own)
+    if len(own) + 1 == len(below) and isinstance(parent, Mapping) and path[-1] in parent:
+        own = (*own, path[-1])
+    return own if len(own) == len(below) else None
+
+
 def _places(document: Document, path: Path) -> Iterator[tuple[Any, tuple[Document, Path]]]:
     """What parts say of a path, each with its place; nothing where a part takes it away."""
     for part in document.parts:
-        own = path_in(part.value, document.value, path)
-        parent = value_at(part.value, own)
-        if len(own) + 1 == len(path) and isinstance(parent, Mapping) and path[-1] in parent:
-            own = (*own, path[-1])
-        if len(own) == len(path):
+        own = path_in_part(document, part, path)
+        if own is not None:
             yield value_at(part.value, own), (part.text, (*part.text.start, *own))

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
 from trainer_infra.api.shape.object_meta import CLUSTER_SCOPED
-from trainer_infra.review.documents import Document
+from trainer_infra.review.documents import Document, value_at
 
 Key: TypeAlias = tuple[str, str, str, str]
 """API group, kind, namespace and name."""
@@ -102,6 +102,18 @@ def object_key(value: Mapping[str, Any]) -> Key:
     kind = _text(value.get("kind"))
     namespace = "" if kind in CLUSTER_SCOPED else _text(named.get("namespace"))
     return group, kind, namespace, _text(named.get("name"))
+
+
+def new_name(document: Document) -> tuple[tuple[str, str, str], str] | None:
+    """What a tool calls an object, by its kind, namespace and the name in its file; None where that stays."""
+    _, kind, namespace, name = object_key(document.value)
+    written = document.written
+    if written is document.value or not isinstance(written, Mapping):
+        return None
+    # A generator has the name in a field of its own.
+    named = value_at(written, ("metadata", "name") if "kind" in written else ("name",))
+    is_other = isinstance(named, str) and name not in ("", named)
+    return ((kind, namespace, named), name) if is_other else None
 
 
 def _text(value: object) -> str:

@@ -35,7 +35,11 @@ def _issues(items: Iterable[Item], report: Report) -> Iterator[JSONDict]:
         seen[item.fingerprint] += 1
         # A fingerprint names one finding: the same object may stand in several files.
         times = seen[item.fingerprint]
-        sentences = (summary.one_line(item.sentence()), *summary.changed_by(item))
+        sentences = (
+            summary.one_line(item.sentence()),
+            *summary.inside(item),
+            *summary.changed_by(item),
+        )
         yield {
             "description": ". ".join(sentences),
             "check_name": item.rule.id,

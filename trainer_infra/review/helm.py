@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import yaml
 
+from trainer_infra.api.finding import FieldFinding
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
@@ -141,11 +142,13 @@ def placed_chart(folder: Path, text: str, values: Sequence[str] = ()) -> tuple[D
         InvalidInput: It is not YAML.
     """
     by_template: dict[str, list[JSONObject]] = {}
+    faults: dict[int, tuple[FieldFinding, ...]] = {}
     for each in documents.read_documents(text, os.fspath(folder)):
         by_template.setdefault(_template(each), []).append(each.value)
+        faults[id(each.value)] = tuple(each.findings())
     read = cache(documents.yaml_of_file)
     return tuple(
-        replace(document, values=given)
+        replace(document, values=given, faults=faults.get(id(document.value), ()))
         for template, objects in by_template.items()
         for given in [tuple(_values(folder, template, values, read))]
         for document in _placed(objects, folder, template)

@@ -13,14 +13,13 @@ from typing import Any, Final
 
 import yaml
 
-from trainer_infra import json_values
 from trainer_infra.api import yaml_source
-from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import documents, kustomize_build, source_of_built
+from trainer_infra.review import documents, kustomize_build, kustomize_layers, source_of_built
 from trainer_infra.review.documents import Document, Part
 from trainer_infra.review.kustomize_build import BuiltObject
+from trainer_infra.review.kustomize_layers import LayerPart
 from trainer_infra.rules.supply_chain import moving_sources
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -153,7 +152,7 @@ class _Placing:
         self._folder, self._top = folder, top
         self._own = os.path.normpath(_own(folder) or folder)
         self.written = lru_cache(maxsize=None)(_written)
-        self._patches = lru_cache(maxsize=None)(self._patches_of)
+        self._said = lru_cache(maxsize=None)(self._said_by)
 
     def origin(self, built: BuiltObject) -> str:
         """The file that an object is from."""
@@ -175,12 +174,21 @@ class _Placing:
 
     def with_layers(self, document: Document, layers: Iterable[str]) -> Document:
         """A built object with what changed it: its layers, and the files of their patches."""
+        layers = tuple(layers)
         through: list[str] = []
         parts: list[Part] = []
         for layer in layers:
-            own = [each for each in self._patches(layer) if _is_patched(document, each)]
+            found = (kustomize_layers.parts_of_built(document, each) for each in self._said(layer))
+            own = [each for parts in found for each in parts]
             parts += own
             through += (layer, *(each.text.file for each in own))
+        for file in dict.fromkeys((document.file, *layers)):
+            generators = self.written(file) if Path(file).name in NAMES else ()
+            parts += (
+                one
+                for each in generators
+                for one in kustomize_layers.generated_parts(document, each)
+            )
         return replace(document, parts=tuple(parts[::-1]), layers=tuple(dict.fromkeys(through)))
 
     def _shown(self, file: Path) -> str:
@@ -188,11 +196,16 @@ class _Placing:
         below = os.path.relpath(os.path.realpath(file), os.path.realpath(self._folder))
         return os.path.normpath(self._folder / below)
 
-    def _patches_of(self, layer: str) -> Sequence[Part]:
-        """The patches that a layer has in files of their own, in the order in which they are applied."""
-        files = _paths(Path(layer).parent, _fields(Path(layer)), _MERGED, _BY_PATH)
-        found = (one for each in files for one in self.written(self._shown(Path(each))))
-        return [Part(_without_identity(each.value), each) for each in found]
+    def _said_by(self, layer: str) -> Sequence[LayerPart]:
+        """What a layer says, in the order in which it is applied."""
+        return [
+            said
+            for file in documents.yaml_of_file(layer)
+            for said in kustomize_layers.layer_parts(file, self._patch)
+        ]
+
+    def _patch(self, file: Path) -> Sequence[Document]:
+        return documents.yaml_of_file(self._shown(file))
 
     @cached_property
     def _uses(self) -> dict[str, Uses]:
@@ -236,37 +249,6 @@ def _written(file: str) -> tuple[Document, ...]:
         return documents.read_documents(Path(file).read_text(encoding="utf-8"), file)
     except (OSError, ValueError, InvalidInput):
         return ()
-
-
-def _is_patched(built: Document, patch: Part) -> bool:
-    """Whether a patch may be one of the object, and something of it holds there.
-
-    Kustomize finds its object by any name that this had on its way.
-    """
-    first, name, last = (
-        str(documents.value_at(value, ("metadata", "name")) or "")
-        for value in (built.written, patch.text.value, built.value)
-    )
-    is_one = patch.text.value.get("kind") == built.value.get("kind") and first in name in last
-    return is_one and any(
-        _built_value(built, patch, path) == leaf
-        for path, leaf in json_values.json_leaves(patch.value)
-    )
-
-
-def _built_value(built: Document, patch: Part, path: FieldPath) -> Any:
-    """What the object has at a path of the patch; None where it has nothing there."""
-    own = documents.path_in(built.value, patch.value, path)
-    return documents.value_at(built.value, own) if len(own) == len(path) else None
-
-
-def _without_identity(patch: JSONObject) -> JSONObject:
-    """A patch without what names its object."""
-    own = {key: each for key, each in patch.items() if key not in {"apiVersion", "kind"}}
-    metadata = patch.get("metadata")
-    named = metadata if isinstance(metadata, Mapping) else {}
-    others = {key: each for key, each in named.items() if key not in {"name", "namespace"}}
-    return {**own, "metadata": others}
 
 
 def _paths(

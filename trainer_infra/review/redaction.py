@@ -129,8 +129,8 @@ def _in_parts(document: Document) -> Iterator[tuple[Document, Path, Value]]:
     """Those of patches that others have overruled."""
     kind = {"kind": document.value.get("kind")}
     for part in document.parts:
-        for value in _secret(rule_subject.subject_of({**part.value, **kind})):
-            yield part.text, (*part.text.start, *value.path), value
+        for value in _secret(rule_subject.subject_of({**part.whole, **kind})):
+            yield part.text, (*part.text.start, *value.path[len(part.path) :]), value
 
 
 def _beside(texts: Iterable[Document]) -> Iterator[tuple[Document, Path, Value]]:
@@ -143,7 +143,7 @@ def _beside(texts: Iterable[Document]) -> Iterator[tuple[Document, Path, Value]]
 
 def _lines(document: Document, path: Path) -> Iterator[tuple[str, int]]:
     """The lines of what stands at a path of the source's document."""
-    if document.source is not None:
+    if document.source is not None or document.line:
         first, _ = document.place(path)
         last, _ = document.end(path)
         yield from ((document.file, line) for line in range(first, last + 1))

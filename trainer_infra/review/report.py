@@ -11,7 +11,18 @@ from typing import Final
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
 
-QUOTING: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at", "runtime")
+QUOTING: Final = (
+    "kind",
+    "namespace",
+    "name",
+    "path",
+    "what",
+    "got",
+    "fix",
+    "seen_at",
+    "runtime",
+    "inside",
+)
 """Fields of a finding that quote an object."""
 
 
@@ -96,6 +107,9 @@ class Item:
     patches; none where what is found stands there as it is."""
     runtime: str = ""
     """Kind and name of the runtime that says it; empty where the object does."""
+    inside: str = ""
+    """The object that this one stands in, and where: `AppWrapper team/a: spec.components[0].template`; empty
+    for one of its own."""
     edits: tuple[Edit, ...] = ()
     """What mends it; empty when a human must decide."""
     excuse: Excuse | None = None

@@ -11,6 +11,7 @@ from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
 from trainer_infra.review import documents, edits
 from trainer_infra.review.documents import Document
+from trainer_infra.review.inner_documents import inside_text
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import DIGITS, Excuse, Item, Place, object_name
 from trainer_infra.rules import tree
@@ -56,8 +57,9 @@ def item_of(
         fix=finding.fix,
         seen_at=of_rule.seen_at,
         runtime=object_name(*runtime) if runtime else "",
+        inside=inside_text(document),
         place=place,
-        fingerprint=fingerprint(chosen.rule.id, document.value, finding.path, finding.what),
+        fingerprint=fingerprint(chosen.rule.id, document, finding.path, finding.what),
         folders=document.deployed_from,
         layers=layers,
         edits=edits.edits(document, of_rule.patch),
@@ -80,7 +82,7 @@ def excuse_of(exemption: Exemption, today: date) -> Excuse:
 def place_in_document(document: Document, path: Path) -> Place:
     """Where what stands at a path, or what is nearest above it, is written."""
     text, whole = documents.written_place(document, path)
-    if text.source is None:
+    if text.source is None and not text.line:
         return Place(text.file)
     line, column = text.place(whole)
     end_line, end_column = text.end(whole)
@@ -88,13 +90,17 @@ def place_in_document(document: Document, path: Path) -> Place:
     return Place(text.file, line, column, end_line, end_column, excerpt or ("",))
 
 
-def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> str:
+def fingerprint(rule: str, document: Document, path: Path, what: str) -> str:
     """16 hex digits by which baselines and SARIF know a finding when its file is edited elsewhere.
 
-    They are of rule, object, place and clause; positions in lists are names where they can be.
+    They are of rule, object, place and clause, and of what the object stands in; positions in lists are names
+    where they can be.
     """
+    value: Mapping[str, Any] = document.value
     named = (("kind",), ("metadata", "namespace"), ("metadata", "name"))
     whose = [documents.value_at(value, each) for each in named]
+    if document.outer is not None:
+        whose += [fingerprint("", document.outer, document.within, "")]
     place: list[str] = []
     at: Any = value
     for key in path:

@@ -84,7 +84,7 @@ def rule_rows(rules: Sequence[ConfiguredRule]) -> Iterator[tuple[str, ...]]:
     """A row for each rule."""
     for each in rules:
         rule = each.rule
-        kinds, tags = ",".join(sorted(rule.kinds)), ",".join(rule.tags)
+        kinds, tags = rule.kinds_text().replace(", ", ","), ",".join(rule.tags)
         enforcement = (each.enforcement,) if isinstance(each, PackRule) else ()
         yield (rule.id, each.severity, *enforcement, tags, rule.title, kinds)
 
@@ -155,7 +155,7 @@ def _facts(each: ConfiguredRule) -> Iterator[str]:
     facts = {
         "severity": each.severity,
         "enforcement": each.enforcement if isinstance(each, PackRule) else "",
-        "kinds": ", ".join(sorted(each.rule.kinds)),
+        "kinds": each.rule.kinds_text(),
         "tags": ", ".join(each.rule.tags),
         "frameworks": ", ".join(each.rule.frameworks),
         "mended by": "`trainer-infra check --fix`" if each.rule.remediates else "",

@@ -68,7 +68,7 @@ def _facts(rule: AnyRule) -> str:
     """Severity, kinds, tags and standards on one line."""
     facts = {
         "Severity": rule.severity,
-        "kinds": ", ".join(sorted(rule.kinds)),
+        "kinds": rule.kinds_text(),
         "tags": ", ".join(rule.tags),
         "standards": ", ".join(rule.frameworks),
     }

@@ -98,7 +98,12 @@ def _result(item: Item, group: FindingGroup, index: int, report: Report) -> JSON
         "locations": [_location(item, report)],
         "partialFingerprints": {FINGERPRINT: fingerprint},
         "suppressions": list(_suppressions(item)),
-        "properties": {"severity": item.severity, "seenAt": item.seen_at, "layers": item.layers},
+        "properties": {
+            "severity": item.severity,
+            "seenAt": item.seen_at,
+            "inside": item.inside,
+            "layers": item.layers,
+        },
     }
     if group.others:
         found["relatedLocations"] = [

@@ -11,6 +11,7 @@ from typing import Final
 from trainer_infra.review import report as reports
 from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
+from trainer_infra.rules.rule import EVERY_KIND, EVERY_POD
 
 EXPIRED: Final = "EXEMPTION EXPIRED"
 NAMED: Final = 20
@@ -65,7 +66,7 @@ def tally(report: Report) -> str:
 
 
 def scope(report: Report) -> str:
-    """`12 objects of 3 files judged by 40 rules`, or `10 judged by 40 rules, 2 by none: PyTorchJob`.
+    """`12 objects of 3 files judged by 40 rules`, or `10 judged by 40 rules, 2 by 24 rules for every kind: Spark`.
 
     Of a change also how many objects did not change.
     """
@@ -85,7 +86,9 @@ def _changed_scope(report: Report) -> str:
     if not unjudged:
         return f"{objects} judged by {rules}"
     kinds = ", ".join(one_line(each) or "no kind" for each in report.unjudged)
-    return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by none: {kinds}"
+    general = sum(not each.kinds.isdisjoint((EVERY_KIND, EVERY_POD)) for each in report.rules)
+    by = f"{count_text(general, 'rule')} for every kind" if general else "none"
+    return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by {by}: {kinds}"
 
 
 def remarks(item: Item) -> Iterator[str]:
@@ -109,9 +112,16 @@ def details(item: Item) -> Iterator[str]:
     """What belongs to the clause, a line each: what to do about it, where it was seen, what changed it."""
     if item.fix:
         yield f"Fix: {one_line(item.fix)}"
+    yield from inside(item)
     if item.seen_at:
         yield f"Seen at {one_line(item.seen_at)}"
     yield from changed_by(item)
+
+
+def inside(item: Item) -> Iterator[str]:
+    """What the object stands in, and where, if in anything."""
+    if item.inside:
+        yield f"Inside {one_line(item.inside)}"
 
 
 def changed_by(item: Item) -> Iterator[str]:

@@ -71,7 +71,12 @@ def _group(group: FindingGroup, paint: Paint) -> Iterator[str]:
     where = paint(_where(item.place), "bold")
     yield f"{where}: {severity} {summary.cut_line(clause, _SENTENCE)}"
     yield from _excerpt(item.place, paint)
-    of_one = {"seen at": item.seen_at, "changed by": ", ".join(item.layers), "fix": item.fix}
+    of_one = {
+        "inside": item.inside,
+        "seen at": item.seen_at,
+        "changed by": ", ".join(item.layers),
+        "fix": item.fix,
+    }
     told = (f"{name}: {words}" for name, words in of_one.items() if words)
     for each in told if is_one else finding_groups.of_runtime_text(group.items):
         yield f"    {summary.cut_line(each, _SENTENCE)}"

@@ -4,18 +4,19 @@ A value that is not known hides nothing but its own place.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 from typing import Any
 
 from trainer_infra.api.finding import Path
 from trainer_infra.errors import MEND_FIRST, MOST_PROBLEMS
+from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rendering import REFERENCE
-from trainer_infra.rules.rule import AnyRule, Context, Parameters
+from trainer_infra.rules.rule import EVERY_KIND, EVERY_POD, AnyRule, Context, Parameters
 from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UnseenValue
+from trainer_infra.rules.value import ABSENT, UnseenValue
 from trainer_infra.rules.world import World
 
 
@@ -62,13 +63,19 @@ def judge(
     def severities() -> Mapping[str, Severity]:
         return {each.rule.id: each.severity for each in applied}
 
+    general: frozenset[str] | None = None
     for chosen in applied:
-        if kind not in chosen.rule.kinds:
-            continue
+        knows = kind in chosen.rule.kinds and not subject.is_part
+        if not knows:
+            # Most objects are of a known kind: of others only is asked what they have.
+            general = _general(subject) if general is None else general
+            if general.isdisjoint(chosen.rule.kinds):
+                continue
         places, unseen = subject.places(chosen.rule.places)
         if places or unseen or hidden:
             context: Context[Any] = Context(subject, world, chosen.parameters, severities, today)
             judged = _judged(chosen, context, places, (*hidden, *unseen))
+            judged = judged if knows or judged is None else _standing(judged, subject)
             if judged is not None:
                 yield judged
     # Thousands of objects may be judged, each of which is read once more at most.
@@ -99,6 +106,19 @@ def _judged(
         return None
     own = tuple(_own(found, subject, rule))
     return RuleVerdict(chosen, own, tuple(missed)) if own or missed else None
+
+
+def _general(subject: Subject) -> frozenset[str]:
+    """What stands for it among the kinds of rules that do not name its kind."""
+    if not subject.kind and not subject.is_part:
+        return frozenset()
+    return frozenset((EVERY_KIND, EVERY_POD) if pods.pods_of(subject) else (EVERY_KIND,))
+
+
+def _standing(verdict: RuleVerdict, subject: Subject) -> RuleVerdict | None:
+    """The verdict on an object of which not all is known: only what stands there was to be seen."""
+    unseen = tuple(each for each in verdict.unseen if subject.object.at(*each).raw is not ABSENT)
+    return replace(verdict, unseen=unseen) if verdict.findings or unseen else None
 
 
 def _own(found: Iterable[Finding], subject: Subject, rule: AnyRule) -> Iterator[Finding]:

@@ -2,22 +2,27 @@
 
 A runtime's and a JobSet's stand in themselves; a TrainJob's stand in the JobSet that it renders to,
 after its patches. Objects of other projects write pods too, which rules of pod security and supply
-chain judge. Rules take `pods_of`, `containers`, `volumes` or `jobsets` as their places.
+chain judge; in a kind that no rule knows, and in a patch, what has the fields of a pod is one. Rules take `pods_of`, `containers`, `volumes` or `jobsets` as their places.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.api.shape import workloads
 from trainer_infra.render import resolve
+from trainer_infra.rules import inner_objects
 from trainer_infra.rules.rendering import REFERENCE
-from trainer_infra.rules.rule import Subject, Value
-from trainer_infra.rules.value import ABSENT, is_list
+from trainer_infra.rules.rule import EVERY_POD, Subject, Value
+from trainer_infra.rules.value import ABSENT, UNKNOWN, is_list, is_mapping
 
 WORKLOADS: Final = names.WITH_PODS | {*workloads.TEMPLATES}
+"""Every kind of which it is known where its pods are."""
+KNOWN_KINDS: Final = WORKLOADS | names.QUEUEING_KINDS
+"""Kinds of which every field is known: only texts in them may have objects."""
+ALL_WITH_PODS: Final = WORKLOADS | {EVERY_POD}
 """Every kind whose pods are judged."""
 COMPUTING: Final = frozenset(
     each
@@ -25,8 +30,8 @@ COMPUTING: Final = frozenset(
     if each in names.WITH_PODS or each.startswith("Ray") or each.endswith("Job")
 ) | {"Pod", "LeaderWorkerSet"}
 """Kinds that compute; what else runs on a cluster may be a part of it."""
+_LISTS: Final = inner_objects.CONTAINERS
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
-_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,13 @@ class Pod:
     """The pod template: `metadata` and `spec`."""
     step: str
     """Which step of a TrainJob it is: trainer, an initializer, or empty."""
+    part: Value | None = None
+    """What has the fields of a PodSpec, where no more than that is known; None where all is."""
 
     @property
     def spec(self) -> Value:
         """The PodSpec."""
-        return self.template["spec"]
+        return self.template["spec"] if self.part is None else self.part
 
     @property
     def trains(self) -> bool:
@@ -109,6 +116,9 @@ def _jobsets(subject: Subject) -> Iterator[Value]:
 
 
 def _of(subject: Subject) -> Iterator[Pod]:
+    if subject.is_part or subject.kind not in WORKLOADS:
+        yield from _parts(subject)
+        return
     for spec in jobsets(subject):
         for job in spec["replicatedJobs"].items():
             template = job.at("template", "spec", "template")
@@ -120,6 +130,17 @@ def _of(subject: Subject) -> Iterator[Pod]:
             template = holder[path[-1]] if path else holder
             if template["spec"].raw is not ABSENT:
                 yield Pod(holder, holder, template, "")
+
+
+def _parts(subject: Subject) -> Iterator[Pod]:
+    """What has the fields of a pod; what it leaves out is not known, nor what something fills in."""
+    whole, root = subject.object.raw, replace(subject.object.root, gaps=((),), unseen={})
+    filled = None
+    for path, _ in inner_objects.pods_in(whole):
+        filled = inner_objects.filled_in(whole, whole) if filled is None else filled
+        inside, unknown = Value(filled, root), Value(UNKNOWN, root, path)
+        template = inside.at(*path[:-1]) if path[-1:] == ("spec",) else unknown
+        yield Pod(unknown, unknown, template, "", inside.at(*path))
 
 
 def _below(value: Value, path: Path) -> Iterator[Value]:
@@ -135,6 +156,9 @@ def _below(value: Value, path: Path) -> Iterator[Value]:
 
 def _containers(subject: Subject) -> Iterator[PodContainer]:
     for pod in pods_of(subject):
-        for key in _LISTS:
-            for each in pod.spec[key].items():
+        part = pod.part
+        for key in _LISTS if part is None else inner_objects.container_fields(part.raw):
+            inside = pod.spec[key]
+            is_one = part is not None and is_mapping(inside.raw)
+            for each in (inside,) if is_one else inside.items():
                 yield PodContainer(each, pod, key == _LISTS[0])

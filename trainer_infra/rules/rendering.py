@@ -59,9 +59,11 @@ def rendering_of(
     """
     hidden = tuple(unknown_paths(job))
     whole = Rendering() if runtime is None else _whole(job, runtime, behaviour, hidden)
-    if whole.objects or (hidden and runtime is not None):
-        # What is not known may be what makes it right.
+    if whole.objects:
         return whole
+    if hidden and runtime is not None:
+        # What is not known may be what makes it right: until then its pods are not seen.
+        return replace(whole, unseen=tuple(dict.fromkeys((*whole.unseen, *hidden))))
     filled = _replaced(job, dict.fromkeys(hidden, STAND_IN), ())
     mended, wrong = partial_rendering.mended_job(older_overrides.with_patches(filled))
     written = (older_overrides.written_path(job, each) for each in wrong)

@@ -8,7 +8,7 @@ never shows a secret. What a rule speaks of is imported from here.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from trainer_infra.api.base import KubeModel
 from trainer_infra.rules.finding import Finding, Severity
@@ -17,6 +17,8 @@ from trainer_infra.rules.value import Value
 from trainer_infra.rules.world import World
 
 __all__ = [
+    "EVERY_KIND",
+    "EVERY_POD",
     "AnyRule",
     "Context",
     "Finding",
@@ -31,6 +33,11 @@ __all__ = [
 
 Place = TypeVar("Place")
 P = TypeVar("P", bound="Parameters")
+EVERY_KIND: Final = "*"
+"""Among the kinds of a rule: it also judges kinds that it does not name, and parts of objects. What those say is
+judged; of what they leave out, something else may say it."""
+EVERY_POD: Final = "* with pods"
+"""The same of those that have something with the fields of a pod."""
 
 
 class Parameters(KubeModel):
@@ -69,7 +76,7 @@ class Rule(Generic[Place, P]):
     severity: Severity
     """How bad it is otherwise, unless the user says something else."""
     kinds: frozenset[str]
-    """Kinds of the objects that it judges."""
+    """Kinds of the objects that it judges; `EVERY_KIND` and `EVERY_POD` stand for others."""
     tags: tuple[str, ...]
     """Its group first (the folder that its file is in), then what else to select it by."""
     why: str
@@ -88,6 +95,12 @@ class Rule(Generic[Place, P]):
     """Whether other objects can change what it says: CrossGuard then asks it about a whole stack."""
     remediates: bool = False
     """Whether its patches may be applied unasked, by CrossGuard and `--fix`."""
+
+    def kinds_text(self) -> str:
+        """The kinds, for people."""
+        general = {EVERY_KIND: "all kinds", EVERY_POD: "all kinds with pods"}
+        told = (words for kind, words in general.items() if kind in self.kinds)
+        return next(told, ", ".join(sorted(self.kinds)))
 
 
 AnyRule = Rule[Any, Any]

@@ -94,6 +94,8 @@ class Subject:
     """What renders it."""
     render: Callable[["Subject"], Rendering] = lambda _: NOTHING
     """What makes `rendered`, `problems` and `unseen`, once a rule asks for one of them."""
+    is_part: bool = False
+    """Whether it is a patch: what it leaves out stands in the object that it changes."""
     _kept: _Kept = field(default_factory=_Kept, init=False, repr=False, compare=False)
 
     @property
@@ -222,6 +224,11 @@ def subject_of(
         return replace(subject, render=partial(_render, None))
     seen = Value(runtime.wire, Root(written=_inherited, unseen=subject.noted))
     return replace(subject, runtime=seen, render=partial(_render, runtime))
+
+
+def subject_of_part(value: JSONObject) -> Subject:
+    """A patch of an object, which renders to nothing by itself."""
+    return Subject(Value(value, Root()), is_part=True)
 
 
 def with_rendered(subject: Subject, objects: Iterable[JSONObject]) -> Subject:

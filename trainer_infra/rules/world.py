@@ -13,6 +13,7 @@ from trainer_infra.rules.subject import Subject
 T = TypeVar("T")
 Given = TypeVarTuple("Given")
 NOWHERE: Final = ""
+NOTHING_RENAMED: Final[Mapping[tuple[str, str, str], str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class World:
     """Whether what is not here is nowhere: a cluster was read, or the user says so."""
     repeated: frozenset[tuple[str, str, str, str]] = frozenset()
     """API group, kind, namespace and name of what is written more than once."""
+    renamed: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+    """What a tool calls an object, by its kind, its namespace and the name that it is written with."""
     _sorted: Mapping[tuple[str, str | None, str | None], tuple[Subject, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -85,6 +88,7 @@ def world_of(
     *,
     is_whole: bool = False,
     deployed: Iterable[Subject] = (),
+    renamed: Mapping[tuple[str, str, str], str] = NOTHING_RENAMED,
 ) -> World:
     """The world of what is written; of two objects with one kind and name the last.
 
@@ -100,7 +104,7 @@ def world_of(
         (repeated if (group, *key) in written else written).add((group, *key))
         named.setdefault(key, {})[group] = each
     found = {key: tuple(groups.values()) for key, groups in named.items()}
-    return World(found, tuple(pools), is_whole, frozenset(repeated))
+    return World(found, tuple(pools), is_whole, frozenset(repeated), renamed)
 
 
 def _group(subject: Subject) -> str:

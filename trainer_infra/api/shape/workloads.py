@@ -28,8 +28,10 @@ _REPLICA_SPECS: Final[Mapping[str, str]] = {
     "XGBoostJob": "xgbReplicaSpecs",
     "JAXJob": "jaxReplicaSpecs",
     "PaddleJob": "paddleReplicaSpecs",
+    "MXJob": "mxReplicaSpecs",
+    "ElasticJob": "replicaSpecs",
 }
-"""Jobs of Kubeflow's v1 operator and of its MPI operator."""
+"""Jobs of Kubeflow's v1 operator, of its MPI operator, and of DLRover."""
 V1_JOBS: Final = tuple(_REPLICA_SPECS)
 _RAY: Final[tuple[tuple[str, ...], ...]] = (
     ("headGroupSpec", "template"),
@@ -37,14 +39,20 @@ _RAY: Final[tuple[tuple[str, ...], ...]] = (
 )
 ALWAYS: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController")
 """Kinds whose pods always run."""
+_ALIKE: Final = ("Rollout", "Notebook", "CloneSet", "BroadcastJob", "NodeSet")
+"""Kinds of other projects with a pod template where Kubernetes has it: Argo, Kubeflow, OpenKruise, Slinky."""
+_TASKS: Final = ("tasks", EACH, "template")
+"""Pods of Volcano, below the spec of a Job."""
 _GROUP: Final = ("spec", "leaderWorkerTemplate")
 TEMPLATES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "Pod": ((),),
     "PodTemplate": (("template",),),
-    **dict.fromkeys(ALWAYS, (_ONE,)),
-    # Volcano has a Job, too.
-    "Job": (_ONE, ("spec", "tasks", EACH, "template")),
-    "CronJob": (("spec", "jobTemplate", "spec", "template"),),
+    **dict.fromkeys((*ALWAYS, *_ALIKE), (_ONE,)),
+    # Volcano has a Job and a CronJob, too.
+    "Job": (_ONE, ("spec", *_TASKS)),
+    "CronJob": (("spec", "jobTemplate", *_ONE), ("spec", "jobTemplate", "spec", *_TASKS)),
+    "JobTemplate": (("spec", *_TASKS),),
+    "ScaledJob": (("spec", "jobTargetRef", "template"),),
     **{kind: (("spec", key, EACH, "template"),) for kind, key in _REPLICA_SPECS.items()},
     "LeaderWorkerSet": ((*_GROUP, "leaderTemplate"), (*_GROUP, "workerTemplate")),
     "RayCluster": tuple(("spec", *each) for each in _RAY),

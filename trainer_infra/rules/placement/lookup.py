@@ -16,7 +16,7 @@ from trainer_infra.rules.world import NOWHERE
 _GROUPS: Final = {
     **dict.fromkeys(names.KUEUE_KINDS, names.KUEUE_GROUP),
     names.PRIORITY_CLASS: "scheduling.k8s.io",
-    names.NAMESPACE: "v1",
+    **dict.fromkeys((names.NAMESPACE, "ConfigMap", "Secret", "PersistentVolumeClaim"), "v1"),
     names.VOLCANO_QUEUE: names.VOLCANO_API_VERSION.partition("/")[0],
 }
 """API groups of the kinds that are looked for; others have kinds of the same names. The core group has

@@ -6,7 +6,8 @@ from typing import Final
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pod_security import security_context
-from trainer_infra.rules.pods import WORKLOADS, PodContainer
+from trainer_infra.rules.pods import ALL_WITH_PODS as WORKLOADS
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 BASELINE: Final = (

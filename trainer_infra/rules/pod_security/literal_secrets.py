@@ -10,8 +10,17 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pod_security import secret_forms, secret_names
 from trainer_infra.rules.pods import WORKLOADS
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
-from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
+from trainer_infra.rules.rule import (
+    EVERY_KIND,
+    Context,
+    Finding,
+    Parameters,
+    Rule,
+    Severity,
+    Subject,
+    Value,
+)
+from trainer_infra.rules.value import ABSENT, UNKNOWN, is_list, is_mapping
 
 _Node = tuple[Path, str, Any]
 """Something on the way to the texts: where it stands, what it is the value of, and itself."""
@@ -19,6 +28,20 @@ _Node = tuple[Path, str, Any]
 _CONFIG_MAP: Final = "ConfigMap"
 _READ: Final = (("metadata", "annotations"), ("spec",), ("data",))
 """The parts of an object that are searched."""
+_ANNOTATIONS: Final = _READ[:1]
+_NOT_READ: Final = frozenset(("apiVersion", "kind", "metadata", "status"))
+"""Fields of a kind that no rule knows in which there is nothing of a user's."""
+_NO_SECRETS: Final = (
+    "bitnami.com/",
+    "external-secrets.io/",
+    "isindir.github.com/",
+    "secrets.hashicorp.com/",
+)
+"""Groups of kinds with secrets that are encrypted, or with names of them."""
+_CLOSED: Final = frozenset(
+    ("Secret", "SealedSecret", "SecretProviderClass", "CustomResourceDefinition")
+)
+"""Kinds that are judged otherwise, or have no values."""
 _COPY: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """An annotation with a copy of the object, which kubectl writes."""
 _NAMED: Final = "value of a name that says secret"
@@ -66,7 +89,9 @@ def texts_with_secrets(subject: Subject) -> Iterator[Value]:
 
 def _spoken(whole: Value) -> Iterator[LiteralText]:
     """Every text below those parts that has a secret in it or is not known, however deep it lies."""
-    waiting: list[_Node] = [(path, "", whole.at(*path).raw) for path in reversed(_READ)]
+    waiting: list[_Node] = [
+        (path, str(path[-1]), whole.at(*path).raw) for path in reversed(_read(whole))
+    ]
     while waiting:
         path, name, raw = waiting.pop()
         if is_mapping(raw):
@@ -75,6 +100,17 @@ def _spoken(whole: Value) -> Iterator[LiteralText]:
             waiting += _items(path, raw)
         elif _is_told(raw, name):
             yield LiteralText(whole.at(*path), name)
+
+
+def _read(whole: Value) -> Sequence[Path]:
+    """The parts of an object that are searched."""
+    kind, version = str(whole["kind"].raw), str(whole["apiVersion"].raw)
+    if kind in WORKLOADS or kind == _CONFIG_MAP:
+        return _READ
+    if kind in _CLOSED or version.startswith(_NO_SECRETS) or whole["sops"].raw is not ABSENT:
+        return ()
+    fields = whole.raw if is_mapping(whole.raw) else {}
+    return (*_ANNOTATIONS, *((key,) for key in fields if key not in _NOT_READ))
 
 
 def _fields(path: Path, fields: JSONObject) -> list[_Node]:
@@ -133,7 +169,7 @@ RULE: Final = Rule(
     id="literal-secrets",
     title="Objects must not contain secrets",
     severity=Severity.CRITICAL,
-    kinds=WORKLOADS | {_CONFIG_MAP},
+    kinds=WORKLOADS | {_CONFIG_MAP, EVERY_KIND},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.4.1", "owasp-k8s/K08"),
     why=(

@@ -7,7 +7,7 @@ from trainer_infra.api.shape import syntax
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import REMOVED, where_to_fix
 from trainer_infra.rules.pod_security import security_context
-from trainer_infra.rules.pods import WORKLOADS
+from trainer_infra.rules.pods import ALL_WITH_PODS as WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _SHARED: Final = {"hostNetwork": "network", "hostPID": "processes", "hostIPC": "shared memory"}

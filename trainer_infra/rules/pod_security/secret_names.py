@@ -110,9 +110,11 @@ def looks_secret(value: str) -> bool:
 
 def looks_chosen(name: str, value: str) -> bool:
     """Whether it is a password that a person chose: any plain word of a name that says password."""
-    text = value.strip()
+    text, words = value.strip(), _words(name)
     return (
-        any(map(_PASSWORD.fullmatch, _words(name)))
+        any(map(_PASSWORD.fullmatch, words))
+        # `passwordKey` says under which key of a Secret it is.
+        and words[-1] != "key"
         and _SHORTEST_CHOSEN <= len(text) <= _LONGEST_CHOSEN
         and len(text.split()) == 1
         and "/" not in text

@@ -9,7 +9,8 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pod_security import role_holders
 from trainer_infra.rules.pod_security.role_holders import RoleHolder, TrustedHolders
-from trainer_infra.rules.pods import WORKLOADS, Pod
+from trainer_infra.rules.pods import ALL_WITH_PODS as WORKLOADS
+from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.world import World
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.shape import (
+    generated_names,
     jobset_names,
     jobset_policies,
     launch,
@@ -39,6 +40,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     pod_contents.IMAGE_PRESENT,
     pod_contents.POD_METADATA,
     replicated_jobs.SIDE_CONTAINERS,
+    generated_names.GENERATED_NAME,
     objects.UNIQUE_NAME,
     objects.OWN_EXEMPTION,
 )

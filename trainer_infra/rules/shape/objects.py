@@ -6,7 +6,15 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import exemption, pods
 from trainer_infra.rules.exemption import Exemption, ExemptionLimits, State
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.rule import (
+    EVERY_KIND,
+    Context,
+    Finding,
+    Parameters,
+    Rule,
+    Severity,
+    Value,
+)
 
 
 def _check_name(value: Value, context: Context[Parameters]) -> Iterator[Finding]:
@@ -63,7 +71,7 @@ OWN_EXEMPTION: Final = Rule(
     id=exemption.OWN,
     title="Annotations may exempt an object only as far as the pack allows",
     severity=Severity.MEDIUM,
-    kinds=pods.WORKLOADS | names.QUEUEING_KINDS,
+    kinds=pods.WORKLOADS | names.QUEUEING_KINDS | {EVERY_KIND},
     tags=("shape", "exemptions"),
     why=(
         "The author of an object could exempt it from anything, forever, or believe that a "
