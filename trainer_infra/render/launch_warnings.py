@@ -16,6 +16,7 @@ from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
 from trainer_infra.render.command_lines.program import CommandLine, read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.plugins import mpi
+from trainer_infra.secret_texts.texts import shown_value
 
 FRAMEWORKS: Final = ("torch", MPI, "jax", "xgboost", "flux")
 """Fields of mlPolicy that say what the nodes are given."""
@@ -47,7 +48,7 @@ def launch_sentences(job: TrainJob, runtime: Runtime, job_set: JSONObject) -> It
         found = launch_faults.launch_faults_of(line, words, nodes if is_start else None, variables)
         for each in found:
             where = f"job {replicated['name']}, container {container['name']}"
-            yield f"{where}: {words[each.item]!r} {each.what}; {each.fix}"
+            yield f"{where}: {shown_value(words)[each.item]!r} {each.what}; {each.fix}"
         if is_start and framework == MPI and not found:
             yield from _not_exported(own, line, variables)
 

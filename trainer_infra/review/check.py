@@ -239,7 +239,7 @@ def _found(
     used: set[Exemption] = set()
     items = []
     of_rules = ((verdict.chosen, each) for verdict in judged for each in verdict.findings)
-    for chosen, finding in (*_of_file(document, one.policy.rules), *of_rules):
+    for chosen, finding in (*_of_file(document, subject, one.policy.rules), *of_rules):
         excusing = book.excusing(chosen.rule.id, chosen.severity)
         used.update(filter(None, (excusing,)))
         excuse = report_item.excuse_of(excusing, asked.today) if excusing else None
@@ -253,7 +253,7 @@ def _found(
 
 
 def _of_file(
-    document: Document, rules: Iterable[PackRule]
+    document: Document, subject: Subject, rules: Iterable[PackRule]
 ) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
     """What is wrong with it because it stands in a file, which two of the rules speak for."""
     for chosen in rules:
@@ -261,7 +261,9 @@ def _of_file(
             of_kind = object_kinds.kind_findings(document.value)
             yield from ((chosen, each) for each in (*document.findings(), *of_kind))
         elif chosen.rule.id == literal_secrets.RULE.id:
-            yield from ((chosen, each) for each in plain_secret.plain_secret_findings(document))
+            beside = literal_secrets.findings_beside(subject, chosen.parameters)
+            of_secret = plain_secret.plain_secret_findings(document)
+            yield from ((chosen, each) for each in (*of_secret, *beside))
 
 
 def _unseen(

@@ -2,28 +2,32 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject
 from trainer_infra.rules.finding import where_to_fix
-from trainer_infra.rules.pod_security import secret_forms, secret_names
 from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
+from trainer_infra.secret_texts import command_lines
+from trainer_infra.secret_texts.assignments import is_secret_value
+from trainer_infra.secret_texts.texts import kind_of_secret
 
 _Node = tuple[Path, str, Any]
 """Something on the way to the texts: where it stands, what it is the value of, and itself."""
 
-_CONFIG_MAP: Final = "ConfigMap"
-_READ: Final = (("metadata", "annotations"), ("spec",), ("data",))
-"""The parts of an object that are searched."""
-_COPY: Final = "kubectl.kubernetes.io/last-applied-configuration"
-"""An annotation with a copy of the object, which kubectl writes."""
-_NAMED: Final = "value of a name that says secret"
-"""The kind of a secret that has no form of its own."""
-_WANDB: Final = "Weights & Biases API key"
+_SECRET: Final = "Secret"
+_READ: Final = (("metadata", "annotations"), ("metadata", "labels"))
+"""What is searched of an object beside its content."""
+_NOT_READ: Final = frozenset({"apiVersion", "kind", "metadata", "status", "stringData"})
+"""What says no more than which object it is; and what another rule searches."""
+_OTHERS: Final = frozenset({"ConfigMap", "PersistentVolume", "StorageClass"})
+"""Kinds without pods that people write secrets into."""
+_PASSED_OVER: Final = frozenset(
+    {"kubectl.kubernetes.io/last-applied-configuration", "encryptedData", "sops", "caBundle"}
+)
+"""Keys of a copy of the object, which kubectl writes, of what is encrypted, and of certificates."""
 _FIX: Final = "revoke it, keep its successor in a Secret, and read that with valueFrom.secretKeyRef or secretRef"
 
 
@@ -46,6 +50,8 @@ class LiteralText:
 
 def _places(subject: Subject) -> Iterator[LiteralText]:
     yield from subject.once(_own)
+    if subject.code is not None:
+        yield from _spoken(subject.code)
     if subject.runtime is not None and not subject.runtime_is_judged:
         yield from _spoken(subject.runtime)
 
@@ -66,37 +72,50 @@ def texts_with_secrets(subject: Subject) -> Iterator[Value]:
 
 def _spoken(whole: Value) -> Iterator[LiteralText]:
     """Every text below those parts that has a secret in it or is not known, however deep it lies."""
-    waiting: list[_Node] = [(path, "", whole.at(*path).raw) for path in reversed(_READ)]
+    raw = whole.raw
+    others = [(key,) for key in raw if key not in _NOT_READ] if is_mapping(raw) else []
+    if is_mapping(raw) and raw.get("kind") == _SECRET:
+        others = [each for each in others if each != ("data",)]
+    read = (*_READ, *others)
+    waiting: list[_Node] = [(path, path[-1], whole.at(*path).raw) for path in reversed(read)]
     while waiting:
         path, name, raw = waiting.pop()
         if is_mapping(raw):
             waiting += _fields(path, raw)
         elif is_list(raw):
-            waiting += _items(path, raw)
+            waiting += _items(path, name, raw)
         elif _is_told(raw, name):
             yield LiteralText(whole.at(*path), name)
 
 
 def _fields(path: Path, fields: JSONObject) -> list[_Node]:
-    """The last one first, as of a stack."""
+    """The last one first, as of a stack; arguments are the value of their command."""
     found: list[_Node] = []
-    variable = fields.get("name")
+    variable, command = fields.get("name"), fields.get("command")
     for key, each in fields.items():
         name = variable if key == "value" and isinstance(variable, str) else key
-        if isinstance(key, str) and key != _COPY and _is_told(each, name):
+        if key == "args" and is_list(command):
+            name = " ".join(one for one in command if isinstance(one, str))
+        if isinstance(key, str) and key not in _PASSED_OVER and _is_told(each, name):
             found.append(((*path, key), name, each))
     return found[::-1]
 
 
-def _items(path: Path, items: Sequence[Any]) -> list[_Node]:
-    """The last one first; what stands behind an option is its value."""
+def _items(path: Path, above: str, items: Sequence[Any]) -> list[_Node]:
+    """The last one first; what stands behind an option is its value, and some programs know it by its place."""
     found: list[_Node] = []
+    words = " ".join((above, *(each for each in items if isinstance(each, str))))
+    given = [each for each in command_lines.given_passwords(words) if is_secret_value(*each)]
     option = ""
     for index, each in enumerate(items):
-        if _is_told(each, option):
-            found.append(((*path, index), option, each))
-        is_option = isinstance(each, str) and each.startswith("-") and "=" not in each
-        option = each if is_option else ""
+        is_text = isinstance(each, str)
+        is_option = is_text and each.startswith("-")
+        name = "" if is_option else option
+        if is_text:
+            name = next((name for name, value in given if value in each), name)
+        if _is_told(each, name):
+            found.append(((*path, index), name, each))
+        option = each if is_option and "=" not in each else ""
     return found[::-1]
 
 
@@ -105,35 +124,28 @@ def _is_told(raw: Any, name: str) -> bool:
     return bool(kind_of_secret(raw, name)) if isinstance(raw, str) else raw is not None
 
 
+def findings_beside(subject: Subject, parameters: LiteralSecrets) -> Iterator[Finding]:
+    """Those of an object of a kind that the rule does not judge, which stands in a file."""
+    if subject.kind not in RULE.kinds:
+        for each in subject.once(_own):
+            yield from _finding(each, parameters)
+
+
 def _check(place: LiteralText, context: Context[LiteralSecrets]) -> Iterator[Finding]:
-    kind = kind_of_secret(place.value.text(), place.name, context.parameters.not_secret)
+    yield from _finding(place, context.parameters)
+
+
+def _finding(place: LiteralText, parameters: LiteralSecrets) -> Iterator[Finding]:
+    kind = kind_of_secret(place.value.text(), place.name, parameters.not_secret)
     if kind:
         yield where_to_fix(place.value.finding("has a secret in it", kind, _FIX), "in the runtime")
-
-
-@lru_cache(maxsize=1 << 14)
-def kind_of_secret(text: str, name: str, not_secret: tuple[str, ...] = ()) -> str:
-    """What kind of secret a text has in it; empty for none. Never the secret.
-
-    `name` is what it is the value of, empty for something unnamed; values of names in `not_secret`
-    may be read by anybody.
-    """
-    for each in secret_forms.kinds(text):
-        return each
-    for called, value in ((name, text), *secret_names.assigned_values(text)):
-        plain = called.lstrip("-")
-        if plain in not_secret or not secret_names.says_secret(plain):
-            continue
-        if secret_names.looks_secret(value) or secret_names.looks_chosen(plain, value):
-            return _WANDB if "wandb" in plain.lower() else _NAMED
-    return ""
 
 
 RULE: Final = Rule(
     id="literal-secrets",
     title="Objects must not contain secrets",
     severity=Severity.CRITICAL,
-    kinds=WORKLOADS | {_CONFIG_MAP},
+    kinds=WORKLOADS | _OTHERS,
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.4.1", "owasp-k8s/K08"),
     why=(

@@ -55,9 +55,10 @@ def file_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
             if not value.later:
                 yield from value.problems(where)
         elif not _is_reference(value):
-            yield Problem(
-                where, "must say where the file's content comes from", got=value, fix=FORMS
-            )
+            what = "must say where the file's content comes from"
+            # A text is the content, which may be the secret that it should say a place of.
+            got = value if isinstance(value, Mapping) else type(value).__name__
+            yield Problem(where, what, got=got, fix=FORMS)
 
 
 def _is_reference(value: Any) -> bool:

@@ -1,0 +1,153 @@
+"""What a secret looks like that has no form of its own, and what only stands in the place of one."""
+
+import re
+from typing import Final
+
+_NOT_CHOSEN: Final = re.compile(
+    r"true|false|yes|no|none|null|nil|on|off|undefined|[~^v]?\d+(?:\.\d+)*[smhd]?"
+    r"|default|required|optional|disabled?|enabled?|hidden|visible|unset|empty|random|generated?"
+    r"|string|str|text|bytes|secret_?str|plain|plain_?text|basic|bearer|digest|prompt|manual"
+    r"|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:PASSWORD|PASSPHRASE|PASS|PWD|TOKEN|SECRET|KEY|CREDENTIALS))",
+    re.IGNORECASE,
+)
+"""What says whether there is a password, or only what it is or which variable has it."""
+_PIECE: Final = re.compile(r"[A-Z][a-z]+|[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+", re.ASCII)
+_SPLIT: Final = re.compile(r"[-_./:,;+=|#\s]+")
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_ELSEWHERE: Final = re.compile(
+    r"[/~.\[{*]|\$(?:[({]|[A-Z_]{2})|<[^<>]*>\Z|%(?:\(|[A-Z_]+%\Z)|sha(?:256|512)[:-]"
+    r"|ENC\[|vault:"
+    r"|.*(?:://|\$[({]|\{\{|\.[A-Za-z][A-Za-z0-9]{0,7}\Z)"
+    r"|[a-z][a-z0-9-]*-[2456789bcdfghkmt]{10}\Z"
+)
+"""A path, a URL, something that is put in later or encrypted, a digest, a name that kustomize made."""
+_SHORTEST: Final = 8
+"""Characters of the shortest part that can be told from a word."""
+SHORTEST_CHOSEN: Final = 6
+"""Characters of the shortest password that a person may have chosen."""
+_LONGEST_CHOSEN: Final = 64
+_LONGEST: Final = 4096
+"""Characters of the longest value that is looked at: beyond are files."""
+_WORDY: Final = 3
+"""Characters of one kind in a row, on average, of words; of random ones there are two."""
+_LONG: Final = 20
+"""Characters of a part in which chance makes that average no longer than `_WORDY_LONG`."""
+_WORDY_LONG: Final = 3.5
+_DISTINCT: Final = 6
+"""Different characters of the plainest secret; `xxxxxxxx` has fewer."""
+_HEX: Final = re.compile(r"[0-9a-f]{32,}", re.ASCII | re.IGNORECASE)
+_NUMBERED: Final = 2
+"""Pieces of a word with a number."""
+_MIXED: Final = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9].*[0-9]")))
+"""What a person puts into a key that is to be good."""
+_WORD_OF_KEY: Final = re.compile(r"[\w!@#$%^&*?+=-]{10,64}", re.ASCII)
+
+
+def looks_secret(value: str) -> bool:
+    """Whether it looks random: letters, digits and signs take turns more often than in words."""
+    text = value.strip()
+    if not _SHORTEST <= len(text) <= _LONGEST or len(set(text)) < _DISTINCT:
+        return False
+    if _ELSEWHERE.match(text) or _UUID.fullmatch(text):
+        return False
+    return any(_is_random(each) for each in _SPLIT.split(text))
+
+
+def looks_mixed(value: str) -> bool:
+    """Whether it is a word of small and great letters and digits, `SummerVision2026`."""
+    text = value.strip()
+    return (
+        _WORD_OF_KEY.fullmatch(text) is not None
+        and all(each.search(text) for each in _MIXED)
+        and not _ELSEWHERE.match(text)
+        and not is_no_password(text)
+    )
+
+
+def looks_chosen(value: str) -> bool:
+    """Whether a person may have chosen it: any plain word."""
+    text = value.strip()
+    return (
+        SHORTEST_CHOSEN <= len(text) <= _LONGEST_CHOSEN
+        and len(text.split()) == 1
+        and "/" not in text
+        and not _ELSEWHERE.match(text)
+        and not _NOT_CHOSEN.fullmatch(text)
+        and not is_no_password(text)
+    )
+
+
+def is_no_password(text: str) -> bool:
+    """Whether it stands in the place of a password, or says no more than that it is one: `my-password`."""
+    words = _placeholder_words(text)
+    describes = any(map(_DESCRIBING.fullmatch, words))
+    return is_placeholder(text) or (
+        describes and all(map(_PLACEHOLDER_WORDS.fullmatch, (each.rstrip("0123456789") for each in words)))
+    )
+
+
+def _is_random(part: str) -> bool:
+    if len(part) < _SHORTEST:
+        return False
+    pieces = len(_PIECE.findall(part))
+    wordy = _WORDY_LONG if len(part) >= _LONG else _WORDY
+    return _HEX.fullmatch(part) is not None or (pieces > _NUMBERED and len(part) / pieces < wordy)
+
+
+_VARIABLE: Final = r"[A-Za-z_][\w.-]{0,80}"
+_REFERENCE: Final = re.compile(
+    rf"\$\{{[^{{}}]+\}}|\$\([^()]+\)|\$[A-Z_][A-Z0-9_]*|\{{\{{[^{{}}]+\}}\}}|\{{{_VARIABLE}(?:\([^{{}}]*\))?\}}"
+    rf"|<[^<>\n]+>|\[[A-Za-z][A-Za-z _.-]*\]|%\({_VARIABLE}\)s|%[A-Z_][A-Z0-9_]*%|@[A-Z_][A-Z0-9_]*@"
+    r"|ENC\[[^\]\n]*\]?|(?:vault|op|ref\+[a-z]+|secretref\+[a-z]+|gcpsm|awssm)://?\S+|vault:\S+"
+    r"|arn:aws[\w-]*:(?:secretsmanager|ssm):\S+|!vault\b.*|(?:env|file|fd):[\w./-]+"
+)
+"""What tools put a value in the place of: shells, envsubst, Helm, Ansible, Argo CD's and other plugins, SOPS,
+and addresses of stores of secrets."""
+_INSIDE: Final = re.compile(rf"\$\{{[^{{}}]+\}}|\$\({_VARIABLE}\)|\{{\{{[^{{}}]+\}}\}}")
+"""Such a reference as a part of a text."""
+_DEFAULT: Final = re.compile(r"\$\{\w+:?[-=](?P<default>[^{}]+)\}")
+"""A variable of a shell with what holds where it is not set."""
+_CROSSED_OUT: Final = re.compile(r"(.)\1*|(?:[A-Za-z]{1,6}[-_])?[xX*.•…_-]+", re.DOTALL)
+"""One character again and again, `hf_xxxxxxxx`."""
+_MARK: Final = (
+    r"change|changeme|changeit|replace|replaceme|yours?|insert|enter|fill|todo|fixme|tbd|placeholder"
+    r"|example|sample|redacted|dummy|fake|here|override|provide|supply"
+)
+_MARKS: Final = re.compile(_MARK)
+"""Words of which each placeholder has one."""
+_DESCRIBING: Final = re.compile(r"tokens?|keys?|secrets?|pass|passwd|passwords?|pwd|credentials?|apikey")
+"""Words that say what it is."""
+_PLACEHOLDER_WORDS: Final = re.compile(
+    rf"{_MARK}|a|access|account|actual|add|admin|an|api|apikey|app|auth|aws|azure|base64|be|before|by|client|cluster"
+    r"|code|config|credentials?|database|db|deploy|deployment|encoded|encrypted|env|environment|face|for"
+    r"|from|gcp|generated|git|github|gitlab|google|hf|hub|hugging|huggingface|in|its?|keys?|later|me|minio"
+    r"|mlflow|must|my|name|of|openai|or|own|pass|passphrase|passwd|passwords?|please|postgres|prod|production"
+    r"|put|pwd|real|redis|registry|root|s3|secrets?|service|set|should|some|something|ssh|staging|string|strong"
+    r"|team|test|text|that|the|this|to|tokens?|user|username|value|vault|via|wandb|with|yaml"
+)
+"""All that it may have."""
+_WORD_ENDS: Final = re.compile(r"[\s_.,:;!?'\"-]+|(?<=[a-z])(?=[A-Z])")
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether the whole of it stands in the place of a secret until you or a tool fills it in: `changeme`, `${TOKEN}`.
+
+    `change-Kirschbaum-2031!` is a password, and so is `$ecret-Winter`.
+    """
+    own = text.strip()
+    default = _DEFAULT.fullmatch(own)
+    if default:
+        return is_no_password(default["default"])
+    if not own or _REFERENCE.fullmatch(own) or _CROSSED_OUT.fullmatch(own):
+        return True
+    words = _placeholder_words(own)
+    return any(map(_MARKS.fullmatch, words)) and all(map(_PLACEHOLDER_WORDS.fullmatch, words))
+
+
+def without_references(text: str) -> str:
+    """The text without what tools put in: `https://team:${TOKEN}@host` has no secret by itself."""
+    return _INSIDE.sub("", text)
+
+
+def _placeholder_words(text: str) -> list[str]:
+    return [each.lower() for each in _WORD_ENDS.split(text) if each]

@@ -1,0 +1,116 @@
+"""Names that say that their value is secret: `HF_TOKEN`, `--api-key`, `db.password`."""
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+_SECRET: Final = re.compile(
+    r"[a-z]*(?:token|password|passwd|passphrase|passcode|secret|apikey|accesskey|secretkey)"
+    r"|passwords|creds?|credentials?|authorization|bearer"
+)
+"""Words that say it; a name that ends in KEY says it too, when another word comes before."""
+_LAST: Final = re.compile(r"pass|pwd|pw|psk|pat|phrase")
+"""Words that say it at the end of a name: `DB_PASS`, not `pass_through`."""
+_PASSWORD: Final = re.compile(
+    r"[a-z]*(?:password|passwd|passphrase|passcode)|passwords|pass|pwd|pw|psk"
+)
+"""Words that say that a person may have chosen it."""
+_GOOD_KEYS: Final = re.compile(
+    r"api|access|secret|private|auth|encryption|signing|master|license|service|client|account|subscription|admin"
+)
+"""Words before KEY that say that it opens something."""
+_OTHER_PASSES: Final = re.compile(
+    r"first|second|forward|backward|multi|single|two|one|by|low|high|band|per|num|each|all|through|must|max"
+)
+"""Words before PASS that say that something goes by."""
+_CHOSEN: Final = re.compile(
+    r"(?:.*_)?(?:SECRET_KEY|SECRET_ACCESS_KEY"
+    r"|(?:CLIENT|API|APP|JWT|SESSION|ACCESS|AUTH|CONSUMER|WEBHOOK|SIGNING|COOKIE|OAUTH)_?SECRET)"
+)
+"""Variables of secrets that a person may have chosen as well."""
+_OTHER_KEYS: Final = re.compile(
+    r"primary|foreign|sort|partition|cache|group|map|object|index|lookup|feature|column|label|image"
+    r"|text|json|config|registry|topology|node|shard|dedup|dedupe|join|hot|routing|row|dict|value|query|num"
+)
+"""Words before KEY that say what it is a key of."""
+_OTHER_TOKENS: Final = re.compile(
+    r"eos|bos|pad|unk|sep|cls|mask|special|stop|image|video|audio|prompt|start|end|begin|added|next|first|last"
+    r"|max|min|num|think|eot|eom|per|single|target|reserved|tool|decoder|encoder|chat|trigger|fim|page"
+)
+"""Words before TOKEN that say that a model reads it."""
+_NO_SECRET: Final = re.compile(
+    r"file|path|dir|directory|folder|names?|ids?|url|uri|refs?|references?|type|kind|column|fields?|count"
+    r"|size|length|ttl|seconds|expiration|expiry|mount|version|header|env|arn|provider|store|class"
+    r"|scope|audience|issuer|format|prefix|suffix|index|policy|mode|enabled|required|stdin|prompt|command|cmd"
+    r"|regex|pattern|hint|lifetime|timeout|rotation|manager|namespace|endpoint|host|server|location|description"
+    r"|title|help|error|message|algorithm|alg|limit|engine|from|template|types|indices|embeddings?|weights?"
+)
+"""Last words that say it is only something about a secret."""
+_PUBLIC: Final = re.compile(r"public|checksum|digest|hash|md|sha|pub")
+"""Words that say that anybody may know it."""
+_WHETHER: Final = re.compile(r"no|skip|without|ask|has|is|needs|requires?|allow|disable|enable|prompt|show|hide")
+"""First words that say that it is a question."""
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.ASCII)
+_SAID: Final = (
+    "token", "pass", "pwd", "pw", "psk", "_pat", "-pat", "phrase", "secret", "cred", "key",
+    "authorization", "bearer",
+)  # fmt: skip
+"""Parts of which every name that says secret has one."""
+
+
+def may_name_secret(text: str) -> bool:
+    """Whether a name that says secret may be in a text: few have one, and the others need no search."""
+    plain = text.lower()
+    return any(each in plain for each in _SAID)
+
+
+@lru_cache(maxsize=1 << 13)
+def says_secret(name: str) -> bool:
+    """Whether a variable, option or key of this name is to hold a secret."""
+    words = _words(name)
+    if not words or is_about_secret(name) or any(map(_PUBLIC.fullmatch, words)):
+        return False
+    before = {after: word for word, after in pairwise(words)}
+    last, above = words[-1], before.get(words[-1], "")
+    if above and _WHETHER.fullmatch(words[0]):
+        return False
+    if last == "key":
+        is_name = _PASSWORD.fullmatch(above) or above.endswith("token")
+        return bool(above) and not is_name and not _OTHER_KEYS.fullmatch(above)
+    if last == "keys":
+        return _GOOD_KEYS.fullmatch(above) is not None
+    if _OTHER_TOKENS.fullmatch(before.get("token", "")):
+        return False
+    if _LAST.fullmatch(last):
+        return not _OTHER_PASSES.fullmatch(above)
+    return any(map(_SECRET.fullmatch, words))
+
+
+@lru_cache(maxsize=1 << 13)
+def says_password(name: str) -> bool:
+    """Whether a person may have chosen what a variable, option or key of this name holds.
+
+    The password's Secret, `passwordSecret`, is another one.
+    """
+    words = _words(name)
+    is_one = words[-1:] != ["secret"] and any(map(_PASSWORD.fullmatch, words))
+    return bool(is_one or _CHOSEN.fullmatch(name.strip("-"))) and says_secret(name)
+
+
+@lru_cache(maxsize=1 << 13)
+def says_key(name: str) -> bool:
+    """Whether it opens something: `API_KEY`, and not the key of a column."""
+    words = _words(name)
+    is_good = words[-1:] != ["key"] or any(map(_GOOD_KEYS.fullmatch, words[-2:-1]))
+    return is_good and says_secret(name)
+
+
+def is_about_secret(name: str) -> bool:
+    """Whether a name says that its value is only something about a secret, `token_url`."""
+    words = _words(name)
+    return bool(words) and _NO_SECRET.fullmatch(words[-1]) is not None
+
+
+def _words(name: str) -> list[str]:
+    return [each.lower() for each in _WORD.findall(name)]
