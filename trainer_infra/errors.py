@@ -72,12 +72,12 @@ def summed_up(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def shown(value: object, limit: int = 120, name: str = "") -> str:
     """A value as an error shows it: its repr without what looks like a secret, cut at `limit` characters.
 
-    `name` is a field or a path; what it ends in may say that the value is secret.
+    `name` is a field or a path, which may say that the value is secret.
     """
     # What a message quotes is the exception, and so is the import.
     from trainer_infra.secret_texts import texts  # noqa: PLC0415
 
-    open_value = texts.shown_value(value, name.rpartition(".")[2])
+    open_value = texts.shown_value(value, name)
     text = repr(value if open_value == value else open_value)
     return text if len(text) <= limit else f"{text[:limit]}…"
 

@@ -29,9 +29,9 @@ class Note:
 
     @override
     def __str__(self) -> str:
-        names = [each for each in self.path if isinstance(each, str)]
-        value = texts.shown_value(self.value, names[-1] if names else "")
-        return texts.shown_text(f"{path_text(self.path)}: {value!r}: {self.advice}")
+        place = path_text(self.path)
+        value = texts.shown_value(self.value, place)
+        return texts.shown_text(f"{place}: {value!r}: {self.advice}")
 
 
 class SchedulingPolicy(KubeModel):

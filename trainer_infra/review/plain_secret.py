@@ -95,6 +95,7 @@ def _is_kept(key: str, text: str) -> bool:
 
 def _is_open(name: str, text: str) -> bool:
     """Whether anybody may read it: a placeholder, a name, an address without a password."""
+    text = values.with_defaults(text)
     rest = without_references(text)
     if rest != text and not values.looks_secret(rest):
         return True

@@ -68,60 +68,64 @@ _CLOSED: Final = r"\\?[\"'`]?\]?"
 """What ends a name in quotes, also as an index."""
 _LINE: Final = r"(?:\A|\n)[^\S\n]*"
 """The beginning of a line."""
-_SYNTAXES: Final = tuple(
-    (re.compile(f"(?:{before})\\Z", re.IGNORECASE), re.compile(behind, re.MULTILINE))
-    for before, behind in (
-        # name = "value", name: str = "value", ENV["name"] = "value", "name": "value", 'name' => 'value'
+_SYNTAXES: Final = {
+    'name = "value", name: str = "value", ENV["name"] = "value", "name" => "value"': (
+        r"",
+        rf"{_CLOSED}(?:\s{{0,2}}:\s{{0,2}}[\w.\[\]| ]{{1,40}})?\s{{0,4}}(?:=>|:=|<-|[=:])\s{{0,4}}{_MADE}{_STRING}",
+    ),
+    'setdefault("name", "value")': (
+        r"\w*(?:set|put|get|add|env|default|define|header|secret)\w*\(\s{0,4}\\?[\"']",
+        rf"\\?[\"']\s{{0,2}},\s{{0,4}}(?:default\s?=\s?)?{_MADE}{_STRING}",
+    ),
+    'add_argument("--name", default="value")': (
+        r"\w\([^()\n]{0,40}[\"']-{0,2}",
+        rf"[\"'],[^()\n]{{0,120}}?\bdefault\s?=\s?{_STRING}",
+    ),
+    "${name:-value}": (r"\$\{", r":?[-=](?P<bare>[^{}\s\"']{6,256})\}"),
+    "name=value": (r"", rf"={_WORD}"),
+    "--name value": (r"(?:\A|[\s\"'])-{1,2}", rf"\s{{1,4}}(?:{_STRING}|{_WORD})"),
+    "name: value or name = value, on a line of its own": (
+        rf"{_LINE}(?:[-#;*]\s{{0,4}}|export\s)?\\?[\"']?",
         (
-            r"",
-            rf"{_CLOSED}(?:\s{{0,2}}:\s{{0,2}}[\w.\[\]| ]{{1,40}})?\s{{0,4}}(?:=>|:=|<-|[=:])\s{{0,4}}{_MADE}{_STRING}",
-        ),
-        # setdefault("name", "value")
-        (
-            r"\w*(?:set|put|get|add|env|default|define|header|secret)\w*\(\s{0,4}\\?[\"']",
-            rf"\\?[\"']\s{{0,2}},\s{{0,4}}(?:default\s?=\s?)?{_MADE}{_STRING}",
-        ),
-        # add_argument("--name", default="value")
-        (r"\w\([^()\n]{0,40}[\"']-{0,2}", rf"[\"'],[^()\n]{{0,120}}?\bdefault\s?=\s?{_STRING}"),
-        # ${name:-value}
-        (r"\$\{", r":?[-=](?P<bare>[^{}\s\"']{6,256})\}"),
-        # NAME=value
-        (r"", rf"={_WORD}"),
-        # --name value
-        (r"(?:\A|[\s\"'])-{1,2}", rf"\s{{1,4}}(?:{_STRING}|{_WORD})"),
-        # name: value, name = value on a line of their own
-        (
-            rf"{_LINE}(?:[-#;*]\s{{0,4}}|export\s)?\\?[\"']?",
             r"\\?[\"']?[^\S\n]{0,20}[=:][^\S\n]{0,20}(?:[&!][\w!-]+\s)?"
-            r"(?P<bare>(?![\"'|>])[^\s\"'`(){},\\]{6,256})(?=[^\S\n]*(?:[#;]|$))",
+            r"(?P<bare>(?![\"'|>])[^\s\"'`(){},\\]{6,256})(?=[^\S\n]*(?:[#;]|$))"
         ),
-        # name: |
-        #   value
+    ),
+    "name: | and the value on a line below": (
+        rf"{_LINE}(?:-\s)?[\"']?",
+        r"[\"']?[^\S\n]{0,4}:[^\S\n]{0,4}[|>][-+]?\n\s+(?P<bare>\S{6,256})\s*$",
+    ),
+    "{name: value}": (
+        r"[{,]\s{0,4}",
+        rf"\s{{0,2}}:\s(?P<bare>{_BARE}{{6,256}})(?=\s{{0,4}}[,}}])",
+    ),
+    '"Name: value"': (r"[\"']", rf":\s?(?P<bare>{_BARE}{{6,256}})(?=\\?[\"'])"),
+    "ENV name value, set -x name value, aws configure set name value": (
         (
-            rf"{_LINE}(?:-\s)?[\"']?",
-            r"[\"']?[^\S\n]{0,4}:[^\S\n]{0,4}[|>][-+]?\n\s+(?P<bare>\S{6,256})\s*$",
+            r"(?:configure set|config set|config --\S+|set -\w+|setenv|setx|\bENV|\bARG"
+            r"|modify(?: --local)? \S+)\s{1,4}"
         ),
-        # {name: value}
-        (r"[{,]\s{0,4}", rf"\s{{0,2}}:\s(?P<bare>{_BARE}{{6,256}})(?=\s{{0,4}}[,}}])"),
-        # "Name: value"
-        (r"[\"']", rf":\s?(?P<bare>{_BARE}{{6,256}})(?=\\?[\"'])"),
-        # set -x NAME value, ENV NAME value, aws configure set name value
-        (
-            r"(?:configure set|config set|config --\S+|set -\w+|setenv|setx|\bENV|\bARG|modify(?: --local)? \S+)\s{1,4}",
-            rf"\s{{1,4}}(?:{_STRING}|{_WORD})",
-        ),
-        # <name>value</name>, and as Hadoop writes it
-        (r"<", r">\s{0,4}(?P<bare>[^<>\s]{6,256})\s{0,4}</"),
-        (r"<name>\s{0,4}", r"\s{0,4}</name>\s{0,40}<value>\s{0,4}(?P<bare>[^<>\s]{6,256})"),
-        # name: NAME
-        # value: value
-        (
-            r"\bname\\?[\"']?\s{0,2}[:=]\s{0,2}\\?[\"']?",
-            rf"\\?[\"']?,?\s{{1,40}}\\?[\"']?value\\?[\"']?\s{{0,2}}[:=]\s{{0,2}}(?:{_STRING}|{_WORD})",
-        ),
-    )
+        rf"\s{{1,4}}(?:{_STRING}|{_WORD})",
+    ),
+    "<name>value</name>": (r"<", r">\s{0,4}(?P<bare>[^<>\s]{6,256})\s{0,4}</"),
+    "<name>name</name> <value>value</value>": (
+        r"<name>\s{0,4}",
+        r"\s{0,4}</name>\s{0,40}<value>\s{0,4}(?P<bare>[^<>\s]{6,256})",
+    ),
+    "name: name, value: value": (
+        r"\bname\\?[\"']?\s{0,2}[:=]\s{0,2}\\?[\"']?",
+        rf"\\?[\"']?,?\s{{1,40}}\\?[\"']?value\\?[\"']?\s{{0,2}}[:=]\s{{0,2}}(?:{_STRING}|{_WORD})",
+    ),
+}
+"""How a value is given to a name: what stands before the name, and what behind it."""
+_PATTERNS: Final = tuple(
+    (re.compile(f"(?:{before})\\Z", re.IGNORECASE), re.compile(behind, re.MULTILINE))
+    for before, behind in _SYNTAXES.values()
 )
-"""What stands before a name, and what behind it."""
+_ARGUMENT: Final = re.compile(
+    r"-{1,2}(?P<name>[A-Za-z][\w.-]{1,80})=(?P<value>\S{6,256})", re.ASCII
+)
+"""An argument, which no shell has read."""
 _SIGN: Final = re.compile(r"[=:\s,<]")
 """What stands between a name and a value."""
 _BEFORE: Final = 80
@@ -135,29 +139,27 @@ def assigned_values(text: str) -> Iterator[Assignment]:
     yield from (Assignment(*each) for each in command_lines.given_passwords(text))
     if not variable_names.may_name_secret(text):
         return
+    argument = _ARGUMENT.fullmatch(text)
+    if argument:
+        yield Assignment(argument["name"], argument["value"])
     # In a text within a text, lines end as they are escaped.
     text = text.replace("\\n", "\n")
-    is_code = None
-    for found in _NAME.finditer(text):
-        written = found[0]
-        name = written.strip("-.")
-        if not variable_names.says_secret(name):
-            continue
-        if is_code is None:
-            is_code = _CODE.search(text) is not None
-        dashes = len(written) - len(written.lstrip("-"))
-        start = found.start() + dashes
-        before = text[max(0, start - _BEFORE) : start]
-        for value, is_bare in _values(before, text, found.end()):
-            if is_bare and is_code and not _IN_CODE.fullmatch(value):
-                continue
-            yield Assignment(name, value, is_literal=not (is_bare and is_code))
+    named = [each for each in _NAME.finditer(text) if variable_names.says_secret(each[0])]
+    is_code = bool(named) and _CODE.search(text) is not None
+    for each in named:
+        for value, is_bare in _values(text, each):
+            if not (is_bare and is_code):
+                yield Assignment(each[0].strip("-."), value)
+            elif _IN_CODE.fullmatch(value):
+                yield Assignment(each[0].strip("-."), value, is_literal=False)
 
 
-def _values(before: str, text: str, end: int) -> Iterator[tuple[str, bool]]:
-    """What is given to a name that ends there; whether it stands without quotes."""
-    for above, behind in _SYNTAXES:
-        found = behind.match(text, end) if above.search(before) else None
+def _values(text: str, name: re.Match[str]) -> Iterator[tuple[str, bool]]:
+    """What is given to a name; whether it stands without quotes."""
+    start = name.end() - len(name[0].lstrip("-"))
+    before = text[max(0, start - _BEFORE) : start]
+    for above, behind in _PATTERNS:
+        found = behind.match(text, name.end()) if above.search(before) else None
         if found:
             kind = found.lastgroup or ""
             yield found[kind], kind == "bare"

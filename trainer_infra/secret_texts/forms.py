@@ -127,7 +127,7 @@ FORMS: Final = (
 """What is searched for, in order."""
 _SHORTEST: Final = 10
 """Characters of the shortest text that can have one."""
-_BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{20,}={0,2}(?![\w-])")
+_BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{20,}={0,2}(?![\w-])")
 _LONGEST: Final = 1 << 16
 """Characters of what is decoded: beyond are files of other kinds."""
 

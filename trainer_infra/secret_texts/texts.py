@@ -64,7 +64,9 @@ def shown_value(value: Any, name: str = "") -> Any:
         }
     if isinstance(value, list | tuple):
         options = (each if isinstance(each, str) and each[:1] == "-" else name for each in value)
-        shown = [shown_value(each, above) for above, each in zip((name, *options), value, strict=False)]
+        shown = [
+            shown_value(each, above) for above, each in zip((name, *options), value, strict=False)
+        ]
         return shown if isinstance(value, list) else tuple(shown)
     return value
 

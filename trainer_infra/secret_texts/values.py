@@ -82,7 +82,8 @@ def is_no_password(text: str) -> bool:
     words = _placeholder_words(text)
     describes = any(map(_DESCRIBING.fullmatch, words))
     return is_placeholder(text) or (
-        describes and all(map(_PLACEHOLDER_WORDS.fullmatch, (each.rstrip("0123456789") for each in words)))
+        describes
+        and all(map(_PLACEHOLDER_WORDS.fullmatch, (each.rstrip("0123456789") for each in words)))
     )
 
 
@@ -115,7 +116,9 @@ _MARK: Final = (
 )
 _MARKS: Final = re.compile(_MARK)
 """Words of which each placeholder has one."""
-_DESCRIBING: Final = re.compile(r"tokens?|keys?|secrets?|pass|passwd|passwords?|pwd|credentials?|apikey")
+_DESCRIBING: Final = re.compile(
+    r"tokens?|keys?|secrets?|pass|passwd|passwords?|pwd|credentials?|apikey"
+)
 """Words that say what it is."""
 _PLACEHOLDER_WORDS: Final = re.compile(
     rf"{_MARK}|a|access|account|actual|add|admin|an|api|apikey|app|auth|aws|azure|base64|be|before|by|client|cluster"
@@ -147,6 +150,11 @@ def is_placeholder(text: str) -> bool:
 def without_references(text: str) -> str:
     """The text without what tools put in: `https://team:${TOKEN}@host` has no secret by itself."""
     return _INSIDE.sub("", text)
+
+
+def with_defaults(text: str) -> str:
+    """The text with what a shell takes where a variable is not set: `${TOKEN:-a}` is `a`."""
+    return _DEFAULT.sub(r"\g<default>", text)
 
 
 def _placeholder_words(text: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Names that say that their value is secret: `HF_TOKEN`, `--api-key`, `db.password`."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
 _SECRET: Final = re.compile(
@@ -49,7 +49,9 @@ _NO_SECRET: Final = re.compile(
 """Last words that say it is only something about a secret."""
 _PUBLIC: Final = re.compile(r"public|checksum|digest|hash|md|sha|pub")
 """Words that say that anybody may know it."""
-_WHETHER: Final = re.compile(r"no|skip|without|ask|has|is|needs|requires?|allow|disable|enable|prompt|show|hide")
+_WHETHER: Final = re.compile(
+    r"no|skip|without|ask|has|is|needs|requires?|allow|disable|enable|prompt|show|hide"
+)
 """First words that say that it is a question."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.ASCII)
 _SAID: Final = (
@@ -71,20 +73,28 @@ def says_secret(name: str) -> bool:
     words = _words(name)
     if not words or is_about_secret(name) or any(map(_PUBLIC.fullmatch, words)):
         return False
-    before = {after: word for word, after in pairwise(words)}
-    last, above = words[-1], before.get(words[-1], "")
+    above = "" if len(words) == 1 else words[-2]
     if above and _WHETHER.fullmatch(words[0]):
         return False
+    return _ends_in_secret(words[-1], above) or _has_secret(words)
+
+
+def _ends_in_secret(last: str, above: str) -> bool:
+    """Whether the last word says it, behind the one above it."""
     if last == "key":
         is_name = _PASSWORD.fullmatch(above) or above.endswith("token")
         return bool(above) and not is_name and not _OTHER_KEYS.fullmatch(above)
     if last == "keys":
         return _GOOD_KEYS.fullmatch(above) is not None
-    if _OTHER_TOKENS.fullmatch(before.get("token", "")):
-        return False
-    if _LAST.fullmatch(last):
-        return not _OTHER_PASSES.fullmatch(above)
-    return any(map(_SECRET.fullmatch, words))
+    return _LAST.fullmatch(last) is not None and not _OTHER_PASSES.fullmatch(above)
+
+
+def _has_secret(words: Sequence[str]) -> bool:
+    """Whether any word of a name says it that is not the name of a key."""
+    before = dict(zip(words[1:], words, strict=False))
+    is_of_model = _OTHER_TOKENS.fullmatch(before.get("token", ""))
+    is_key = words[-1] in {"key", "keys"}
+    return not is_key and not is_of_model and any(map(_SECRET.fullmatch, words))
 
 
 @lru_cache(maxsize=1 << 13)

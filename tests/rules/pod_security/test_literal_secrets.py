@@ -13,8 +13,9 @@ from trainer_infra import catalog
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict, judge
-from trainer_infra.rules.pod_security import literal_secrets, secret_names
+from trainer_infra.rules.pod_security import literal_secrets
 from trainer_infra.rules.value import UNKNOWN
+from trainer_infra.secret_texts import values as secret_values
 
 RANDOM = "qW3eR5tY7uI9oP1aS2dF"
 LETTERS = "AbCdEfGhIjKlMnOpQrStUvWxYz"
@@ -325,15 +326,15 @@ def test_nearly_all_random_values_are_told_from_words(
 ) -> None:
     dice = random.Random(length)
     values = ["".join(dice.choices(letters, k=length)) for _ in range(1000)]
-    assert sum(map(secret_names.looks_secret, values)) / 1000 >= least
+    assert sum(map(secret_values.looks_secret, values)) / 1000 >= least
 
 
 def test_random_bytes_are_secret_and_random_uuids_are_not() -> None:
     dice = random.Random(1)
     encoded = [base64.b64encode(dice.randbytes(32)).decode() for _ in range(1000)]
     named = [str(uuid.UUID(int=dice.getrandbits(128))) for _ in range(1000)]
-    assert sum(map(secret_names.looks_secret, encoded)) >= 970
-    assert sum(map(secret_names.looks_secret, named)) == 0
+    assert sum(map(secret_values.looks_secret, encoded)) >= 970
+    assert sum(map(secret_values.looks_secret, named)) == 0
 
 
 @pytest.mark.parametrize("part", ["eyJ-", "eyJaaaaaaaaaa.eyJ-", "a-b://", "--token ", 'token="'])

@@ -17,18 +17,22 @@ from trainer_infra.secret_texts.texts import kind_of_secret
 _Node = tuple[Path, str, Any]
 """Something on the way to the texts: where it stands, what it is the value of, and itself."""
 
-_SECRET: Final = "Secret"
-_READ: Final = (("metadata", "annotations"), ("metadata", "labels"))
-"""What is searched of an object beside its content."""
-_NOT_READ: Final = frozenset({"apiVersion", "kind", "metadata", "status", "stringData"})
+_KIND: Final = "Secret"
+_NOT_READ: Final = frozenset({"apiVersion", "kind", "status", "stringData"})
 """What says no more than which object it is; and what another rule searches."""
 _OTHERS: Final = frozenset({"ConfigMap", "PersistentVolume", "StorageClass"})
 """Kinds without pods that people write secrets into."""
 _PASSED_OVER: Final = frozenset(
-    {"kubectl.kubernetes.io/last-applied-configuration", "encryptedData", "sops", "caBundle"}
+    {
+        "kubectl.kubernetes.io/last-applied-configuration",
+        *("managedFields", "encryptedData", "sops", "caBundle"),
+    }
 )
-"""Keys of a copy of the object, which kubectl writes, of what is encrypted, and of certificates."""
+"""Keys of a copy of the object, which kubectl writes, of who wrote it, of what is encrypted, and of certificates."""
 _FIX: Final = "revoke it, keep its successor in a Secret, and read that with valueFrom.secretKeyRef or secretRef"
+
+_OF_CODE: Final = "code"
+_FIX_OF_CODE: Final = "revoke it, and give its successor as Secret(...) in env, files or func_args"
 
 
 class LiteralSecrets(Parameters):
@@ -71,13 +75,10 @@ def texts_with_secrets(subject: Subject) -> Iterator[Value]:
 
 
 def _spoken(whole: Value) -> Iterator[LiteralText]:
-    """Every text below those parts that has a secret in it or is not known, however deep it lies."""
-    raw = whole.raw
-    others = [(key,) for key in raw if key not in _NOT_READ] if is_mapping(raw) else []
-    if is_mapping(raw) and raw.get("kind") == _SECRET:
-        others = [each for each in others if each != ("data",)]
-    read = (*_READ, *others)
-    waiting: list[_Node] = [(path, path[-1], whole.at(*path).raw) for path in reversed(read)]
+    """Every text of it that has a secret in it or is not known, however deep it lies."""
+    left_out = _NOT_READ | ({"data"} if whole["kind"].raw == _KIND else set())
+    fields = whole.raw if is_mapping(whole.raw) else {}
+    waiting = _fields((), {key: each for key, each in fields.items() if key not in left_out})
     while waiting:
         path, name, raw = waiting.pop()
         if is_mapping(raw):
@@ -89,13 +90,19 @@ def _spoken(whole: Value) -> Iterator[LiteralText]:
 
 
 def _fields(path: Path, fields: JSONObject) -> list[_Node]:
-    """The last one first, as of a stack; arguments are the value of their command."""
+    """The last one first, as of a stack; arguments are the value of their command.
+
+    A name or a label that is not known yet is no secret for that.
+    """
     found: list[_Node] = []
     variable, command = fields.get("name"), fields.get("command")
     for key, each in fields.items():
         name = variable if key == "value" and isinstance(variable, str) else key
         if key == "args" and is_list(command):
             name = " ".join(one for one in command if isinstance(one, str))
+        is_of_name = each is UNKNOWN and path[:1] == ("metadata",) and key != "annotations"
+        if is_of_name and path[1:2] != ("annotations",):
+            continue
         if isinstance(key, str) and key not in _PASSED_OVER and _is_told(each, name):
             found.append(((*path, key), name, each))
     return found[::-1]
@@ -138,7 +145,8 @@ def _check(place: LiteralText, context: Context[LiteralSecrets]) -> Iterator[Fin
 def _finding(place: LiteralText, parameters: LiteralSecrets) -> Iterator[Finding]:
     kind = kind_of_secret(place.value.text(), place.name, parameters.not_secret)
     if kind:
-        yield where_to_fix(place.value.finding("has a secret in it", kind, _FIX), "in the runtime")
+        fix = _FIX_OF_CODE if place.value.path[:1] == (_OF_CODE,) else _FIX
+        yield where_to_fix(place.value.finding("has a secret in it", kind, fix), "in the runtime")
 
 
 RULE: Final = Rule(
