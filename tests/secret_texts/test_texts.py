@@ -150,9 +150,43 @@ COMMANDS = (
     f"jdbc:postgresql://db/x?user=a&password={CHOSEN}",
     f"Server=a;Database=b;Pwd={CHOSEN};",
 )
+LISTS = (
+    f'subprocess.run(["curl", "-u", "admin:{CHOSEN}", url])',
+    f'args: ["--password", "{CHOSEN}"]',
+    f"args: [--password, {CHOSEN}]",
+    f"args:\n- --password\n- {CHOSEN}\n",
+    f"args:\n  - docker\n  - login\n  - -p\n  - {CHOSEN}\n",
+    f'"args": ["--token", "{RANDOM}"]',
+)
+OTHERS = (
+    f'proxy_set_header Authorization "Basic {base64.b64encode(b"team:Summer2026").decode()}";',
+    *(f"{name} {CHOSEN}" for name in ("bindpw", "rootpw --plaintext", "requirepass")),
+    *(
+        f"{name}={CHOSEN}"
+        for name in ("dbpass", "mysqlpw", "ssh_pass", "-Djavax.net.ssl.keyStorePassword")
+    ),
+    *("OPENAI_API_KEY=sk-abcdef" + "1234567890", "API_KEY: abcdef" + "1234567890"),
+    *("MINIO_SECRET_KEY=minio" + "admin", "AWS_SECRET_ACCESS_KEY: minio" + "admin"),
+    f'git config url."https://{RANDOM}:x-oauth-basic@github.com/".insteadOf',
+    f'os.environ.update(HF_TOKEN="{RANDOM}")',
+    f"%env HF_TOKEN={RANDOM}",
+    f"define('DB_PASSWORD', '{CHOSEN}');",
+    f'<user name="a" password="{CHOSEN}"/>',
+    f"kubectl config set-credentials a --token={RANDOM}",
+    f'wget --header="Authorization: token {RANDOM}" https://example.com',
+    f'"env_vars": {{"API_KEY": "{RANDOM}"}}',
+    f'private static final String API_KEY = "{CHOSEN}";',
+    f'let password: String = "{CHOSEN}";',
+    f"password: !!str {CHOSEN}",
+    f"- {{name: DB_PASSWORD, value: {CHOSEN}}}",
+    f'{{"name": "DB_PASSWORD", "value": "{CHOSEN}"}}',
+    f"docker build --build-arg TOKEN={RANDOM} .",
+    f'password = r"{CHOSEN}"',
+    f'token=b"{RANDOM}"',
+)
 
 
-@pytest.mark.parametrize("text", [*FORMS, *FILES, *CODE, *COMMANDS])
+@pytest.mark.parametrize("text", [*FORMS, *FILES, *CODE, *COMMANDS, *LISTS, *OTHERS])
 def test_a_secret_is_found_and_may_not_be_quoted(text: str) -> None:
     assert texts.kind_of_secret(text, "")
     shown = texts.shown_text(text)
@@ -271,9 +305,81 @@ ONLY_SOUNDS = (
         "echo done | tee x",
     ),
 )
+NEIGHBOURS = (
+    'parser.add_argument("--password", required=True, help="x")',
+    'parser.add_argument("--password", "-p", default=None)',
+    'parser.add_argument("--password", "--passphrase")',
+    '@click.option("--db-password", "db_password", envvar="DB_PASSWORD")',
+    'subprocess.run(["curl", "-u", f"{user}:{pw}", u])',
+    "args: [--password, $(PASSWORD)]",
+    'args: ["--token-file", "/run/x"]',
+    "args:\n- --no-password\n- --lr=0.1\n",
+    "args: [--token, --epochs=3]",
+    "password = $db_password",
+    "password: $password",
+    "read -s PASSWORD",
+    'PASSWORD="$1"',
+    "export TOKEN=$(vault kv get -field=token secret/hub)",
+    "kubectl get secret hub -o jsonpath='{.data.token}' | base64 -d",
+    'if [ "$PASSWORD" = "changeme" ]; then exit 1; fi',
+    "RUN --mount=type=secret,id=hf_token,env=HF_TOKEN pip install x",
+    "token: hub-token-20261105",
+    "keystore.password.file=/x",
+    '"password": {"type": "string", "minLength": 8}',
+    "properties:\n  password:\n    type: string\n",
+    "password: Optional[str] = None",
+    "password: SecretStr",
+    "token_ids = [1,2]",
+    "self.key = nn.Linear(d, d)",
+    "key, query, value = x.chunk(3)",
+    "api_key=self._api_key",
+    'secret = client.read_namespaced_secret("hub", "vision")',
+    'print(f"token {token}")',
+    'logger.info("password accepted")',
+    "authorization: Bearer",
+    "Authorization: Bearer <token>",
+    '"Authorization": "Bearer " + token',
+    '"Authorization": "Bearer {}".format(token)',
+    'headers["Authorization"] = "Bearer " + os.environ["T"]',
+    "git clone https://github.com/x/y",
+    "git clone https://x-access-token:${GH}@github.com/x",
+    "s3://team/t/xy",
+    "keys: [alpha, beta]",
+    "tokens: 4096",
+    "bos_token: <s>",
+    "- name: HF_TOKEN\n  valueFrom:\n    secretKeyRef: {name: hub, key: token}\n",
+    "name: HF_TOKEN\nvalue: $(TOKEN)",
+    "login: required",
+    "aws s3 cp s3://a/b . --no-sign-request",
+    "--password-stdin < /run/x",
+    "mysql -p",
+    "pass: 2",
+    "forward_pass: fusedKernel22",
+    "max_passes=3",
+    "curl -u :  https://x",
+    "curl --user-agent Mozilla:5.0xxx u",
+    "curl -sSfL https://x:443/a | tar -xz -C /",
+    "zip -r out.zip x -P",
+    "ssh -p 2222 host",
+    "docker run -p 8080:8080 login",
+    "docker login && docker run -p 127.0.0.1:8888:8888 x",
+    "nc -w 3000 host",
+    "ldapsearch -x -W",
+    "mongo --port 27017 -p",
+    "echo login | cat",
+    "spark.sql.shuffle.partitions 200",
+    "kubernetes.io/service-account-token",
+    "type: kubernetes.io/dockerconfigjson",
+    "cosign verify --key k8s://ns/cosign-pub",
+    "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7 me@x",
+    "JWT_SECRET=my-jwt-secret",
+    "client_secret=<client-secret>",
+    "CLIENT_SECRET=${CLIENT_SECRET}",
+    'password_hash = "$2b$12$KIXQ7fYb1aB2cD3eF4gH5uJ6kL7mN8oP9qR0sT1uV2wX3yZ4a5b6c"',
+)
 
 
-@pytest.mark.parametrize("text", [*READ, *PLACEHOLDERS, *ONLY_SOUNDS])
+@pytest.mark.parametrize("text", [*READ, *PLACEHOLDERS, *ONLY_SOUNDS, *NEIGHBOURS])
 def test_what_is_read_elsewhere_filled_in_later_or_only_sounds_like_one_is_none(text: str) -> None:
     assert texts.kind_of_secret(text, "") == ""
     assert texts.shown_text(text) == text

@@ -40,6 +40,8 @@ _QUOTED: Final = {
     r" with config: `.*?`": "",
     r":? node contents:.*": "",
     r"(?<=patch from \[patch: ).*(?=\])": "…",
+    r"(?<=out of bounds for value ).*": "…",
+    r"(?<=file sources: \[).*?\]: source .*(?= key name or file path contains)": "…]: one",
     r"(?<=literal sources \[).*?\]: invalid literal source .*?(?=, expected)": "…]: invalid one",
 }
 """What it repeats of files: a secret may stand there."""

@@ -57,7 +57,7 @@ _STRING: Final = (
 """A value in quotes; those of a text in another one are escaped."""
 _BARE: Final = r"[^\s\"'`;&|()\[\]{}<>,\\]"
 """A character of a value without quotes that no shell and no program reads otherwise."""
-_WORD: Final = rf"(?P<bare>(?![-$=]){_BARE}{{6,256}})(?=[\s;&|\"',}}\\]|\Z)"
+_WORD: Final = rf"(?P<bare>(?![-$=]){_BARE}{{6,256}})(?=[\s;&|\"',}}\]\\]|\Z)"
 _MADE: Final = (
     r"(?:[^\n=;{}]{0,80}?(?:\bor\s|\belse\s|\|\||\?\?)\s{0,4})?"
     r"(?:(?:SecretStr|Secret|str|bytes|[Ff]ield|quote(?:_plus)?|\w*64\w*)\(\s{0,2}(?:default\s?=\s?)?)?"
@@ -84,6 +84,14 @@ _SYNTAXES: Final = {
     "${name:-value}": (r"\$\{", r":?[-=](?P<bare>[^{}\s\"']{6,256})\}"),
     "name=value": (r"", rf"={_WORD}"),
     "--name value": (r"(?:\A|[\s\"'])-{1,2}", rf"\s{{1,4}}(?:{_STRING}|{_WORD})"),
+    '"--name", "value"': (
+        r"[\[,(]\s{0,20}\\?[\"']-{1,2}",
+        rf"\\?[\"']\s?,\s{{0,40}}(?=\\?[\"'][^-])[rbu]?{_STRING}",
+    ),
+    "[--name, value], also on lines of their own": (
+        r"(?:[\[,]|\n\s*-)\s{0,4}-{1,2}",
+        rf"(?:,\s{{1,4}}|\n\s{{0,40}}-\s)(?!\w+=)(?:{_STRING}|{_WORD})",
+    ),
     "name: value or name = value, on a line of its own": (
         rf"{_LINE}(?:[-#;*]\s{{0,4}}|export\s)?\\?[\"']?",
         (

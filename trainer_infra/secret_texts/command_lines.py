@@ -6,7 +6,7 @@ from typing import Final
 
 _VALUE: Final = r"[\"']?(?P<value>(?![-$=<])[^\s\"'|;&<>()]{4,256})"
 _QUOTED: Final = r"[rfb]?\\?[\"'](?P<value>[^\s\"'\\]{4,256})\\?[\"']"
-_SAME: Final = r"[^\n|;]{0,300}?"
+_SAME: Final = r"(?:(?!&&)[^\n|;]){0,300}?"
 """The rest of the same command."""
 _KEY: Final = "api_key"
 _PASSWORD: Final = "password"  # noqa: S105  a name
@@ -18,7 +18,7 @@ _PLACES: Final = tuple(
         (_PASSWORD, "auth", rf"\b(?:basic_)?auth\s?=\s?\(\s{{0,2}}[\"'][^\"'\n]{{0,128}}[\"'],\s{{0,2}}{_QUOTED}"),
         (_PASSWORD, "BasicAuth", rf"BasicAuth\w*\(\s{{0,4}}[\"'][^\"'\n]{{0,128}}[\"'],\s{{0,4}}{_QUOTED}"),
         (_PASSWORD, ".login(", rf"\.login\(\s{{0,4}}[\"'][^\"'\n]{{0,128}}[\"'],\s{{0,4}}{_QUOTED}"),
-        (_PASSWORD, "uthorization", rf"[Aa]uthorization\\?[\"']?\]?\s?[:=,]\s?f?\\?[\"']?(?:[Bb]earer|[Bb]asic|[Tt]oken|[Aa]pi-?[Kk]ey)\s{{1,2}}{_VALUE}"),
+        (_PASSWORD, "uthorization", rf"[Aa]uthorization\\?[\"']?\]?\s?[:=,]?\s?f?\\?[\"']?(?:[Bb]earer|[Bb]asic|[Tt]oken|[Aa]pi-?[Kk]ey)\s{{1,2}}{_VALUE}"),
         (_PASSWORD, "curl", rf"\bcurl\b{_SAME}\s(?:-[a-zA-Z]*u|--user|-U|--proxy-user)[ =]?[\"']?[^\s:\"'=-][^\s:\"']{{0,127}}:{_VALUE}"),
         (_PASSWORD, "creds", rf"--?(?:\w+-)?creds[ =][\"']?[^\s:\"']{{1,128}}:{_VALUE}"),
         (_PASSWORD, "http ", rf"\bhttps?\b{_SAME}\s(?:-a|--auth)[ =][\"']?[^\s:\"']{{1,128}}:{_VALUE}"),
@@ -36,6 +36,8 @@ _PLACES: Final = tuple(
         (_PASSWORD, "smbclient", rf"\bsmbclient\b{_SAME}\s-U\s?[\"']?[^\s%]{{1,64}}%{_VALUE}"),
         (_PASSWORD, "lftp", rf"\blftp\b{_SAME}\s-u\s?[\"']?[^\s,]{{1,64}},{_VALUE}"),
         (_PASSWORD, "htpasswd", rf"\bhtpasswd\b{_SAME}\s-\w*b\w*\s+\S+\s+\S+\s+{_VALUE}"),
+        (_PASSWORD, "bindpw", rf"\bbindpw\s+{_VALUE}"),
+        (_PASSWORD, "rootpw", rf"\brootpw\s+(?:--plaintext\s+)?{_VALUE}"),
         (_PASSWORD, "requirepass", rf"\brequirepass\s+{_VALUE}"),
         (_PASSWORD, "masterauth", rf"\bmasterauth\s+{_VALUE}"),
         (_PASSWORD, "echo ", r"\becho\s+(?:-n\s+)?[\"']?(?:[\w.-]{1,64}:)?(?P<value>(?![-$])[^\s\"'|]{4,256})[\"']?\s*\|[^\n|]{0,120}(?:-stdin|--with-token|--stdin|\bchpasswd\b|sudo -S|\bpasswd\b)"),
@@ -50,11 +52,15 @@ _PLACES: Final = tuple(
     )
 )  # fmt: skip
 """What the value would be named, a part that each such text has, and where the value stands."""
+_LISTED: Final = re.compile(r"\\?[\"']\s?,\s{0,40}\\?[\"'](?=[^\s\"'])|\n\s*-\s+[\"']?")
+"""What stands between words of a list, as code or YAML writes it."""
 
 
 def given_passwords(text: str) -> Iterator[tuple[str, str]]:
     """What would be the name of each password, and the password."""
-    is_one_word = " " not in text and "(" not in text
-    for name, mark, pattern in () if is_one_word else _PLACES:
-        if mark in text:
-            yield from ((name, found["value"]) for found in pattern.finditer(text))
+    if " " not in text and "(" not in text:
+        return
+    for each in dict.fromkeys((text, _LISTED.sub(" ", text))):
+        for name, mark, pattern in _PLACES:
+            if mark in each:
+                yield from ((name, found["value"]) for found in pattern.finditer(each))

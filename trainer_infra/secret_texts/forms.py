@@ -117,6 +117,8 @@ _PARTS: Final = (
         ("password of a .pgpass", f":{port}:", rf"(?m)^[^\s:#/]{{1,255}}:{re.escape(port)}:[^\s:]{{1,63}}:[^\s:]{{1,63}}:(?P<own>\S{{4,}})$")
         for port in ("5432", "5433", "6432", "*")
     ),
+    ("token in a URL", ":x-oauth-basic@", r"://(?P<own>[^\s/:@'\"]{8,256}):x-oauth-basic@"),
+    ("Anaconda token", "/t/", r"/t/[a-z]{2}-[0-9a-f][0-9a-f-]{30,}"),
     ("password in a URL", "://", r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@'\"]{0,128}:(?P<own>[^\s/@?#'\"]{1,256})@(?!sha256:)"),
 )  # fmt: skip
 """The same of what may stand behind a letter."""

@@ -41,6 +41,10 @@ _NUMBERED: Final = 2
 _MIXED: Final = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9].*[0-9]")))
 """What a person puts into a key that is to be good."""
 _WORD_OF_KEY: Final = re.compile(r"[\w!@#$%^&*?+=-]{10,64}", re.ASCII)
+_LETTERS_AND_DIGITS: Final = re.compile(
+    r"(?:[\w-]*[-_])?(?=[a-z0-9]*[0-9]{3})(?=[a-z0-9]*[a-z]{3})[a-z0-9]{16,64}", re.IGNORECASE
+)
+"""What a person writes for a key: `sk-abcdef1234567890`."""
 
 
 def looks_secret(value: str) -> bool:
@@ -54,11 +58,11 @@ def looks_secret(value: str) -> bool:
 
 
 def looks_mixed(value: str) -> bool:
-    """Whether it is a word of small and great letters and digits, `SummerVision2026`."""
+    """Whether it is a word of small and great letters and digits, `SummerVision2026`, or a long one of two kinds."""
     text = value.strip()
+    is_word = _WORD_OF_KEY.fullmatch(text) and all(each.search(text) for each in _MIXED)
     return (
-        _WORD_OF_KEY.fullmatch(text) is not None
-        and all(each.search(text) for each in _MIXED)
+        bool(is_word or _LETTERS_AND_DIGITS.fullmatch(text))
         and not _ELSEWHERE.match(text)
         and not is_no_password(text)
     )
@@ -78,13 +82,10 @@ def looks_chosen(value: str) -> bool:
 
 
 def is_no_password(text: str) -> bool:
-    """Whether it stands in the place of a password, or says no more than that it is one: `my-password`."""
-    words = _placeholder_words(text)
+    """Whether it stands in the place of a password, or says no more than that it is one: `my-password`, `$password`."""
+    words = _placeholder_words(text.strip().removeprefix("$"))
     describes = any(map(_DESCRIBING.fullmatch, words))
-    return is_placeholder(text) or (
-        describes
-        and all(map(_PLACEHOLDER_WORDS.fullmatch, (each.rstrip("0123456789") for each in words)))
-    )
+    return is_placeholder(text) or (describes and all(map(_PLACEHOLDER_WORDS.fullmatch, words)))
 
 
 def _is_random(part: str) -> bool:
@@ -98,7 +99,9 @@ def _is_random(part: str) -> bool:
 _VARIABLE: Final = r"[A-Za-z_][\w.-]{0,80}"
 _REFERENCE: Final = re.compile(
     rf"\$\{{[^{{}}]+\}}|\$\([^()]+\)|\$[A-Z_][A-Z0-9_]*|\{{\{{[^{{}}]+\}}\}}|\{{{_VARIABLE}(?:\([^{{}}]*\))?\}}"
-    rf"|<[^<>\n]+>|\[[A-Za-z][A-Za-z _.-]*\]|%\({_VARIABLE}\)s|%[A-Z_][A-Z0-9_]*%|@[A-Z_][A-Z0-9_]*@"
+    rf"|<[^<>\n]+>|\[[A-Za-z][A-Za-z _.-]*\]|%\({_VARIABLE}\)s|%[A-Z_][A-Z0-9_]*%|@@?[A-Z_][A-Z0-9_]*@?@"
+    rf"|\#\{{{_VARIABLE}\}}\#?|__[A-Za-z]\w*__|\[\[[^\[\]]+\]\]|\$\$[A-Z_]+|@Microsoft\.KeyVault\(.*\)"
+    r"|projects/[\w-]+/secrets/\S+"
     r"|ENC\[[^\]\n]*\]?|(?:vault|op|ref\+[a-z]+|secretref\+[a-z]+|gcpsm|awssm)://?\S+|vault:\S+"
     r"|arn:aws[\w-]*:(?:secretsmanager|ssm):\S+|!vault\b.*|(?:env|file|fd):[\w./-]+"
 )
@@ -112,7 +115,8 @@ _CROSSED_OUT: Final = re.compile(r"(.)\1*|(?:[A-Za-z]{1,6}[-_])?[xX*.•…_-]+"
 """One character again and again, `hf_xxxxxxxx`."""
 _MARK: Final = (
     r"change|changeme|changeit|replace|replaceme|yours?|insert|enter|fill|todo|fixme|tbd|placeholder"
-    r"|example|sample|redacted|dummy|fake|here|override|provide|supply"
+    r"|example|sample|redacted|dummy|fake|here|override|provide|supply|injected|managed|filled|unset|generated"
+    r"|externally"
 )
 _MARKS: Final = re.compile(_MARK)
 """Words of which each placeholder has one."""
@@ -121,15 +125,18 @@ _DESCRIBING: Final = re.compile(
 )
 """Words that say what it is."""
 _PLACEHOLDER_WORDS: Final = re.compile(
-    rf"{_MARK}|a|access|account|actual|add|admin|an|api|apikey|app|auth|aws|azure|base64|be|before|by|client|cluster"
+    rf"{_MARK}|a|access|account|actual|add|admin|an|and|api|apikey|app|argocd|at|auth|aws|azure|base|base64|be|before|by"
+    r"|ci|client|cluster|commit|cookie|data|dataset|default|deploy|dev|do|encryption|flux|helm|it|job|jwt|local|main|manually|master|ml|model|never|not|oauth|operator|outside|pipeline|private|runtime|sealed|session|signing|sops"
+    r"|terraform|time|train|trainer|training|using|webhook"
     r"|code|config|credentials?|database|db|deploy|deployment|encoded|encrypted|env|environment|face|for"
     r"|from|gcp|generated|git|github|gitlab|google|hf|hub|hugging|huggingface|in|its?|keys?|later|me|minio"
-    r"|mlflow|must|my|name|of|openai|or|own|pass|passphrase|passwd|passwords?|please|postgres|prod|production"
-    r"|put|pwd|real|redis|registry|root|s3|secrets?|service|set|should|some|something|ssh|staging|string|strong"
+    r"|mlflow|must|my|name|of|on|openai|or|own|pass|passphrase|passwd|passwords?|please|pat|personal|postgres|prod|production"
+    r"|put|pwd|real|redis|registry|root|s3|secrets?|service|set|should|sk|some|something|ssh|staging|string|strong"
     r"|team|test|text|that|the|this|to|tokens?|user|username|value|vault|via|wandb|with|yaml"
 )
 """All that it may have."""
-_WORD_ENDS: Final = re.compile(r"[\s_.,:;!?'\"-]+|(?<=[a-z])(?=[A-Z])")
+_COUNT: Final = re.compile(r"(?<!\d)\d{1,2}\Z")
+_WORD_ENDS: Final = re.compile(r"[\s_.,:;!?'\"()-]+|(?<=[a-z])(?=[A-Z])")
 
 
 def is_placeholder(text: str) -> bool:
@@ -158,4 +165,6 @@ def with_defaults(text: str) -> str:
 
 
 def _placeholder_words(text: str) -> list[str]:
-    return [each.lower() for each in _WORD_ENDS.split(text) if each]
+    """Its words, without the numbers that count them."""
+    parts = (_COUNT.sub("", each).lower() for each in _WORD_ENDS.split(text))
+    return [each for each in parts if each]

@@ -10,10 +10,12 @@ _SECRET: Final = re.compile(
     r"|passwords|creds?|credentials?|authorization|bearer"
 )
 """Words that say it; a name that ends in KEY says it too, when another word comes before."""
-_LAST: Final = re.compile(r"pass|pwd|pw|psk|pat|phrase")
+_LAST: Final = re.compile(
+    r"(?!by|com|encom|tres|over|under|sur|im)[a-z]*pass|[a-z]*pwd?|psk|pat|phrase"
+)
 """Words that say it at the end of a name: `DB_PASS`, not `pass_through`."""
 _PASSWORD: Final = re.compile(
-    r"[a-z]*(?:password|passwd|passphrase|passcode)|passwords|pass|pwd|pw|psk"
+    r"[a-z]*(?:password|passwd|passphrase|passcode|pass|pwd?)|passwords|psk"
 )
 """Words that say that a person may have chosen it."""
 _GOOD_KEYS: Final = re.compile(
@@ -55,7 +57,7 @@ _WHETHER: Final = re.compile(
 """First words that say that it is a question."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.ASCII)
 _SAID: Final = (
-    "token", "pass", "pwd", "pw", "psk", "_pat", "-pat", "phrase", "secret", "cred", "key",
+    "token", "pass", "pw", "psk", "_pat", "-pat", "phrase", "secret", "cred", "key",
     "authorization", "bearer",
 )  # fmt: skip
 """Parts of which every name that says secret has one."""
