@@ -43,7 +43,7 @@ _FIX: Final = (
 def plain_secret_findings(document: Document) -> Iterator[FieldFinding]:
     """One for a Secret whose values stand in a file."""
     value = document.value
-    is_secret = value.get("kind") == KIND and value.get("apiVersion") == "v1"
+    is_secret = value.get("kind") == KIND and value.get("apiVersion") in {None, "v1"}
     is_of_cluster = value_at(value, ("metadata", "uid")) is not None
     if not is_secret or is_of_cluster or _ENCRYPTED in value:
         return
@@ -73,7 +73,8 @@ def _values(value: JSONObject) -> Iterator[tuple[tuple[str, str], str]]:
         if any(str(key).startswith(f"{_ENCRYPTED}_") for key in texts):
             continue
         for key, each in texts.items():
-            if isinstance(key, str) and isinstance(each, str | int | float):
+            is_value = isinstance(each, str | int | float) and not isinstance(each, bool)
+            if isinstance(key, str) and is_value:
                 text = str(each)
                 yield (part, key), (forms.decoded_text(text) if part == "data" else "") or text
 

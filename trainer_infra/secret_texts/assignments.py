@@ -30,14 +30,21 @@ class Assignment:
         return is_secret_value(self.name, self.value, is_literal=self.is_literal)
 
 
+_SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token|Api-?Key)\s+", re.IGNORECASE)
+"""How the value of an Authorization header begins."""
+
+
 def is_secret_value(name: str, value: str, *, is_literal: bool = True) -> bool:
     """Whether the value of a name is a secret: random, or such as a person chooses."""
     if not variable_names.says_secret(name):
         return False
-    if values.looks_secret(value):
+    scheme = _SCHEME.match(value)
+    own = value[scheme.end() :] if scheme else value
+    if values.looks_secret(own):
         return True
-    is_chosen = variable_names.says_password(name) and values.looks_chosen(value)
-    is_mixed = variable_names.says_key(name) and values.looks_mixed(value)
+    is_password = scheme is not None or variable_names.says_password(name)
+    is_chosen = is_password and values.looks_chosen(own)
+    is_mixed = variable_names.says_key(name) and values.looks_mixed(own)
     return is_literal and (is_chosen or is_mixed)
 
 

@@ -11,7 +11,7 @@ _SECRET: Final = re.compile(
 )
 """Words that say it; a name that ends in KEY says it too, when another word comes before."""
 _LAST: Final = re.compile(
-    r"(?!by|com|encom|tres|over|under|sur|im)[a-z]*pass|[a-z]*pwd?|psk|pat|phrase"
+    r"(?!by|com|encom|tres|over|under|sur|im|pg)[a-z]*pass|[a-z]*pwd?|psk|pat|phrase"
 )
 """Words that say it at the end of a name: `DB_PASS`, not `pass_through`."""
 _PASSWORD: Final = re.compile(

@@ -240,6 +240,44 @@ def test_an_option_and_its_value_may_be_two_arguments() -> None:
     assert finding.path == ("spec", "trainer", "args", 1)
 
 
+def test_a_header_has_a_secret_behind_its_scheme() -> None:
+    assert seen("Authorization", ["Bearer $(TOKEN)", "Bearer <token>", "Basic", "enabled"]) == none(
+        ["Bearer $(TOKEN)", "Bearer <token>", "Basic", "enabled"]
+    )
+    assert len(of_variable("Authorization", "Bearer SummerVision2026")) == 1
+
+
+LISTS = (
+    (["curl", "-u", "team:SummerVision2026"], [], "command", 2),
+    (["mysqldump"], ["-uteam", "-pSummerVision2026"], "args", 1),
+    (["docker", "login", "-u", "team", "-p"], ["SummerVision2026"], "args", 0),
+    (["train"], ["--password", "SummerVision2026"], "args", 1),
+)
+
+
+@pytest.mark.parametrize(("command", "args", "field", "index"), LISTS)
+def test_a_program_knows_a_password_by_its_place(
+    command: list[str], args: list[str], field: str, index: int
+) -> None:
+    [finding] = found(train_job(trainer={"command": command, "args": args}))
+    assert finding.path == ("spec", "trainer", field, index)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--pass-through", "--num_key_value_heads=8"],
+        ["--no-password", "--lr=0.1"],
+        ["--token", "--epochs", "3"],
+        ["--use_auth_token", "--lr", "0.1"],
+        ["-u", "$(USER):$(PASSWORD)"],
+        ["--password-stdin", "registry.example.com:5000"],
+    ],
+)
+def test_an_option_is_no_value_of_the_one_before_it(args: list[str]) -> None:
+    assert found(train_job(trainer={"command": ["curl"], "args": args})) == []
+
+
 def test_a_wandb_key_has_a_name_of_its_own() -> None:
     key = "3f9a1c7e5b2d8046af13c97be205d486ab7f9e10"
     assert of_variable("WANDB_API_KEY", key) == ["Weights & Biases API key"]

@@ -56,9 +56,11 @@ def file_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
                 yield from value.problems(where)
         elif not _is_reference(value):
             what = "must say where the file's content comes from"
-            # A text is the content, which may be the secret that it should say a place of.
-            got = value if isinstance(value, Mapping) else type(value).__name__
-            yield Problem(where, what, got=got, fix=FORMS)
+            if isinstance(value, Mapping):
+                yield Problem(where, what, got=value, fix=FORMS)
+            else:
+                # It may be the secret that the user meant to give as one.
+                yield Problem(where, f"{what}, not hold the content itself", fix=FORMS)
 
 
 def _is_reference(value: Any) -> bool:
