@@ -23,7 +23,7 @@ from trainer_infra.crossguard.declared_objects import (
 )
 from trainer_infra.crossguard.server import AfterAll, FindingReceiver, RulePolicy
 from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts, judged_object, of_runtime
-from trainer_infra.errors import InvalidInput
+from trainer_infra.errors import InvalidInput, without_secrets
 from trainer_infra.rules import configuration, exemption, pack
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Finding
@@ -109,7 +109,7 @@ def _saying(
 ) -> Callable[..., None]:
     def validate(args: ResourceValidationArgs, report: FindingReceiver) -> None:
         for each in say(verdicts.of_resource(args), verdicts):
-            report(each)
+            report(without_secrets(each))
 
     return validate
 

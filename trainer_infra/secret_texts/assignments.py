@@ -8,6 +8,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from trainer_infra.secret_texts import command_lines, values, variable_names
@@ -133,10 +134,6 @@ _SYNTAXES: Final = {
     ),
 }
 """How a value is given to a name: what stands before the name, and what behind it."""
-_PATTERNS: Final = tuple(
-    (re.compile(f"(?:{before})\\Z", re.IGNORECASE), re.compile(behind, re.MULTILINE))
-    for before, behind in _SYNTAXES.values()
-)
 _ARGUMENT: Final = re.compile(
     r"-{1,2}(?P<name>[A-Za-z][\w.-]{1,80})=(?P<value>\S{6,256})", re.ASCII
 )
@@ -173,8 +170,17 @@ def _values(text: str, name: re.Match[str]) -> Iterator[tuple[str, bool]]:
     """What is given to a name; whether it stands without quotes."""
     start = name.end() - len(name[0].lstrip("-"))
     before = text[max(0, start - _BEFORE) : start]
-    for above, behind in _PATTERNS:
+    for above, behind in _patterns():
         found = behind.match(text, name.end()) if above.search(before) else None
         if found:
             kind = found.lastgroup or ""
             yield found[kind], kind == "bare"
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """The syntaxes, compiled for the first text that has a name that says secret."""
+    return tuple(
+        (re.compile(f"(?:{before})\\Z", re.IGNORECASE), re.compile(behind, re.MULTILINE))
+        for before, behind in _SYNTAXES.values()
+    )
