@@ -77,6 +77,7 @@ FILES = (
     f"db.password={CHOSEN}",
     f"api_key: {CHOSEN}",
     f"JWT_SECRET={'supersecret' + '42x'}",
+    "[db]\npassword = Kirsch),baum2031\n",
     f"a = 1\\npassword = {CHOSEN}\\nb = 2",
     f'{{"password": "{CHOSEN}"}}',
     f'{{\\"password\\": \\"{CHOSEN}\\"}}',
@@ -242,6 +243,7 @@ READ = (
     *("import x\nf(\n    password=db_password\n)", "import os\npassword = user_password\n"),
     *('password = getpass.getpass("Password: ")', "def f(password: str, token: str = None): pass"),
     'parser.add_argument("--token", default=None, help="the token of the hub")',
+    *("password: props.password,", "password: getPassword(),", "  password: this.form.password\n"),
 )
 PLACEHOLDERS = (
     *("password: <your password>", "password: changeme", 'password: ""', "password: null"),

@@ -56,8 +56,8 @@ _CODE: Final = re.compile(
     re.MULTILINE,
 )
 """What a program has and a file of settings has not."""
-_IN_CODE: Final = re.compile(r"[^.\[\]]+")
-"""What is not an item or an attribute of something."""
+_IN_CODE: Final = re.compile(r"[^.,\\(){}\[\]]+")
+"""What is not an item, an attribute or a call of something."""
 _STRING: Final = (
     r"(?:\\\"(?P<escaped>[^\s\"\\]{6,256})\\\"|\"(?P<double>[^\s\"\\]{6,256})\""
     r"|'(?P<single>[^\s'\\]{6,256})'|`(?P<back>[^\s`\\]{6,256})`)"
@@ -104,7 +104,7 @@ _SYNTAXES: Final = {
         rf"{_LINE}(?:[-#;*]\s{{0,4}}|export\s)?\\?[\"']?",
         (
             r"\\?[\"']?[^\S\n]{0,20}[=:][^\S\n]{0,20}(?:[&!][\w!-]+\s)?"
-            r"(?P<bare>(?![\"'|>])[^\s\"'`(){},\\]{6,256})(?=[^\S\n]*(?:[#;]|$))"
+            r"(?P<bare>(?![\"'|>])[^\s\"'`]{6,256})(?=[^\S\n]*(?:[#;]|$))"
         ),
     ),
     "name: | and the value on a line below": (

@@ -27,6 +27,13 @@ _ELSEWHERE: Final = re.compile(
     r"|[a-z][a-z0-9-]*-[2456789bcdfghkmt]{10}\Z"
 )
 """A path, a URL, something that is put in later or encrypted, a digest, a name that kustomize made."""
+_REFERS: Final = re.compile(
+    r"[/~.][\w./-]*|.*(?:://|\$[({]|\{\{|%\().*|ENC\[.*|vault:.*|[\w.-]*\w\.\w*"
+    r"(?:ya?ml|json|txt|pem|key|crt|conf|env|ini|toml|py|sh|file|password|passwd|pass|pwd|token|secret)[,;]?"
+    r"|[\w.]+\(.*\)[,;]?",
+    re.ASCII | re.DOTALL,
+)
+"""A path, a URL, a field of something, text with a part that is put in later: no word that somebody chose."""
 _SHORTEST: Final = 8
 """Characters of the shortest part that can be told from a word."""
 SHORTEST_CHOSEN: Final = 6
@@ -69,7 +76,7 @@ def looks_mixed(value: str) -> bool:
     is_word = _WORD_OF_KEY.fullmatch(text) and all(each.search(text) for each in _MIXED)
     return (
         bool(is_word or _LETTERS_AND_DIGITS.fullmatch(text))
-        and not _ELSEWHERE.match(text)
+        and not _REFERS.fullmatch(text)
         and not is_no_password(text)
     )
 
@@ -81,7 +88,7 @@ def looks_chosen(value: str) -> bool:
         SHORTEST_CHOSEN <= len(text) <= _LONGEST_CHOSEN
         and len(text.split()) == 1
         and "/" not in text
-        and not _ELSEWHERE.match(text)
+        and not _REFERS.fullmatch(text)
         and not _NOT_CHOSEN.fullmatch(text)
         and not is_no_password(text)
     )
@@ -136,7 +143,7 @@ _PLACEHOLDER_WORDS: Final = _MARKS | words_of(
     "encryption flux helm it job jwt local main manually master ml model never not oauth "
     "operator outside pipeline private runtime sealed session signing sops terraform time "
     "train trainer training using webhook code config credential credentials database db "
-    "deploy deployment encoded encrypted env environment face for from gcp generated git "
+    "deploy deployment encoded encrypted env environment existing face for from gcp generated git "
     "github gitlab google hf hub hugging huggingface in it its key keys later me minio mlflow "
     "must my name of on openai or own pass passphrase passwd password passwords please pat "
     "personal postgres prod production put pwd real redis registry root s3 secret secrets "

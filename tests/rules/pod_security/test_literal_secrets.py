@@ -196,11 +196,26 @@ def test_a_random_value_of_a_name_that_says_secret_is_one() -> None:
     assert [name for name in SECRET_NAMES if len(of_variable(name, RANDOM)) != 1] == []
 
 
-CHOSEN = ("minioadmin", "SummerVision2026", "hunter22", "letmein!", "correcthorsebatterystaple")
+CHOSEN = (
+    *("minioadmin", "SummerVision2026", "hunter22", "letmein!", "correcthorsebatterystaple"),
+    *("$ecret-2031", "change-Kirschbaum-2031!", "[Kirsch]baum", "*Kirschbaum2031", "~Kirschbaum!"),
+    *("%Kirschbaum", "Winter.Kirsch", "P@$$w0rd!", "<Kirsch>baum", "#Kirsch2031", "Kirsch:baum"),
+    *("$ECret2031", "Kirsch{baum}", "@Kirsch!baum"),
+)
 NOT_CHOSEN = (
     *("changeme", "your-password", "password", "xxxxxxxx", "<password>", "$(PASSWORD)", "true"),
     *("/run/secrets/password", "${PASSWORD}", "{{ .Values.password }}", "my-secret", "none", ""),
     *("vault:secret/data/ml#password", "a sentence about it", "YOUR_PASSWORD_HERE", "12345678"),
+    *("$password", "{password}", "%(password)s", "%PASSWORD%", "@PASSWORD@", "__PASSWORD__"),
+    *("~/.pgpass", ".data.password", "config.password", "password.txt", "ENC[AES256_GCM,data:x]"),
+    *(
+        "required",
+        "db-password",
+        "existing-secret",
+        "POSTGRES_PASSWORD",
+        "${PW:-}",
+        "get_password()",
+    ),
 )
 
 
