@@ -33,7 +33,7 @@ _REFERS: Final = re.compile(
     r"|[\w.]+\(.*\)[,;]?",
     re.ASCII | re.DOTALL,
 )
-"""A path, a URL, a field of something, text with a part that is put in later: no word that somebody chose."""
+"""A path, a URL, a field of something, text with a part that is put in later: no word that a person chose."""
 _SHORTEST: Final = 8
 """Characters of the shortest part that can be told from a word."""
 SHORTEST_CHOSEN: Final = 6
@@ -71,7 +71,7 @@ def looks_secret(value: str) -> bool:
 
 
 def looks_mixed(value: str) -> bool:
-    """Whether it is a word of small and great letters and digits, `SummerVision2026`, or a long one of two kinds."""
+    """Whether it is a word of small and great letters and digits, as in SummerVision2026, or a long one of two kinds."""
     text = value.strip()
     is_word = _WORD_OF_KEY.fullmatch(text) and all(each.search(text) for each in _MIXED)
     return (

@@ -15,7 +15,7 @@ _SECRET: Final = re.compile(
 _LAST: Final = re.compile(
     r"(?!by|com|encom|tres|over|under|sur|im|pg)[a-z]*pass|[a-z]*pwd?|psk|pat|phrase"
 )
-"""Words that say it at the end of a name: `DB_PASS`, not `pass_through`."""
+"""Words that say it at the end of a name, and not at its beginning."""
 _PASSWORD: Final = re.compile(
     r"[a-z]*(?:password|passwd|passphrase|passcode|pass|pwd?)|passwords|psk"
 )
@@ -120,7 +120,7 @@ def says_password(name: str) -> bool:
 
 @lru_cache(maxsize=1 << 13)
 def says_key(name: str) -> bool:
-    """Whether it opens something: `API_KEY`, and not the key of a column."""
+    """Whether it opens something, as the key of an API does and that of a column does not."""
     words = _words(name)
     is_good = words[-1:] != ["key"] or any(each in _GOOD_KEYS for each in words[-2:-1])
     return is_good and says_secret(name)
