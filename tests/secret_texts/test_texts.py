@@ -391,6 +391,7 @@ def test_what_is_quoted_of_a_value_is_without_secrets_however_deep_they_lie() ->
     given = {
         "env": [{"name": "DB_PASSWORD", "value": CHOSEN}, {"name": "A", "value": "1"}],
         "args": ["--password", CHOSEN, "--lr", "0.1", f"--api-key={RANDOM}"],
+        "command": ["mysql", "-uteam", f"-p{CHOSEN}"],
         "pair": ("a", TOKEN),
         "api_key": RANDOM.encode(),
         "n": 1,
@@ -398,6 +399,7 @@ def test_what_is_quoted_of_a_value_is_without_secrets_however_deep_they_lie() ->
     assert texts.shown_value(given) == {
         "env": [{"name": "DB_PASSWORD", "value": SECRET_SHOWN}, {"name": "A", "value": "1"}],
         "args": ["--password", SECRET_SHOWN, "--lr", "0.1", f"--api-key={SECRET_SHOWN}"],
+        "command": ["mysql", "-uteam", SECRET_SHOWN],
         "pair": ("a", SECRET_SHOWN),
         "api_key": SECRET_SHOWN,
         "n": 1,

@@ -29,6 +29,8 @@ from trainer_infra.rules.configuration import Configuration, ResolvedConfigurati
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pack import Pack, PackRule
+from trainer_infra.rules.pod_security import literal_secrets
+from trainer_infra.runs.redaction import Redaction
 
 ENVIRONMENT: Final = "TRAINER_INFRA_ENVIRONMENT"
 """Variable that names the environment of a pack's configuration."""
@@ -257,7 +259,11 @@ class _RuleParameters:
 
 
 def _message(declared: DeclaredObject, finding: Finding) -> str:
-    return f"{_member(declared)}{finding_message(finding)}"
+    """The finding without the object's secrets."""
+    said = literal_secrets.texts_with_secrets(declared.subject)
+    texts = {path_text(each.path): each.raw for each in said if isinstance(each.raw, str)}
+    hidden = Redaction.of(texts)
+    return hidden.text(f"{_member(declared)}{finding_message(finding)}")
 
 
 def finding_message(finding: Finding) -> str:

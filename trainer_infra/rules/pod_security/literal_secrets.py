@@ -10,9 +10,7 @@ from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
-from trainer_infra.secret_texts import command_lines
-from trainer_infra.secret_texts.assignments import is_secret_value
-from trainer_infra.secret_texts.texts import kind_of_secret
+from trainer_infra.secret_texts.texts import kind_of_secret, words_of_command
 
 _Node = tuple[Path, str, Any]
 """Something on the way to the texts: where it stands, what it is the value of, and itself."""
@@ -110,19 +108,11 @@ def _fields(path: Path, fields: JSONObject) -> list[_Node]:
 
 def _items(path: Path, above: str, items: Sequence[Any]) -> list[_Node]:
     """The last one first; what stands behind an option is its value, and some programs know it by its place."""
-    found: list[_Node] = []
-    words = " ".join((above, *(each for each in items if isinstance(each, str))))
-    given = [each for each in command_lines.given_passwords(words) if is_secret_value(*each)]
-    option = ""
-    for index, each in enumerate(items):
-        is_text = isinstance(each, str)
-        is_option = is_text and each.startswith("-")
-        name = "" if is_option else option
-        if is_text:
-            name = next((name for name, value in given if value in each), name)
-        if _is_told(each, name):
-            found.append(((*path, index), name, each))
-        option = each if is_option and "=" not in each else ""
+    found = [
+        ((*path, index), name, each)
+        for index, (each, name) in enumerate(words_of_command(items, above))
+        if _is_told(each, name)
+    ]
     return found[::-1]
 
 
