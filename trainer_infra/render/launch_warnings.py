@@ -9,6 +9,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve, resources
 from trainer_infra.render.command_lines import launch_faults
@@ -16,7 +17,6 @@ from trainer_infra.render.command_lines.launch_faults import MPI, TrainingNodes
 from trainer_infra.render.command_lines.program import CommandLine, read_command_line
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.plugins import mpi
-from trainer_infra.secret_texts.texts import shown_value
 
 FRAMEWORKS: Final = ("torch", MPI, "jax", "xgboost", "flux")
 """Fields of mlPolicy that say what the nodes are given."""
@@ -48,7 +48,8 @@ def launch_sentences(job: TrainJob, runtime: Runtime, job_set: JSONObject) -> It
         found = launch_faults.launch_faults_of(line, words, nodes if is_start else None, variables)
         for each in found:
             where = f"job {replicated['name']}, container {container['name']}"
-            yield f"{where}: {shown_value(words)[each.item]!r} {each.what}; {each.fix}"
+            before = words[each.item - 1] if each.item else ""
+            yield f"{where}: {shown(words[each.item], name=before)} {each.what}; {each.fix}"
         if is_start and framework == MPI and not found:
             yield from _not_exported(own, line, variables)
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Final
+
+from trainer_infra.secret_texts.values import compiled
 
 _VALUE: Final = r"[\"']?(?P<value>(?![-$=<])[^\s\"'|;&<>()]{4,256})"
 _QUOTED: Final = r"[rfb]?\\?[\"'](?P<value>[^\s\"'\\]{4,256})\\?[\"']"
@@ -61,11 +62,5 @@ def given_passwords(text: str) -> Iterator[tuple[str, str]]:
     for each in dict.fromkeys((text, _LISTED.sub(" ", text))):
         for name, mark, pattern in _PLACES:
             if mark in each:
-                places = _compiled(pattern).finditer(each)
+                places = compiled(pattern).finditer(each)
                 yield from ((name, found["value"]) for found in places)
-
-
-@cache
-def _compiled(expression: str) -> re.Pattern[str]:
-    """Few texts have a mark in them: an expression is compiled for the first that has."""
-    return re.compile(expression, re.ASCII)

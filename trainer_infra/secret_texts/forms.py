@@ -8,7 +8,6 @@ import binascii
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from trainer_infra.secret_texts import values
@@ -28,18 +27,12 @@ class Form:
 
     def found_in(self, text: str) -> Iterator[re.Match[str]]:
         """Each secret of this form; not what only stands in the place of one."""
-        for each in _compiled(self.expression).finditer(text) if self.mark in text else ():
+        for each in values.compiled(self.expression).finditer(text) if self.mark in text else ():
             parts = each.groupdict()
             own = parts.get("own") or decoded_text(parts.get("basic") or "").partition(":")[2]
             is_one = not values.is_no_password(own) if own else parts.get("basic") is None
             if is_one and not _REPEATED.search(each[0]):
                 yield each
-
-
-@cache
-def _compiled(expression: str) -> re.Pattern[str]:
-    """Few texts have a mark in them: an expression is compiled for the first that has."""
-    return re.compile(expression, re.ASCII)
 
 
 _REPEATED: Final = re.compile(r"(.)\1{7}")

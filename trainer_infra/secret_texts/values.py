@@ -1,7 +1,14 @@
 """What a secret looks like that has no form of its own, and what only stands in the place of one."""
 
 import re
+from functools import cache
 from typing import Final
+
+
+@cache
+def compiled(expression: str) -> re.Pattern[str]:
+    """A pattern that few texts need: it is compiled for the first that does."""
+    return re.compile(expression, re.ASCII)
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -9,29 +16,27 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_NOT_CHOSEN: Final = re.compile(
-    r"true|false|yes|no|none|null|nil|on|off|undefined|[~^v]?\d+(?:\.\d+)*[smhd]?"
+_NOT_CHOSEN: Final = (
+    r"(?i)true|false|yes|no|none|null|nil|on|off|undefined|[~^v]?\d+(?:\.\d+)*[smhd]?"
     r"|default|required|optional|disabled?|enabled?|hidden|visible|unset|empty|random|generated?"
     r"|string|str|text|bytes|secret_?str|plain|plain_?text|basic|bearer|digest|prompt|manual"
-    r"|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:PASSWORD|PASSPHRASE|PASS|PWD|TOKEN|SECRET|KEY|CREDENTIALS))",
-    re.IGNORECASE,
+    r"|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:PASSWORD|PASSPHRASE|PASS|PWD|TOKEN|SECRET|KEY|CREDENTIALS))"
 )
 """What says whether there is a password, or only what it is or which variable has it."""
 _PIECE: Final = re.compile(r"[A-Z][a-z]+|[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+", re.ASCII)
 _SPLIT: Final = re.compile(r"[-_./:,;+=|#\s]+")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
-_ELSEWHERE: Final = re.compile(
+_ELSEWHERE: Final = (
     r"[/~.\[{*]|\$(?:[({]|[A-Z_]{2})|<[^<>]*>\Z|%(?:\(|[A-Z_]+%\Z)|sha(?:256|512)[:-]"
     r"|ENC\[|vault:"
     r"|.*(?:://|\$[({]|\{\{|\.[A-Za-z][A-Za-z0-9]{0,7}\Z)"
     r"|[a-z][a-z0-9-]*-[2456789bcdfghkmt]{10}\Z"
 )
 """A path, a URL, something that is put in later or encrypted, a digest, a name that kustomize made."""
-_REFERS: Final = re.compile(
-    r"[/~.][\w./-]*|.*(?:://|\$[({]|\{\{|%\().*|ENC\[.*|vault:.*|[\w.-]*\w\.\w*"
+_REFERS: Final = (
+    r"(?s)[/~.][\w./-]*|.*(?:://|\$[({]|\{\{|%\().*|ENC\[.*|vault:.*|[\w.-]*\w\.\w*"
     r"(?:ya?ml|json|txt|pem|key|crt|conf|env|ini|toml|py|sh|file|password|passwd|pass|pwd|token|secret)[,;]?"
-    r"|[\w.]+\(.*\)[,;]?",
-    re.ASCII | re.DOTALL,
+    r"|[\w.]+\(.*\)[,;]?"
 )
 """A path, a URL, a field of something, text with a part that is put in later: no word that a person chose."""
 _SHORTEST: Final = 8
@@ -54,8 +59,8 @@ _NUMBERED: Final = 2
 _MIXED: Final = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9].*[0-9]")))
 """What a person puts into a key that is to be good."""
 _WORD_OF_KEY: Final = re.compile(r"[\w!@#$%^&*?+=-]{10,64}", re.ASCII)
-_LETTERS_AND_DIGITS: Final = re.compile(
-    r"(?:[\w-]*[-_])?(?=[a-z0-9]*[0-9]{3})(?=[a-z0-9]*[a-z]{3})[a-z0-9]{16,64}", re.IGNORECASE
+_LETTERS_AND_DIGITS: Final = (
+    r"(?i)(?:[\w-]*[-_])?(?=[a-z0-9]*[0-9]{3})(?=[a-z0-9]*[a-z]{3})[a-z0-9]{16,64}"
 )
 """What a person writes for a key: `sk-abcdef1234567890`."""
 
@@ -65,7 +70,7 @@ def looks_secret(value: str) -> bool:
     text = value.strip()
     if not _SHORTEST <= len(text) <= _LONGEST or len(set(text)) < _DISTINCT:
         return False
-    if _ELSEWHERE.match(text) or _UUID.fullmatch(text):
+    if compiled(_ELSEWHERE).match(text) or _UUID.fullmatch(text):
         return False
     return any(_is_random(each) for each in _SPLIT.split(text))
 
@@ -75,8 +80,8 @@ def looks_mixed(value: str) -> bool:
     text = value.strip()
     is_word = _WORD_OF_KEY.fullmatch(text) and all(each.search(text) for each in _MIXED)
     return (
-        bool(is_word or _LETTERS_AND_DIGITS.fullmatch(text))
-        and not _REFERS.fullmatch(text)
+        bool(is_word or compiled(_LETTERS_AND_DIGITS).fullmatch(text))
+        and not compiled(_REFERS).fullmatch(text)
         and not is_no_password(text)
     )
 
@@ -88,8 +93,8 @@ def looks_chosen(value: str) -> bool:
         SHORTEST_CHOSEN <= len(text) <= _LONGEST_CHOSEN
         and len(text.split()) == 1
         and "/" not in text
-        and not _REFERS.fullmatch(text)
-        and not _NOT_CHOSEN.fullmatch(text)
+        and not compiled(_REFERS).fullmatch(text)
+        and not compiled(_NOT_CHOSEN).fullmatch(text)
         and not is_no_password(text)
     )
 
@@ -110,7 +115,7 @@ def _is_random(part: str) -> bool:
 
 
 _VARIABLE: Final = r"[A-Za-z_][\w.-]{0,80}"
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = (
     rf"\$\{{[^{{}}]+\}}|\$\([^()]+\)|\$[A-Z_][A-Z0-9_]*|\{{\{{[^{{}}]+\}}\}}|\{{{_VARIABLE}(?:\([^{{}}]*\))?\}}"
     rf"|<[^<>\n]+>|\[[A-Za-z][A-Za-z _.-]*\]|%\({_VARIABLE}\)s|%[A-Z_][A-Z0-9_]*%|@@?[A-Z_][A-Z0-9_]*@?@"
     rf"|\#\{{{_VARIABLE}\}}\#?|__[A-Za-z]\w*__|\[\[[^\[\]]+\]\]|\$\$[A-Z_]+|@Microsoft\.KeyVault\(.*\)"
@@ -120,7 +125,7 @@ _REFERENCE: Final = re.compile(
 )
 """What tools put a value in the place of: shells, envsubst, Helm, Ansible, Argo CD's and other plugins, SOPS,
 and addresses of stores of secrets."""
-_INSIDE: Final = re.compile(rf"\$\{{[^{{}}]+\}}|\$\({_VARIABLE}\)|\{{\{{[^{{}}]+\}}\}}")
+_INSIDE: Final = rf"\$\{{[^{{}}]+\}}|\$\({_VARIABLE}\)|\{{\{{[^{{}}]+\}}\}}"
 """Such a reference as a part of a text."""
 _DEFAULT: Final = re.compile(r"\$\{\w+:?[-=](?P<default>[^{}]+)\}")
 """A variable of a shell with what holds where it is not set."""
@@ -164,7 +169,7 @@ def is_placeholder(text: str) -> bool:
     default = _DEFAULT.fullmatch(own)
     if default:
         return is_no_password(default["default"])
-    if not own or _REFERENCE.fullmatch(own) or _CROSSED_OUT.fullmatch(own):
+    if not own or compiled(_REFERENCE).fullmatch(own) or _CROSSED_OUT.fullmatch(own):
         return True
     words = _placeholder_words(own)
     return any(each in _MARKS for each in words) and all(
@@ -174,7 +179,7 @@ def is_placeholder(text: str) -> bool:
 
 def without_references(text: str) -> str:
     """The text without what tools put in: `https://team:${TOKEN}@host` has no secret by itself."""
-    return _INSIDE.sub("", text)
+    return compiled(_INSIDE).sub("", text)
 
 
 def with_defaults(text: str) -> str:
