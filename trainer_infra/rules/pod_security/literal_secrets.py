@@ -96,7 +96,7 @@ def _fields(path: Path, fields: JSONObject) -> list[_Node]:
     variable, command = fields.get("name"), fields.get("command")
     for key, each in fields.items():
         name = variable if key == "value" and isinstance(variable, str) else key
-        if key == "args" and is_list(command):
+        if key == "args" and command is not None and is_list(command):
             name = " ".join(one for one in command if isinstance(one, str))
         is_of_name = each is UNKNOWN and path[:1] == ("metadata",) and key != "annotations"
         if is_of_name and path[1:2] != ("annotations",):
@@ -121,9 +121,9 @@ def _is_told(raw: Any, name: str) -> bool:
     return bool(kind_of_secret(raw, name)) if isinstance(raw, str) else raw is not None
 
 
-def findings_beside(subject: Subject, parameters: LiteralSecrets) -> Iterator[Finding]:
+def findings_beside(subject: Subject, parameters: Parameters) -> Iterator[Finding]:
     """Those of an object of a kind that the rule does not judge, which stands in a file."""
-    if subject.kind not in RULE.kinds:
+    if isinstance(parameters, LiteralSecrets) and subject.kind not in RULE.kinds:
         for each in subject.once(_own):
             yield from _finding(each, parameters)
 
