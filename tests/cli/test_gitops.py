@@ -32,10 +32,13 @@ SCHEMAS = {
     ),
     "cluster-check/kustomization.yaml": f"{STORE}/kustomization.json",
     "cluster-check/jobs/kustomization.yaml": f"{STORE}/kustomization.json",
+    "cluster-check/platform/kustomization.yaml": f"{STORE}/kustomization.json",
+    "flux/kustomization.yaml": f"{STORE}/kustomization.json",
     "argocd/presync/kustomization.yaml": f"{STORE}/kustomization.json",
     "argocd/plugin/kustomization.yaml": f"{STORE}/kustomization.json",
 }
 JOB = FOLDER / "cluster-check" / "jobs" / "digits.yaml"
+POLICY = FOLDER / "cluster-check" / "platform" / "trainer-policy.yaml"
 BAD = JOB.read_text().replace("registry.example.com", "registry.example.org")
 
 
@@ -50,6 +53,8 @@ def texts(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         if "entry" in value:
             yield shlex.join([*value["entry"].split(), *value["args"]])
+        elif isinstance(value.get("command"), list):
+            yield shlex.join([*value["command"], *value.get("args", [])])
         yield from (text for each in value.values() for text in texts(each))
     elif isinstance(value, list):
         if value and all(isinstance(each, str) for each in value):
@@ -60,7 +65,8 @@ def texts(value: Any) -> Iterator[str]:
 def lines(text: str) -> Iterator[list[str]]:
     """The words of each `trainer-infra` command of a shell's text; optional ones are there."""
     joined = re.sub(r"\\\n\s*", " ", text)
-    plain = re.sub(r"\$\{\w+:\+(.*?)\}", r"\1", joined)
+    plain = re.sub(r"\$\{\w+:-(.*?)\}", r"\1", joined)
+    plain = re.sub(r"\$\{\w+:\+(.*?)\}", r"\1", plain)
     for line in re.findall(r"(?:^|\| )(trainer-infra [^\n|<>#]*)", plain, re.MULTILINE):
         yield shlex.split(line)
 
@@ -113,6 +119,7 @@ def test_every_file_runs_the_check_or_helps_one_that_does() -> None:
         ".pre-commit-hooks.yaml",
         "gitops/argocd/plugin/plugin.yaml",
         "gitops/cluster-check/check.yaml",
+        "gitops/flux/training.yaml",
         "gitops/github/trainer-infra.yaml",
         "gitops/gitlab/trainer-infra.gitlab-ci.yml",
     }
@@ -135,7 +142,7 @@ def test_every_object_says_what_it_is() -> None:
         and path.name != "trainer-policy.yaml"
         for each in documents(path)
     ]
-    assert len(objects) == 13
+    assert len(objects) == 19
     assert [name for name, is_whole in objects if not is_whole] == []
 
 
@@ -146,19 +153,23 @@ def test_files_that_are_named_are_there() -> None:
         patched = [one["path"] for one in each.get("patches", []) if "path" in one]
         named = [*each.get("resources", []), *generated, *patched]
         assert [name for name in named if not (path.parent / name).exists()] == []
-    paths = [each["spec"]["path"] for each in documents(FOLDER / "flux" / "training.yaml")]
+    specs = [each["spec"] for each in documents(FOLDER / "flux" / "training.yaml")]
+    specs += [
+        each["spec"]["source"] for each in documents(FOLDER / "argocd/presync/application.yaml")
+    ]
+    paths = [each["path"] for each in specs if "path" in each]
     assert [(ROOT / path / "kustomization.yaml").is_file() for path in paths] == [True, True]
 
 
 def test_the_example_passes_its_own_check(shared_cli: Command) -> None:
-    file = JOB.parent / "trainer-policy.yaml"
+    file = POLICY
     assert configuration.read_configuration(file.read_text(), file.name).pack == "training"
     done = shared_cli("check", str(JOB), "--config", str(file))
     assert (done.code, done.err) == (0, "")
 
 
 def test_the_job_may_read_what_the_check_reads_and_nothing_else() -> None:
-    (_, role, _) = documents(FOLDER / "cluster-check" / "rbac.yaml")
+    (_, role, _) = documents(POLICY.parent / "rbac.yaml")
     allowed = {
         (group, resource)
         for each in role["rules"]
@@ -184,7 +195,11 @@ def plural(kind: str) -> str:
 def test_a_hook_has_what_pre_commit_needs() -> None:
     ((hook,),) = documents(HOOKS)
     assert {"id", "name", "entry", "language"} <= {*hook}
-    assert (hook["language"], hook["pass_filenames"]) == ("python", "false")
+    assert (hook["language"], hook["require_serial"], hook["always_run"]) == (
+        "python",
+        "true",
+        "true",
+    )
 
 
 def shell(command: Command, script: str, **env: str) -> Done:
@@ -206,7 +221,7 @@ def manifest(cli: Command, request: pytest.FixtureRequest) -> tuple[Command, int
     """A folder with a TrainJob, and the exit code of its check."""
     text, code = request.param
     cli.write("manifests/digits.yaml", text)
-    cli.write("trainer-policy.yaml", (JOB.parent / "trainer-policy.yaml").read_text())
+    cli.write("trainer-policy.yaml", POLICY.read_text())
     return cli, code
 
 
@@ -236,11 +251,22 @@ def test_the_job_of_gitlab_reports_and_fails(manifest: tuple[Command, int]) -> N
     ]
 
 
-def test_argo_cd_syncs_what_passes_and_nothing_else(manifest: tuple[Command, int]) -> None:
-    cli, code = manifest
-    (plugin,) = documents(FOLDER / "argocd" / "plugin" / "plugin.yaml")
-    generate = plugin["spec"]["generate"]
-    done = shell(cli, shlex.join([*generate["command"], *generate["args"]]))
-    assert done.code == code
-    assert [*yaml.safe_load_all(done.out)] == ([] if code else [yaml.safe_load(JOB.read_text())])
-    assert "objects of 1 file judged by" in done.err.replace("1 object ", "objects ")
+def test_a_job_of_a_gate_has_an_end_and_limits() -> None:
+    jobs = [
+        each["spec"]["jobTemplate"]["spec"] if each["kind"] == "CronJob" else each["spec"]
+        for path in (FOLDER / "cluster-check/check.yaml", FOLDER / "flux/training.yaml")
+        for each in documents(path)
+        if each["kind"] in {"Job", "CronJob"}
+    ]
+    assert [(each["backoffLimit"], each["activeDeadlineSeconds"]) for each in jobs] == [
+        ("0", "600")
+    ] * 2
+    for each in jobs:
+        (container,) = each["template"]["spec"]["containers"]
+        assert {*container["resources"]["limits"]} == {"cpu", "memory"}
+
+
+def test_our_own_gates_pass_the_check(shared_cli: Command) -> None:
+    for path in ("cluster-check/check.yaml", "flux/training.yaml"):
+        done = shared_cli("check", str(FOLDER / path), "--config", str(POLICY))
+        assert (done.code, done.err) == (0, ""), done.out

@@ -66,8 +66,8 @@ def test_a_configuration_says_what_annotations_may_exempt_from() -> None:
         for each in (packs.TRAINING, packs.RESTRICTED)
     ]
     assert [(each.allowed, each.up_to, each.days) for each in limits] == [
-        (True, "high", 366),
-        (False, "high", 366),
+        (True, "medium", 366),
+        (False, "medium", 366),
     ]
 
 

@@ -13,6 +13,8 @@ from from_source.cluster import helm, kubectl
 from tests.review import checked, trees
 from trainer_infra.cli import main
 from trainer_infra.review import changed_files, sources
+from trainer_infra.review.check import Reach
+from trainer_infra.review.revision import Span
 from trainer_infra.review.sources import SourceObjects
 
 
@@ -77,9 +79,12 @@ def test_a_patch_of_an_overlay_changes_the_objects_that_it_builds(work: Path) ->
     env = work / "top/env.yaml"
     env.write_text(env.read_text().replace("name: B", "name: C"))
     now = sources.read_sources(["top"]).documents
-    assert changed_files.is_judged(now, changed_files.objects_in_base(["top"], "HEAD")) == {
-        index: each.value["metadata"]["name"] == "digits-2-2" for index, each in enumerate(now)
-    }
+    base = changed_files.objects_in_base(["top"], Span("HEAD")).found.documents
+    reach = changed_files.reach_of_change(now, base)
+    names = [each.value["metadata"]["name"] for each in now]
+    assert [names[index] for index, each in reach.items() if each == Reach.CHANGED] == [
+        "digits-2-2"
+    ]
 
 
 def test_what_is_below_a_folder_is_built_once() -> None:

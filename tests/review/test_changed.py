@@ -10,6 +10,8 @@ import pytest
 from tests.review import checked
 from trainer_infra.errors import NotAvailable
 from trainer_infra.review import changed_files, documents, sources
+from trainer_infra.review.check import Reach
+from trainer_infra.review.revision import Span
 
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -64,12 +66,18 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     return Repository(folder)
 
 
+def base(*paths: str, ref: str = "HEAD") -> tuple[documents.Document, ...]:
+    """The objects of a revision."""
+    return changed_files.objects_in_base(paths, Span(ref)).found.documents
+
+
 def judged(*paths: str, ref: str = "HEAD") -> list[str]:
-    """Names of the objects that differ."""
+    """Names of the objects that differ, or whose runtimes do."""
     now = sources.read_sources(paths).documents
-    found = changed_files.is_judged(now, changed_files.objects_in_base(paths, ref))
+    found = changed_files.reach_of_change(now, base(*paths, ref=ref))
     assert sorted(found) == list(range(len(now)))
-    return [each.value["metadata"]["name"] for index, each in enumerate(now) if found[index]]
+    names = [each.value["metadata"]["name"] for each in now]
+    return [each for index, each in enumerate(names) if found[index] != Reach.AROUND]
 
 
 def test_objects_that_changed_and_new_ones_are_judged(repository: Repository) -> None:
@@ -130,7 +138,7 @@ def test_a_subfolder_other_revisions_and_whole_paths_work(
     for path in (".", "er", "er/a.yaml", "../deep", str(repository.folder)):
         assert judged(path) == []
         assert judged(path, ref="first") == ["a"]
-    (found,) = changed_files.objects_in_base(["er"], "first")
+    (found,) = base("er", ref="first")
     assert (found.file, found.value["spec"]["trainer"]) == ("er/a.yaml", {"image": "a"})
 
 
@@ -139,7 +147,7 @@ def test_links_and_files_with_any_name_are_read(repository: Repository) -> None:
     (repository.folder / "link.yaml").symlink_to("ä\n b.yaml")
     repository.write("empty.yaml", "")
     repository.commit()
-    names = [each.file for each in changed_files.objects_in_base(["."], "HEAD")]
+    names = [each.file for each in base(".")]
     assert names == ["link.yaml", "ä\n b.yaml"]
     assert judged(".") == []
 
@@ -148,7 +156,7 @@ def test_a_path_that_the_revision_does_not_have_is_all_new(repository: Repositor
     repository.write("a.yaml", job("a"))
     repository.commit()
     repository.write("b.yaml", job("b"))
-    assert changed_files.objects_in_base(["b.yaml", "-"], "HEAD") == ()
+    assert base("b.yaml", "-") == ()
     assert judged("b.yaml") == ["b"]
 
 
@@ -165,11 +173,11 @@ def test_without_a_repository_or_a_revision_it_says_so(
     repository.write("a.yaml", job("a"))
     repository.commit()
     with pytest.raises(NotAvailable) as outside:
-        changed_files.objects_in_base([str(tmp_path)], "HEAD")
+        base(str(tmp_path))
     assert str(outside.value).startswith(f"{tmp_path}: cannot be compared: fatal: not a git repo")
     for ref in ("none", "--all", ""):
         with pytest.raises(NotAvailable) as unknown:
-            changed_files.objects_in_base(["."], ref)
+            base(".", ref=ref)
         assert str(unknown.value) == (
             f"{ref!r} is not a revision of the git repository; "
             "fetch it first (CI often has one commit alone), or name another one"
@@ -180,7 +188,7 @@ def test_without_git_it_says_so(repository: Repository, monkeypatch: pytest.Monk
     repository.write("a.yaml", job("a"))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NotAvailable, match="`git` is needed to know what has changed"):
-        changed_files.objects_in_base(["."], "HEAD")
+        base(".")
 
 
 def test_the_report_is_about_what_changed_alone(repository: Repository) -> None:
@@ -188,6 +196,6 @@ def test_the_report_is_about_what_changed_alone(repository: Repository) -> None:
     repository.commit()
     repository.write("a.yaml", job("a", "x:latest") + "---\n" + job("b", "x:latest"))
     now = sources.read_sources(["."]).documents
-    is_judged = changed_files.is_judged(now, changed_files.objects_in_base(["."], "HEAD"))
-    report = checked.of(now, "image-latest", is_judged=is_judged)
+    reach = changed_files.reach_of_change(now, base("."))
+    report = checked.of(now, "image-latest", reach=reach)
     assert [each.name for each in report.items] == ["b"]

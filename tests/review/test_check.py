@@ -4,7 +4,7 @@ from datetime import date
 
 from tests.review import checked
 from trainer_infra.review import check, documents, sources
-from trainer_infra.review.check import CheckScope
+from trainer_infra.review.check import CheckScope, Reach
 from trainer_infra.review.report import Excuse, Place
 from trainer_infra.rules.finding import Severity
 
@@ -77,7 +77,7 @@ def test_a_runtime_is_found_in_another_file_and_beside_the_files() -> None:
 
 def test_what_is_not_judged_is_still_there_for_others() -> None:
     both = sources.of_text(f"{JOB}---\n{RUNTIME}", "a.yaml").documents
-    report = checked.of(both, "runtime-exists", "host-namespaces", is_judged={1: False})
+    report = checked.of(both, "runtime-exists", "host-namespaces", reach={1: Reach.AROUND})
     place = ("host-namespaces", "a.yaml", 5, "spec.runtimeRef.name")
     assert (checked.places(report), report.objects) == ([place], 1)
 
@@ -107,7 +107,7 @@ def test_an_exemption_excuses_until_its_day_and_is_told_where_it_excuses_nothing
     today = check.check_documents(found, CheckScope(settled, date(2026, 11, 22), Severity.LOW))
     tomorrow = check.check_documents(found, CheckScope(settled, date(2026, 11, 23), Severity.LOW))
     partly = check.check_documents(
-        found, CheckScope(settled, date(2026, 11, 22), is_judged={0: False})
+        found, CheckScope(settled, date(2026, 11, 22), reach={0: Reach.AROUND})
     )
 
     assert [each.excuse for each in today.items] == [excused] * 2

@@ -9,7 +9,7 @@ import pytest
 from tests.review import checked
 from tests.review.checked import TODAY
 from trainer_infra.review import baseline, changed_files, check, environments, sources
-from trainer_infra.review.check import CheckScope
+from trainer_infra.review.check import CheckScope, Reach
 from trainer_infra.review.documents import Document, Part
 from trainer_infra.review.report import Report
 
@@ -260,10 +260,13 @@ def test_a_copy_in_another_folder_is_new_and_a_moved_one_is_not(tmp_path: Path) 
     assert {(each.place.file, each.is_known) for each in report.items} == {
         ("dev/job.yaml", True), ("qa/job.yaml", False),
     }  # fmt: skip
-    assert changed_files.is_judged(read(copied), before) == {0: False, 1: True}
+    assert changed_files.reach_of_change(read(copied), before) == {
+        0: Reach.AROUND,
+        1: Reach.CHANGED,
+    }
     moved = {"qa/other.yaml": bad}
     assert all(each.is_known for each in of(moved, *rules, baseline=known).items)
-    assert changed_files.is_judged(read(moved), before) == {0: False}
+    assert changed_files.reach_of_change(read(moved), before) == {0: Reach.AROUND}
 
 
 def test_a_baseline_knows_a_folder_by_whatever_path_the_check_names_it(
@@ -283,7 +286,7 @@ def marks(documents: tuple[Document, ...], folder: Path) -> tuple[tuple[str, str
     report = checked.of(documents, "image-digest", "quota-fits", "cpu-memory-set")
     file = folder / "baseline.json"
     file.write_text(baseline.baseline_text(report))
-    return baseline.read_baseline(str(file))
+    return baseline.read_baseline(file.read_bytes(), str(file))
 
 
 def test_an_exemption_of_one_environment_is_used_there_alone() -> None:

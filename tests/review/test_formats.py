@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from tests.review import reports, schemas
 from tests.review.reports import FULL, HOSTILE, hostile
-from trainer_infra.review import markdown, text
+from trainer_infra.review import finding_groups, markdown, text
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Place, Report
 
@@ -63,7 +63,8 @@ def check_sarif(report: Report, made: str) -> None:
     made.encode()
     assert schemas.sarif_problems(made) == []
     (run,) = json.loads(made)["runs"]
-    assert len(run["results"]) == len(report.items)
+    related = [len(each.get("relatedLocations", ())) for each in run["results"]]
+    assert len(run["results"]) + sum(related) == len(report.items)
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
         uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
@@ -85,14 +86,16 @@ def check_github(report: Report, made: str) -> None:
     made.encode()
     *commands, verdict, rest = made.split("\n")
     assert (verdict[:9], rest) == ("The check", "")
-    shown = [each for each in report.items if not each.is_known]
+    groups = finding_groups.finding_groups(report)
+    shown = [each for group in groups for each in group.items]
+    alike = sum(len(group.items) * len(group.others) for group in groups)
+    assert len(shown) + alike == sum(not each.is_known for each in report.items)
     told = (shown, report.problems, report.unused, report.unseen, report.notes)
     assert len(commands) == sum(map(len, told))
     form = re.compile(r"::(error|warning|notice) ((file|line|col|endLine|title)=[^:,\r]*,?)+::.*")
     assert [each for each in commands if not form.fullmatch(each)] == []
-    assert sum(each.startswith("::error ") for each in commands) == len(report.failing()) + len(
-        report.problems
-    )
+    failing = sum(map(report.fails, shown))
+    assert sum(each.startswith("::error ") for each in commands) == failing + len(report.problems)
 
 
 def check_gitlab(report: Report, made: str) -> None:
@@ -147,7 +150,8 @@ CHECKS: dict[str, Callable[[Report, str], None]] = {
 def test_a_summary_fits_into_what_github_takes() -> None:
     place = Place("y" * 5_000, 1)
     items = tuple(
-        reports.item(name=str(each), got="x" * 5_000, place=place) for each in range(5_000)
+        reports.item(name=str(each), got=f"{each}{'x' * 5_000}", place=place)
+        for each in range(5_000)
     )
     made = markdown.markdown_text(Report(items=items, rules=(), objects=1, files=("y",)))
     assert len(made.encode()) < 1024 * 1024

@@ -27,7 +27,7 @@ def test_values_and_message_are_escaped_as_a_runner_reads_them() -> None:
 
 def test_a_value_on_several_lines_has_no_column_and_a_place_without_lines_no_file() -> None:
     lines = github.github_text(
-        replace(CLEAN, items=(item(place=Place("f", 3, 7, 5, 2)), item(place=Place("f"))))
+        replace(CLEAN, items=(item(place=Place("f", 3, 7, 5, 2)), item(place=Place("f"), got="b")))
     ).splitlines()
     assert [each.partition(",title=")[0].partition(" title=")[0] for each in lines] == [
         "::warning file=f,line=3,endLine=5",

@@ -76,12 +76,95 @@ def test_a_template_keeps_its_lines_and_columns_without_its_actions() -> None:
     assert template_text.skeleton(text) == expected.replace("x", template_text.BLANK)
 
 
-def test_a_template_that_has_a_field_twice_is_not_looked_into(tmp_path: Path) -> None:
+SECRET = "hf_abcdefghijABCDEFGHIJ0123456789abcd"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        f"    image: a\n    {{{{- else }}}}\n    image: {SECRET}\n",
+        f"  - {SECRET}\n {{{{ .x }}}}\n",
+    ],
+)
+def test_of_a_template_that_is_no_yaml_only_the_line_of_the_kind_is_known(
+    tmp_path: Path, more: str
+) -> None:
     job = tmp_path / "chart/templates/job.yaml"
-    both = "    image: a\n    {{- else }}\n    image: hf_abcdefghijABCDEFGHIJ0123456789abcd\n"
-    job.write_text(trees.CHART["chart/templates/job.yaml"] + both)
+    job.write_text(trees.CHART["chart/templates/job.yaml"] + more)
     (found,) = [each for each in helm.placed_chart(Path("chart"), RENDERED) if "job" in each.file]
-    assert (found.file, found.source) == ("chart/templates/job.yaml", None)
+    (item, *_) = checked.of((found,), "image-latest").items
+    assert (item.place.file, item.place.line) == ("chart/templates/job.yaml", 3)
+    assert SECRET not in str(item)
+
+
+def test_what_a_template_takes_from_values_is_placed_in_their_file(tmp_path: Path) -> None:
+    template = trees.JOB.format(name="x").partition("    image")[0] + (
+        "    image: {{ .Values.image | quote }}\n"
+        "    numNodes: {{ $.Values.size.nodes | default 2 }}\n"
+        "    env:\n"
+        "      {{- toYaml .Values.env | nindent 6 }}\n"
+        "    args: [{{ .Values.image }}-large]\n"
+    )
+    values = {
+        "chart/values.yaml": "image: acme/train:latest\nsize:\n  nodes: 4\nenv:\n- {name: A, value: b}\n",
+        "prod.yaml": "# more\nsize: {nodes: 8}\n",
+        "chart/templates/job.yaml": template,
+    }
+    trees.write(values, tmp_path)
+    built = trees.JOB.format(name="x").partition("    image")[0] + (
+        "    image: acme/train:latest\n    numNodes: 8\n    env: [{name: A, value: b}]\n"
+        "    args: [acme/train:latest-large]\n"
+    )
+    text = rendered("templates/job.yaml", built)
+    (found,) = helm.placed_chart(Path("chart"), text, ["prod.yaml"])
+    trainer = ("spec", "trainer")
+    lines = {
+        path[-1]: (place.file, place.line)
+        for path in (
+            (*trainer, "image"),
+            (*trainer, "numNodes"),
+            (*trainer, "env", 0, "value"),
+            (*trainer, "args"),
+            (*trainer, "command"),
+        )
+        for place in [report_item.place_in_document(found, path)]
+    }
+    assert lines == {
+        "image": ("chart/values.yaml", 1),
+        "numNodes": ("prod.yaml", 2),
+        "value": ("chart/values.yaml", 5),
+        "args": ("chart/templates/job.yaml", 13),
+        "command": ("chart/templates/job.yaml", 7),
+    }
+    (item,) = checked.of((found,), "image-latest").items
+    assert item.layers == ("chart/templates/job.yaml",)
+
+
+def test_values_of_a_chart_inside_the_chart_are_those_of_the_outer_one_first(
+    tmp_path: Path,
+) -> None:
+    inner = trees.JOB.format(name="x").replace("acme/train:latest", "{{ .Values.image }}")
+    trees.write(
+        {
+            "chart/Chart.yaml": "name: training\ndependencies: [{name: sub, alias: trainer}]\n",
+            "chart/values.yaml": "a: b\ntrainer:\n  image: acme/train:latest\n",
+            "chart/charts/sub/Chart.yaml": "name: sub\n",
+            "chart/charts/sub/values.yaml": "image: acme/train:1\n",
+            "chart/charts/sub/templates/job.yaml": inner,
+        },
+        tmp_path,
+    )
+    places = {}
+    for tag in ("latest", "1"):
+        built = trees.JOB.format(name="x").replace("latest", tag)
+        text = rendered("charts/trainer/templates/job.yaml", built)
+        (found,) = helm.placed_chart(Path("chart"), text)
+        place = report_item.place_in_document(found, ("spec", "trainer", "image"))
+        places[tag] = (place.file, place.line)
+    assert places == {
+        "latest": ("chart/values.yaml", 3),
+        "1": ("chart/charts/sub/values.yaml", 1),
+    }
 
 
 def test_a_chart_and_a_library_are_told_apart(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def test_a_finding_has_all_that_the_report_has() -> None:
                 "isExpired": False,
             },
             "isKnown": True,
+            "isUnchanged": False,
             "counts": False,
             "fails": False,
         }

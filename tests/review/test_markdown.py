@@ -24,7 +24,8 @@ def test_a_clean_report_is_verdict_and_table() -> None:
 
 def test_a_place_has_a_line_where_there_is_one_and_is_no_link() -> None:
     places = (Place("a (b).yaml", 3), Place("a.yaml"), Place("/a.yaml", 3))
-    made = markdown.markdown_text(replace(CLEAN, items=tuple(item(place=each) for each in places)))
+    items = tuple(item(place=each, got=each.file) for each in places)
+    made = markdown.markdown_text(replace(CLEAN, items=items))
     assert [line.split(" | ")[0] for line in made.splitlines() if "<code>image" in line] == [
         "| <code>a (b).yaml:3</code>",
         "| <code>a.yaml</code>",

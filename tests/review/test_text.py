@@ -75,7 +75,7 @@ def test_what_many_have_from_one_runtime_is_told_once() -> None:
     lines = text.report_text(report, colour=False).splitlines()
     assert sum(" seccomp: " in each for each in lines) == 3
     (same,) = (each.strip() for each in lines if "The same" in each)
-    places = "a.yaml:11, a.yaml:17, a.yaml:23, and 2 others"
+    places = ", ".join(f"TrainJob t{at} at a.yaml:{5 + 6 * at}" for at in range(1, 6))
     assert same == f"The same of 5 more on ClusterTrainingRuntime {torch}: {places}"
 
 

@@ -33,8 +33,13 @@ def test_a_runtime_that_is_judged_elsewhere_passes_and_the_report_says_what_was_
 def test_a_patch_that_nothing_can_read_fails_though_its_schema_is_exempt() -> None:
     job = train_job("torch-distributed", runtimePatches=[patch({**POD, "volumes": "all"})])
     job["metadata"]["annotations"] = exemption("schema") | exemption("host-ports")
-    report = checked.of_text(yaml.safe_dump(job), "schema", "host-ports", "host-path")
+    loose = {"own-exemption": {"parameters": {"upTo": "high"}}}
+    settled = checked.by("schema", "host-ports", "host-path", rules=loose)
+    documents = sources.of_text(yaml.safe_dump(job), "a.yaml").documents
+    report = check.check_documents(documents, CheckScope(settled, checked.TODAY))
     assert report.failing() == ()
     assert report.exit_code() == 1
-    assert [each.rules for each in report.blind()] == [("schema", "host-path", "host-ports")]
+    assert [each.rules for each in report.blind()] == [
+        ("schema", "own-exemption", "host-path", "host-ports")
+    ]
     assert summary.verdict(report) == "The check failed: rules of security could not see 1 place"

@@ -6,34 +6,37 @@ writes every report at the end. What few checks need is imported where one needs
 # ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 
 import gc
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
 
-from trainer_infra.cli import screen
+from trainer_infra.cli import judge, screen
+from trainer_infra.cli.judge import FilesHere, Judge
 from trainer_infra.cli.policy import CheckRequest
-from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.errors import NotAvailable
 from trainer_infra.review import check as checking
 from trainer_infra.review import environments, sources
-from trainer_infra.review.exclusion import Exclusion
+from trainer_infra.review.documents import Document
 from trainer_infra.review.formats import FORMATS
-from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.report import Report
 from trainer_infra.review.sources import SourceObjects
-from trainer_infra.rules import configuration
-from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Severity
 
 if TYPE_CHECKING:
     from trainer_infra.cli.compared_revision import ComparedRevision
+    from trainer_infra.review.application import Application
     from trainer_infra.review.live import Live
+    from trainer_infra.review.revision import Span
 
 EXCLUDED: Final = "Files and folders that are excluded"
 PASSED_OVER: Final = "Passed over, and so was not judged"
 """The title of how many there are."""
+CONFIGURATION: Final = "The configuration, from a folder above"
 MANY: Final = 200
 """Documents from which on processes of their own are worth their start."""
 PASSES: Final = 20
@@ -44,15 +47,20 @@ PASSES: Final = 20
 class _MendingInputs:
     """What stays as it is while files are mended."""
 
-    settled: ResolvedConfiguration
+    judge: Judge
     stdin: SourceObjects
     """Which can be read once."""
     there: "Live | None"
     """What the cluster has; None where it was not read."""
     before: "ComparedRevision | None"
-    known: tuple[Mark, ...]
-    """Findings of the baseline."""
-    exclusion: Exclusion
+    span: "Span | None" = None
+    """The change; None where all is judged."""
+    named: tuple[str, ...] | None = None
+    """The files whose objects are judged; None for all."""
+    application: "Application | None" = None
+    """What is built as a tool would; None where all that stands in a folder is judged."""
+    judged: list[Document] = field(default_factory=list)
+    """What was judged."""
 
 
 def run(asked: CheckRequest) -> int:
@@ -65,10 +73,11 @@ def run(asked: CheckRequest) -> int:
         typer.BadParameter: An `--output` is not FORMAT=FILE.
     """
     outputs = [_output(each) for each in asked.output or ()]
+    asked, files = _split(asked)
     # What a check makes is of use until its end: looking for rubbish takes as long as the check.
     gc.disable()
     try:
-        given = _given(asked)
+        given = _given(asked, files)
         report = _report(asked, given)
         if asked.fix:
             report = _mended(asked, given, report)
@@ -78,16 +87,36 @@ def run(asked: CheckRequest) -> int:
             _write(asked.write_baseline, baseline.baseline_text(report))
         for form, file in outputs:
             _write(file, FORMATS[form](report))
-        if asked.form == "text":
-            from trainer_infra.review import text
+        _show(asked, report)
+        if asked.print_objects and report.exit_code() == 0:
+            from trainer_infra.review import application
 
-            shown = text.report_text(report, colour=screen.screen_of_stdout().colour)
-        else:
-            shown = FORMATS[asked.form](report)
-        typer.echo(shown, nl=False)
+            typer.echo(application.objects_text(given.judged), nl=False)
         return report.exit_code()
     finally:
         gc.enable()
+
+
+def _split(asked: CheckRequest) -> tuple[CheckRequest, tuple[str, ...]]:
+    """The request, and the files of a hook whose objects alone may be meant."""
+    if asked.deployed_by and (asked.changed_from or asked.pre_commit):
+        raise typer.BadParameter("--deployed-by judges all that is applied, and no change alone")
+    if not asked.pre_commit:
+        return asked, ()
+    from trainer_infra.cli import pre_commit
+
+    return pre_commit.split_paths(asked)
+
+
+def _show(asked: CheckRequest, report: Report) -> None:
+    """The report on stdout; on stderr where the objects are for stdout."""
+    if asked.form == "text":
+        from trainer_infra.review import text
+
+        shown = text.report_text(report, colour=screen.screen_of_stdout().colour)
+    else:
+        shown = FORMATS[asked.form](report)
+    typer.echo(shown, nl=False, err=asked.print_objects)
 
 
 def _output(given: str) -> tuple[str, str]:
@@ -106,84 +135,172 @@ def _write(file: str, words: str) -> None:
         raise NotAvailable(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def _given(asked: CheckRequest) -> _MendingInputs:
-    settled = _settled(asked)
+def _given(asked: CheckRequest, files: tuple[str, ...]) -> _MendingInputs:
+    chosen = judge.judge_of(asked, FilesHere())
     there: Live | None = None
     before: ComparedRevision | None = None
-    known: tuple[Mark, ...] = ()
+    stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
+    span, named = _change(asked, files)
+    if span is not None:
+        from trainer_infra.cli import compared_revision
+
+        before = compared_revision.compared_revision(span, asked, chosen)
+        chosen = before.judge
     if asked.cluster:
         # It loads a client of a cluster.
         from trainer_infra.review import live
 
         there = live.read_live(asked.kubeconfig, asked.context)
-        # What a cluster does not have either is nowhere.
-        settled = settled if there.problems else replace(settled, is_whole=True)
-    exclusion = Exclusion.of((*settled.exclude, *(asked.exclude or ())))
-    stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
+        if not there.problems:
+            # What a cluster does not have either is nowhere.
+            chosen = replace(chosen, settled=replace(chosen.settled, is_whole=True))
+    asked_for: Application | None = None
+    if asked.deployed_by:
+        from trainer_infra.review import application
+
+        asked_for = application.application_of(asked.deployed_by, os.environ)
+    return _MendingInputs(chosen, stdin, there, before, span, named, asked_for)
+
+
+def _change(
+    asked: CheckRequest, files: tuple[str, ...]
+) -> "tuple[Span | None, tuple[str, ...] | None]":
+    """The change that is judged, or the files; None for all."""
     if asked.changed_from:
-        from trainer_infra.cli import compared_revision
+        from trainer_infra.review.revision import Span
 
-        ref = asked.changed_from
-        before = compared_revision.compared_revision(ref, asked, settled, exclusion)
-    if asked.baseline:
-        from trainer_infra.review import baseline
+        return Span(asked.changed_from), None
+    if asked.pre_commit:
+        from trainer_infra.cli import pre_commit
 
-        known = baseline.read_baseline(asked.baseline)
-    return _MendingInputs(settled, stdin, there, before, known, exclusion)
-
-
-def _settled(asked: CheckRequest) -> ResolvedConfiguration:
-    file, found, pack = asked.policy_file(), Configuration(), None
-    try:
-        if file:
-            text = Path(file).read_bytes().decode("utf-8")
-            found = configuration.read_configuration(text, file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem("", f"cannot be read: {error}", where=file or "")]) from None
-    if asked.pack:
-        from trainer_infra.review import pack_folder
-
-        pack = pack_folder.find_pack(asked.pack).pack
-    return configuration.resolve_configuration(found, asked.environment, pack)
+        return pre_commit.asked_change(files, os.environ)
+    return None, None
 
 
 def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     """All objects of the paths, each once."""
+    if given.span and given.span.now:
+        from trainer_infra.review import changed_files
+
+        paths, values = asked.paths or (), asked.values or ()
+        return changed_files.objects_now(paths, given.span, values, given.judge.exclusion)
     return sources.joined_sources(
-        given.stdin
-        if each == sources.STDIN
-        else sources.read_sources([each], asked.values or (), given.exclusion)
+        given.stdin if each == sources.STDIN else _read_path(each, asked, given)
         for each in asked.paths or ()
     )
 
 
+def _read_path(path: str, asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
+    values, exclusion = tuple(asked.values or ()), given.judge.exclusion
+    if given.application is None:
+        return sources.read_sources([path], values, exclusion)
+    from trainer_infra.review import application
+
+    return application.read_applied(path, given.application, values, exclusion)
+
+
 def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
-    found, there, before = _read(asked, given), given.there, given.before
-    judged = there.documents() if there and not asked.paths else found.documents
-    judged = environments.documents_of(asked.environment, judged, given.settled.folders)
-    report = checking.check_documents(
-        judged,
-        checking.CheckScope(
-            settled=given.settled,
-            today=datetime.now(UTC).date(),
-            fail_on=Severity(asked.fail_on or given.settled.pack.mandatory_from),
-            baseline=given.known,
-            others=there.objects if there and asked.paths else (),
-            problems=(*found.problems, *(there.problems if there else ())),
-            is_judged={} if before is None else before.is_judged(judged),
-        ),
-        _spread(len(judged)),
-    )
-    notes = dict(report.notes)
+    found, before = _read(asked, given), given.before
+    judged = _documents(asked, given, found)
+    given.judged[:] = judged
+    problems, unread = (found.problems, {}) if before is None else before.split(found.problems)
+    scope = _scope(asked, given, problems)
+    if given.named is not None:
+        from trainer_infra.review import changed_files
+
+        scope = replace(scope, reach=changed_files.of_files(judged, given.named))
+    if before is None:
+        report = checking.check_documents(judged, scope, _spread(len(judged)))
+    else:
+        report = _of_change(judged, scope, before)
+    notes = {**report.notes, **unread}
     if found.excluded:
         notes[EXCLUDED] = str(len(found.excluded))
     if found.passed_over:
         notes[PASSED_OVER] = "\n".join(found.passed_over)
     if before is not None:
-        notes |= before.notes(judged)
+        notes |= {**before.notes(judged), **_policy_note(asked, given, before)}
+    file = given.judge.file
+    if os.pardir in Path(file).parts and not asked.config:
+        notes[CONFIGURATION] = file
     return replace(
-        report, baseline=asked.baseline or "", shown_from=Severity(asked.show), notes=notes
+        report,
+        baseline=asked.baseline or "",
+        shown_from=Severity(asked.show),
+        notes=notes,
+        paths=_paths(report),
     )
+
+
+def _paths(report: Report) -> dict[str, str]:
+    """Files of a report, as paths from the repository's folder; whole ones where they are outside."""
+    top, below = judge.path_of_folder()
+    files = {each.place.file for each in report.items} | {*report.files}
+    files |= {edit.file for each in report.items for edit in each.edits}
+    found = {each: os.path.normpath(Path(top, below, each)) for each in files}
+    inside = f"{top}{os.sep}"
+    return {
+        file: path.removeprefix(inside)
+        for file, path in found.items()
+        # What was read from a pipe or a cluster is no file.
+        if path.removeprefix(inside) != file and os.path.lexists(path)
+    }
+
+
+def _documents(
+    asked: CheckRequest, given: _MendingInputs, found: SourceObjects
+) -> tuple[Document, ...]:
+    """The objects of the environment that is checked."""
+    there, settled = given.there, given.judge.settled
+    judged = there.documents() if there and not asked.paths else found.documents
+    return environments.documents_of(asked.environment, judged, settled.folders, settled.root)
+
+
+def _scope(
+    asked: CheckRequest, given: _MendingInputs, problems: tuple[str, ...]
+) -> checking.CheckScope:
+    there, settled = given.there, given.judge.settled
+    return checking.CheckScope(
+        settled=settled,
+        today=datetime.now(UTC).date(),
+        fail_on=Severity(asked.fail_on or settled.pack.mandatory_from),
+        baseline=given.judge.known,
+        others=there.objects if there and asked.paths else (),
+        problems=(*problems, *(there.problems if there else ())),
+    )
+
+
+def _of_change(
+    judged: Sequence[Document], scope: checking.CheckScope, before: "ComparedRevision"
+) -> Report:
+    """The report on what a change makes: of unchanged objects, what others make of them."""
+    from trainer_infra.review import changed_files
+
+    reach = before.reach(judged)
+    report = checking.check_documents(judged, replace(scope, reach=reach), _spread(len(judged)))
+    if not report.unseen and not any(each.is_unchanged for each in report.items):
+        return report
+    is_whole = scope.settled.is_whole
+    then = replace(before.settled, is_whole=is_whole)
+    left = replace(scope, settled=then, reach=before.left(judged, report), problems=())
+    there = checking.check_documents(before.documents, left, _spread(len(before.documents)))
+    return changed_files.without_known(report, there)
+
+
+def _policy_note(
+    asked: CheckRequest, given: _MendingInputs, before: "ComparedRevision"
+) -> dict[str, str]:
+    """What another policy would say of all objects, where the change brings one."""
+    if before.proposed is None:
+        return before.policy_note(None, None)
+    reports = []
+    for each in (before.judge, before.proposed):
+        by_it = replace(given, judge=each, before=None)
+        found = _read(asked, by_it)
+        judged = _documents(asked, by_it, found)
+        scope = _scope(asked, by_it, ())
+        reports.append(checking.check_documents(judged, scope, _spread(len(judged))))
+    return before.policy_note(*reports)
 
 
 def _spread(documents: int) -> checking.Spread:

@@ -1,49 +1,154 @@
-"""The git revision that `check --changed-from` compares with: objects, costs, and the policy itself."""
+"""The git revision that `check --changed-from` compares with: objects, costs, and what judged it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
+from trainer_infra.cli import judge
+from trainer_infra.cli.judge import FilesThere, Judge
 from trainer_infra.cli.policy import CheckRequest
-from trainer_infra.review import changed_files, costs, environments
+from trainer_infra.errors import InvalidInput
+from trainer_infra.review import baseline, changed_files, costs, environments, summary
+from trainer_infra.review.changed_files import BaseObjects
+from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
-from trainer_infra.review.exclusion import Exclusion
+from trainer_infra.review.report import Item, Report
+from trainer_infra.review.revision import Span
+from trainer_infra.rules import pack
 from trainer_infra.rules.configuration import ResolvedConfiguration
+from trainer_infra.rules.finding import Severity
+
+UNREAD: Final = "Could not be read before either, and this change does not touch it"
+"""The title of what no tool could build or read, at the revision and now."""
+_NAMED: Final = 3
+"""Objects that are named of those with findings of one rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRevision:
     """What a revision has."""
 
+    ref: str
+    """As the user names it."""
+    base: BaseObjects
+    """What it has below the paths that are checked."""
     documents: tuple[Document, ...]
-    """Its objects below the paths that are checked."""
-    changed_policy: Mapping[str, str]
-    """Which files that say what is judged how are others now: a note of the report."""
+    """Its objects, of the environment that is checked."""
     settled: ResolvedConfiguration
+    """What held there."""
+    judge: Judge
+    """The revision's, with the pools of now: they say what there is, as queues do."""
+    proposed: Judge | None
+    """That of the change, where it is another one."""
+    changed_policy: tuple[str, ...]
+    """Files of the judge that are others now."""
 
-    def is_judged(self, now: Sequence[Document]) -> Mapping[int, bool]:
-        """Positions of the objects, and whether they differ from those of the revision."""
-        return changed_files.is_judged(now, self.documents)
+    def reach(self, now: Sequence[Document]) -> Mapping[int, Reach]:
+        """How far the change since then reaches the objects, by position."""
+        return changed_files.reach_of_change(now, self.documents)
+
+    def left(self, now: Sequence[Document], told: Report) -> Mapping[int, Reach]:
+        """The same of the revision's own objects: those are judged that are as they were, and of which is told."""
+        keys = {(each.kind, each.namespace, each.name) for each in told.items}
+        keys |= {(each.kind, each.namespace, each.name) for each in told.unseen}
+        found = changed_files.reach_of_change(self.documents, now)
+        for position, each in enumerate(self.documents):
+            if (
+                found[position] == Reach.CHANGED
+                or environments.object_key(each.value)[1:] not in keys
+            ):
+                found[position] = Reach.GONE
+        return found
+
+    def split(self, problems: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+        """What could not be read because of the change, and a note on what it does not touch."""
+        own = tuple(each for each in problems if self.base.touches(each))
+        others = [each for each in problems if each not in own]
+        return own, {UNREAD: "\n".join(others)} if others else {}
 
     def notes(self, now: Sequence[Document]) -> dict[str, str]:
-        """What the report says of the policy, and of costs now and then."""
-        return {**self.changed_policy, **costs.cost_notes(now, self.documents, self.settled)}
+        """What the report says of costs now and then."""
+        return costs.cost_notes(now, self.documents, self.judge.settled)
+
+    def policy_note(self, there: Report | None, here: Report | None) -> dict[str, str]:
+        """What the report says of a change of the policy, by reports of all objects by both judges."""
+        if not self.changed_policy:
+            return {}
+        if there is None or here is None:
+            title = (
+                f"The policy differs from {self.ref}, whose own cannot be used: the new one judged"
+            )
+            return {title: "\n".join(self.changed_policy)}
+        title = f"The policy differs from {self.ref}, whose own judged; in all files the new one"
+        effects = [*_effects("lets pass", there, here), *_effects("finds", here, there)]
+        none = ["finds the same"]
+        return {title: "\n".join((*(effects or none), *self.changed_policy))}
 
 
-def compared_revision(
-    ref: str, asked: CheckRequest, settled: ResolvedConfiguration, exclusion: Exclusion
-) -> ComparedRevision:
-    """The revision to compare with: a commit, a branch or a tag."""
+def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedRevision:
+    """What the branch found at the revision.
+
+    Raises:
+        NotAvailable: There is no git, no repository or no such revision.
+    """
+    with TemporaryDirectory(prefix="trainer-infra-") as scratch:
+        files = FilesThere(span, Path(scratch))
+        there, is_usable = _judge_there(asked, here, files)
+        changed = tuple(judge.changed_policy(asked, (here, there), files))
     paths, values = asked.paths or (), asked.values or ()
-    there = changed_files.objects_in_base(paths, ref, values, exclusion)
-    documents = environments.documents_of(asked.environment, there, settled.folders)
-    return ComparedRevision(documents, _changed_policy(ref, asked), settled)
+    base = changed_files.objects_in_base(paths, span, values, there.exclusion)
+    settled = there.settled
+    documents = environments.documents_of(
+        asked.environment, base.found.documents, settled.folders, settled.root
+    )
+    proposed = here if changed and is_usable else None
+    now = replace(there, settled=_with_pools(settled, here.settled))
+    return ComparedRevision(span.ref, base, documents, settled, now, proposed, changed)
 
 
-def _changed_policy(ref: str, asked: CheckRequest) -> dict[str, str]:
-    folder = Path(asked.pack) if asked.pack else None
-    modules = sorted(folder.rglob("*.py")) if folder and folder.is_dir() else []
-    files = (asked.policy_file(), asked.baseline, *map(str, modules))
-    changed = changed_files.changed_among([each for each in files if each], ref)
-    title = f"The policy itself differs from {ref}, and what it lets pass may be new"
-    return {title: "\n".join(changed)} if changed else {}
+def _judge_there(asked: CheckRequest, here: Judge, files: FilesThere) -> tuple[Judge, bool]:
+    """The revision's judge, and whether it can be used; the one that is here where it cannot."""
+    try:
+        there = judge.judge_of(asked, files)
+        for each in (there.settled, *there.settled.environments.values()):
+            pack.pack_rules(each.pack)
+    except InvalidInput:
+        # It judged nothing; this change may mend it.
+        return here, False
+    return there, True
+
+
+def _with_pools(then: ResolvedConfiguration, now: ResolvedConfiguration) -> ResolvedConfiguration:
+    known = now.environments
+    environments = {
+        name: replace(each, pools=known[name].pools) if name in known else each
+        for name, each in then.environments.items()
+    }
+    return replace(then, pools=now.pools, environments=environments)
+
+
+def _effects(verb: str, one: Report, other: Report) -> Iterator[str]:
+    """What one judge says and the other does not, a line for each rule, the worst first."""
+    failing, counting = one.failing(), [e for e in one.items if e.counts and not one.fails(e)]
+    lost = [
+        *_without(failing, other.failing()),
+        *_without(counting, (each for each in other.items if each.counts)),
+    ]
+    ranks = {each: rank for rank, each in enumerate(reversed(Severity))}
+    by_rule: dict[str, list[Item]] = {}
+    for each in sorted(lost, key=lambda each: ranks[each.severity]):
+        by_rule.setdefault(f"{each.severity} {each.rule.id}", []).append(each)
+    for rule, items in by_rule.items():
+        objects = [*dict.fromkeys(map(summary.object_on_line, items))]
+        more = f" and {len(objects) - _NAMED} more" if len(objects) > _NAMED else ""
+        named = f"{', '.join(objects[:_NAMED])}{more}"
+        yield f"{verb} {summary.count_text(len(items), 'finding')}: {rule} of {named}"
+
+
+def _without(items: Sequence[Item], others: Iterable[Item]) -> list[Item]:
+    """The findings that are not among others."""
+    marks = (mark for each in others for mark in baseline.marks_of(each))
+    plain = [replace(each, is_known=False) for each in items]
+    return [each for each in baseline.with_known(plain, marks) if not each.is_known]

@@ -253,7 +253,7 @@ def check(asked: CheckRequest) -> None:
     """
     from trainer_infra.cli import check as command
 
-    if not asked.paths and not asked.cluster:
+    if not (asked.paths or asked.cluster or asked.pre_commit):
         raise typer.BadParameter("name a file or a folder, - for stdin, or use --cluster")
     raise typer.Exit(command.run(asked))
 

@@ -1,7 +1,6 @@
 """What a user asks of the commands about policy, by their options: `check` and `rules`."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
 import typer
@@ -12,10 +11,12 @@ Format = StrEnum("Format", ["TEXT", "JSON", "SARIF", "JUNIT", "GITHUB", "GITLAB"
 """How a report is written."""
 Least = StrEnum("Least", ["LOW", "MEDIUM", "HIGH", "CRITICAL"])
 """A severity from which on something is so."""
+DeployedBy = StrEnum("DeployedBy", ["ARGOCD", "FLUX"])
+"""What applies a folder."""
 RulesFormat = StrEnum("RulesFormat", ["TABLE", "JSON"])
 """How rules are listed."""
 USUAL: Final = "trainer-policy.yaml"
-"""The configuration that is read where none is named and this one is there."""
+"""The configuration that is read where none is named: the nearest, up to the repository's folder."""
 
 
 class CheckRequest(NamedTuple):
@@ -43,7 +44,9 @@ class CheckRequest(NamedTuple):
     ] = None
     config: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The configuration; else ./trainer-policy.yaml."),
+        typer.Option(
+            metavar="FILE", help="The configuration; else the nearest trainer-policy.yaml above."
+        ),
     ] = None
     environment: Annotated[
         str | None, typer.Option(metavar="NAME", help="An environment of the configuration.")
@@ -76,15 +79,25 @@ class CheckRequest(NamedTuple):
         str | None,
         typer.Option(metavar="REF", help="Judge only objects that differ from a git revision."),
     ] = None
+    pre_commit: Annotated[
+        bool, typer.Option("--pre-commit", help="Judge what is committed, as a hook of pre-commit.")
+    ] = False
+    deployed_by: Annotated[
+        DeployedBy | None,
+        typer.Option(help="Judge what this tool applies of a folder, and nothing else in it."),
+    ] = None
+    print_objects: Annotated[
+        bool,
+        typer.Option(
+            "--print-objects",
+            help="Print the judged objects if the check passes; the report goes to stderr.",
+        ),
+    ] = False
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Look at the cluster too; without PATH judge it.")
     ] = False
     kubeconfig: Kubeconfig = None
     context: Context = None
-
-    def policy_file(self) -> str | None:
-        """The configuration that is read; None where there is none."""
-        return self.config or (USUAL if Path(USUAL).is_file() else None)
 
 
 PackOfRules = Annotated[

@@ -30,6 +30,7 @@ def json_text(report: Report) -> str:
             "failOn": report.fail_on,
             "verdict": summary.verdict(report),
             "objects": report.objects,
+            "unchanged": report.unchanged,
             "unjudged": dict(report.unjudged),
             "files": report.files,
             "counts": summary.count_by_severity(report),
@@ -92,6 +93,7 @@ def _item(item: Item, *, fails: bool) -> JSONDict:
         "edits": [_edit(each) for each in item.edits],
         "exemption": {**fields_wire(excuse), "expires": f"{excuse.expires}"} if excuse else None,
         "isKnown": item.is_known,
+        "isUnchanged": item.is_unchanged,
         "counts": item.counts,
         "fails": fails,
     }

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
@@ -18,14 +17,16 @@ from trainer_infra.review.report import Item, Report
 VERSION: Final = 1
 
 
-def read_baseline(path: str) -> tuple[Mark, ...]:
-    """The findings of a file: the fingerprint of each, and the folders that its object is in.
+def read_baseline(text: bytes | None, path: str) -> tuple[Mark, ...]:
+    """The findings of a file's text: the fingerprint of each, and the folders that its object is in.
 
     Raises:
-        InvalidInput: It is not a baseline.
+        InvalidInput: It is not a baseline, or is not there.
     """
+    if text is None:
+        raise InvalidInput([Problem("", "cannot be read: No such file or directory", where=path)])
     try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
+        value = json.loads(text)
         findings = value["findings"]
         if value["version"] != VERSION:
             what = f"must be {VERSION}"
@@ -36,9 +37,6 @@ def read_baseline(path: str) -> tuple[Mark, ...]:
             # An older baseline has none.
             for folder in each.get("folders", [""])
         )
-    except OSError as error:
-        what = f"cannot be read: {error.strerror}"
-        raise InvalidInput([Problem("", what, where=path)]) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         fix = "make it with `trainer-infra check --write-baseline`"
         raise InvalidInput([Problem("", "is not a baseline", fix=fix, where=path)]) from None
@@ -46,12 +44,17 @@ def read_baseline(path: str) -> tuple[Mark, ...]:
 
 def with_known(items: Sequence[Item], known: Iterable[Mark]) -> tuple[Item, ...]:
     """The findings, those marked that a baseline has in all folders of their object."""
-    marks = [(each.fingerprint, folder) for each in items for folder in _folders(each)]
+    marks = [mark for each in items for mark in marks_of(each)]
     was_there = iter(recurrence.recurrences(marks, known))
     in_all = [sum(next(was_there) for _ in each.folders) == len(each.folders) for each in items]
     return tuple(
         replace(each, is_known=is_known) for each, is_known in zip(items, in_all, strict=True)
     )
+
+
+def marks_of(item: Item) -> list[Mark]:
+    """What a finding is known by: its fingerprint, and each folder of its object."""
+    return [(item.fingerprint, folder) for folder in _folders(item)]
 
 
 def _folders(item: Item) -> list[str]:

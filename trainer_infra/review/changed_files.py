@@ -1,11 +1,13 @@
-"""Which objects differ from a git revision: `check --changed-from REF` judges those alone.
+"""Which objects differ from a git revision: `check --changed-from REF` judges those.
 
 The revision's files are written into a folder of ours and read as the ones that are there now are,
 charts and kustomizations included; then objects are compared, not files, so that a renamed file, a
-comment or another layout is not a change.
+comment or another layout is not a change. What a change reaches in other objects is told by comparing
+what rules say of them, there and here: `without_known` leaves out what was so before.
 """
 
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,82 +16,171 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.catalog.runtime_key import RuntimeKey, runtime_key
-from trainer_infra.errors import NotAvailable
 from trainer_infra.review import (
+    baseline,
     environments,
     recurrence,
+    revision,
     source_of_built,
     sources,
-    subprocess_tool,
+    summary,
 )
+from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
 from trainer_infra.review.exclusion import Exclusion
+from trainer_infra.review.report import Report
+from trainer_infra.review.revision import Span
+from trainer_infra.review.sources import SourceObjects
 from trainer_infra.rules import tree
 
-_LARGE: Final = 1 << 20
-"""Bytes of a file from which on it is not a part of a chart, manifests apart."""
-_FILE: Final = b"1"
-"""How git's mode of files begins."""
-_LINK: Final = b"120000"
-_SUBMODULE: Final = b"160000"
+_PLACE: Final = re.compile(r"(.*?)(?::\d+)*: ", re.DOTALL)
+"""What a sentence begins with that says what could not be read."""
+_LOCAL: Final = b"file://"
+"""A dependency of a chart that is in another folder."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Blob:
-    """A file of a revision."""
+class BaseObjects:
+    """What a revision has below the paths."""
 
-    path: str
-    """From the repository's folder."""
-    id: bytes
-    """Of its content."""
-    is_link: bool
-    size: int
-    """Bytes."""
+    found: SourceObjects
+    """The objects, named as those of now; and what could not be read."""
+    changed: frozenset[str]
+    """Files that are others now, or gone, or new: whole paths."""
+
+    def touches(self, problem: str) -> bool:
+        """Whether what could not be read may be so because of the change."""
+        place = _PLACE.match(problem)
+        if place is None or problem not in self.found.problems or not Path(place[1]).exists():
+            return True
+        folder = Path(os.path.realpath(place[1]))
+        if not folder.is_dir():
+            return str(folder) in self.changed
+        return any(self._is_below(each) for each in _built_from(folder))
+
+    def _is_below(self, folder: str) -> bool:
+        return any(f"{each}/".startswith(f"{folder}/") for each in self.changed)
 
 
 def objects_in_base(
     paths: Sequence[str],
-    ref: str,
+    span: Span,
     values: Sequence[str] = (),
     exclusion: Exclusion = sources.NOTHING,
-) -> tuple[Document, ...]:
-    """The objects below the paths as a revision has them; what cannot be read there is not there.
+) -> BaseObjects:
+    """The objects below the paths as the branch found them: where its commits part from a revision's.
 
     Args:
         paths: as for `sources.read_sources`; stdin has no revision.
-        ref: a commit, a branch or a tag.
-        values: files of values for charts, as they are now.
+        span: the change.
+        values: files of values for charts; those of the repository as they were.
         exclusion: what is left out there as well.
 
     Raises:
         NotAvailable: There is no git, no repository or no such revision; one sentence.
     """
-    found: list[Document] = []
+    parts: list[SourceObjects] = []
+    changed: set[str] = set()
     wanted = [each for each in paths if each != sources.STDIN]
-    for repository, own in _by_repository(wanted).items():
-        with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
-            _write(repository, _tree(repository, ref), own.values(), Path(scratch))
-            here = os.path.normpath(Path(scratch, os.path.relpath(Path.cwd(), repository)))
-            found += _read(Path(scratch), own, values, exclusion.moved(here))
+    for repository, own in revision.by_repository(wanted).items():
+        base = revision.base_tree(repository, span)
+        now = revision.tree_of(repository, span.now) if span.now else None
+        parts.append(objects_in_tree(repository, base, own, values, exclusion))
+        changed |= {
+            os.path.realpath(Path(repository, each))
+            for each in revision.changed_paths(repository, base, now)
+        }
+    return BaseObjects(sources.joined_sources(parts), frozenset(changed))
+
+
+def objects_in_tree(
+    repository: str,
+    found: str,
+    paths: Mapping[str, str],
+    values: Sequence[str] = (),
+    exclusion: Exclusion = sources.NOTHING,
+) -> SourceObjects:
+    """The objects that a tree of a repository has at some paths, with the names that these have now."""
+    with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
+        revision.write_manifests(repository, found, paths.values(), Path(scratch))
+        there, files = exclusion.moved(repository, scratch), _moved(values, repository, scratch)
+        parts = (
+            _renamed(sources.read_sources([each], files, there), each, path)
+            for path, inside in paths.items()
+            if os.path.lexists(each := os.path.normpath(Path(scratch, inside)))
+        )
+        return sources.joined_sources(parts)
+
+
+def _moved(files: Iterable[str], repository: str, copy: str) -> tuple[str, ...]:
+    """Files as a copy of the repository has them; those outside as they are, those that it lacks are left out."""
+    found = []
+    for each in files:
+        below = os.path.relpath(os.path.realpath(each), repository)
+        is_outside = below.startswith(os.pardir)
+        there = each if is_outside else str(Path(copy, below))
+        found += [there] if Path(there).exists() else []
     return tuple(found)
 
 
-def changed_among(files: Sequence[str], ref: str) -> tuple[str, ...]:
-    """Which of the files are not as a revision has them; what is not in it is changed."""
-    changed = []
-    for repository, own in _by_repository(files).items():
-        before = {each.path: each.id for each in _blobs(repository, _tree(repository, ref))}
-        for file, inside in own.items():
-            now = _git(repository, "hash-object", "--stdin", given=Path(file).read_bytes()).strip()
-            if before.get(inside) != now:
-                changed.append(file)
-    return tuple(changed)
+def objects_now(
+    paths: Sequence[str],
+    span: Span,
+    values: Sequence[str] = (),
+    exclusion: Exclusion = sources.NOTHING,
+) -> SourceObjects:
+    """The objects that there are, of the revision that has them or the index."""
+    return sources.joined_sources(
+        objects_in_tree(
+            repository, revision.tree_of(repository, str(span.now)), own, values, exclusion
+        )
+        for repository, own in revision.by_repository(paths).items()
+    )
 
 
-def is_judged(now: Sequence[Document], then: Iterable[Document]) -> dict[int, bool]:
-    """Positions of the objects, and whether they differ from those of the revision.
+def of_files(documents: Sequence[Document], files: Iterable[str]) -> dict[int, Reach]:
+    """The objects that are written or changed in some files; the others are only around them."""
+    named = {os.path.realpath(each) for each in files}
+    found = {}
+    for position, each in enumerate(documents):
+        own = (each.file, *each.layers)
+        is_there = any(os.path.realpath(one) in named for one in own)
+        found[position] = Reach.CHANGED if is_there else Reach.GONE
+    return found
 
-    A TrainJob differs also when the runtime does that it refers to; a copy in another folder is new.
+
+def _renamed(found: SourceObjects, there: str, path: str) -> SourceObjects:
+    """What was read of a folder of ours, with the names that its files have for the user."""
+
+    def name(place: str) -> str:
+        return os.path.normpath(Path(path, os.path.relpath(place, there)))
+
+    def sentence(words: str) -> str:
+        inside = "" if path == os.curdir else f"{os.path.normpath(path)}{os.sep}"
+        return words.replace(f"{there}{os.sep}", inside).replace(there, path)
+
+    def text(one: Document) -> Document:
+        return replace(one, file=name(one.file))
+
+    documents = (
+        replace(
+            text(each),
+            folders=tuple(map(name, each.folders)),
+            layers=tuple(map(name, each.layers)),
+            parts=tuple(replace(part, text=text(part.text)) for part in each.parts),
+            values=tuple((text(one), start) for one, start in each.values),
+            is_editable=False,
+        )
+        for each in found.documents
+    )
+    problems, passed = (tuple(map(sentence, each)) for each in (found.problems, found.passed_over))
+    return replace(found, documents=tuple(documents), problems=problems, passed_over=passed)
+
+
+def reach_of_change(now: Sequence[Document], then: Iterable[Document]) -> dict[int, Reach]:
+    """How far the change from `then` to `now` reaches each of `now`, by position.
+
+    A copy in another folder is new. With both exchanged it says which of `then` are still there.
     """
     before = tuple(then)
     marks = [[(_said(each), folder) for folder in each.deployed_from] for each in now]
@@ -105,8 +196,45 @@ def is_judged(now: Sequence[Document], then: Iterable[Document]) -> dict[int, bo
         known = [next(was_there) for _ in marks[index]]
         runs_on = tree.runtime_reference(document.value)
         is_same = runs_on is None or runtimes_before.get(runs_on) == runtimes_now.get(runs_on)
-        found[index] = not all(known) or not is_same
+        unchanged = Reach.AROUND if is_same else Reach.RUNTIME
+        found[index] = unchanged if all(known) else Reach.CHANGED
     return found
+
+
+def without_known(now: Report, then: Report) -> Report:
+    """The report without what rules said of the same unchanged objects before; a note says how much.
+
+    `then` is the report on them as they were, with what was around them.
+    """
+    reached = tuple(each for each in now.items if each.is_unchanged)
+    marks = (mark for each in then.items for mark in baseline.marks_of(each))
+    told = baseline.with_known(reached, marks)
+    known = {id(one) for one, each in zip(reached, told, strict=True) if each.is_known}
+    left = tuple(each for each in now.items if id(each) in known)
+    files = {each.place.file for each in left}
+    said = f"{summary.count_text(len(left), 'finding')} in {summary.count_text(len(files), 'file')}"
+    return replace(
+        now,
+        items=tuple(each for each in now.items if id(each) not in known),
+        unseen=tuple(each for each in now.unseen if each not in then.unseen),
+        notes={**now.notes, **({KNOWN: said} if left else {})},
+    )
+
+
+KNOWN: Final = "Known findings of objects that this change does not touch"
+"""The title of how many there are."""
+
+
+def _built_from(folder: Path) -> Iterator[str]:
+    """Files and folders that a chart or a kustomization is built from; the root for what is not known."""
+    from trainer_infra.review import helm, kustomize  # noqa: PLC0415  few checks need it
+
+    yield str(folder)
+    for each, uses in kustomize.used_kustomizations([folder]).items():
+        yield from (each, *uses.files)
+    chart = folder / helm.NAME
+    if chart.is_file() and _LOCAL in chart.read_bytes():
+        yield ""
 
 
 def _runtimes(found: Iterable[Document]) -> dict[RuntimeKey, set[str]]:
@@ -122,97 +250,3 @@ def _runtimes(found: Iterable[Document]) -> dict[RuntimeKey, set[str]]:
 def _said(document: Document) -> str:
     """What is compared: the object, and what is wrong with its YAML."""
     return source_of_built.canonical_json([document.value, *map(str, document.findings())])
-
-
-def _by_repository(paths: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The folders of repositories: each path, and where that is in the repository."""
-    found: dict[str, dict[str, str]] = {}
-    for path in paths:
-        real = Path(os.path.realpath(path))
-        folder = next(each for each in (real, *real.parents) if each.is_dir())
-        try:
-            top = _git(str(folder), "rev-parse", "--show-toplevel").decode().removesuffix("\n")
-        except NotAvailable as error:
-            raise NotAvailable(f"{path}: cannot be compared: {error}") from None
-        found.setdefault(os.path.realpath(top), {})[path] = os.path.relpath(real, top)
-    return found
-
-
-def _tree(repository: str, ref: str) -> str:
-    """The id of a revision's tree."""
-    try:
-        command = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}")
-        return _git(repository, *command).decode().strip()
-    except NotAvailable:
-        raise NotAvailable(
-            f"{ref!r} is not a revision of the git repository; "
-            "fetch it first (CI often has one commit alone), or name another one"
-        ) from None
-
-
-def _write(repository: str, revision: str, paths: Iterable[str], folder: Path) -> None:
-    """Write the files that matter of a revision into a folder."""
-    blobs = tuple(_needed(tuple(_blobs(repository, revision)), tuple(paths)))
-    ids = b"".join(each.id + b"\n" for each in blobs)
-    text = _git(repository, "cat-file", "--batch", given=ids) if blobs else b""
-    for each in blobs:
-        header, _, text = text.partition(b"\n")
-        size = int(header.split()[-1])
-        content, text = text[:size], text[size + 1 :]
-        file = folder / each.path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if each.is_link:
-            file.symlink_to(os.fsdecode(content))
-        else:
-            file.write_bytes(content)
-
-
-def _blobs(repository: str, revision: str) -> Iterator[_Blob]:
-    listed = _git(repository, "ls-tree", "-r", "-l", "-z", "--full-tree", revision)
-    for each in listed.split(b"\0"):
-        about, _, path = each.partition(b"\t")
-        if about.startswith(_FILE) and not about.startswith(_SUBMODULE):
-            mode, _, identity, size = about.split()
-            yield _Blob(os.fsdecode(path), identity, mode == _LINK, int(size))
-
-
-def _needed(blobs: Sequence[_Blob], paths: Sequence[str]) -> Iterator[_Blob]:
-    """The manifests below the paths; where tools build something there, whatever that may read."""
-    from trainer_infra.review import helm, kustomize  # noqa: PLC0415  others need neither
-
-    below = [
-        each
-        for each in blobs
-        if any(path == "." or f"{each.path}/".startswith(f"{path}/") for path in paths)
-    ]
-    built_from = (*kustomize.NAMES, helm.NAME)
-    if any(Path(each.path).name in built_from for each in below):
-        yield from (each for each in blobs if each.size < _LARGE or _is_manifest(each))
-    else:
-        yield from (each for each in below if each.is_link or _is_manifest(each))
-
-
-def _is_manifest(blob: _Blob) -> bool:
-    return blob.path.endswith(sources.SUFFIXES)
-
-
-def _read(
-    folder: Path, paths: Mapping[str, str], values: Sequence[str], exclusion: Exclusion
-) -> Iterator[Document]:
-    """The objects, with the names that their files have for the user."""
-    for path, inside in paths.items():
-        there = os.path.normpath(folder / inside)
-        if os.path.lexists(there):
-            for each in sources.read_sources([there], values, exclusion).documents:
-                file, *folders = (
-                    os.path.normpath(Path(path, os.path.relpath(place, there)))
-                    for place in (each.file, *each.folders)
-                )
-                yield replace(each, file=file, folders=tuple(folders), is_editable=False)
-
-
-def _git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
-    git = subprocess_tool.find_tool("git")
-    if git is None:
-        raise NotAvailable("`git` is needed to know what has changed, and is not on PATH")
-    return subprocess_tool.tool_output([git, "-C", folder, *arguments], given)

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from enum import Enum, auto
 from typing import Final, TypeVar
 
 from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import Path, path_text
+from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import baseline, environments, object_kinds, plain_secret, report_item
 from trainer_infra.review.documents import Document
@@ -37,6 +39,23 @@ _SECURITY: Final = ("pod-security", "supply-chain")
 """Groups of rules without which a check does not pass."""
 
 
+class Reach(Enum):
+    """How far the change from another revision reaches an object."""
+
+    CHANGED = auto()
+    """It differs itself, or is new."""
+    RUNTIME = auto()
+    """The runtime differs that it runs on: every rule may say something else of it."""
+    AROUND = auto()
+    """Others may differ that rules look at when they judge it."""
+    GONE = auto()
+    """It is there, and is not judged: of another revision, where it is another one now."""
+
+
+_TOLD: Final = (Reach.CHANGED, Reach.RUNTIME)
+"""Of what a report says how many there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckScope:
     """What is to be checked, beside the documents."""
@@ -53,8 +72,12 @@ class CheckScope:
     """Objects that are there beside those that are checked: those of a cluster."""
     problems: tuple[str, ...] = ()
     """What could not be read."""
-    is_judged: Mapping[int, bool] = field(default_factory=dict)
-    """Documents, by position, that are left out because they did not change: False."""
+    reach: Mapping[int, Reach] = field(default_factory=dict)
+    """How far a change reaches documents, by position; those that are not in it are judged whole."""
+
+    def reach_of(self, position: int) -> Reach:
+        """How far it reaches a document."""
+        return self.reach.get(position, Reach.CHANGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +107,15 @@ class _Policy:
 
     settled: ResolvedConfiguration
     rules: tuple[PackRule, ...]
+    looking: tuple[PackRule, ...]
+    """Those of them that look at other objects too."""
     limits: ExemptionLimits
 
     @classmethod
     def of(cls, settled: ResolvedConfiguration) -> "_Policy":
         rules = pack.pack_rules(settled.pack)
-        return cls(settled, rules, exemption.exemption_limits(rules))
+        looking = tuple(each for each in rules if each.rule.looks_around)
+        return cls(settled, rules, looking, exemption.exemption_limits(rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +128,7 @@ class _Environment:
     policy: _Policy
     around: World
     judged: Mapping[int, Subject]
-    """By position of the document."""
-    left: Mapping[int, Subject]
-    """What did not change."""
+    """By position of the document; what did not change comes last."""
 
 
 def check_documents(
@@ -120,20 +144,30 @@ def check_documents(
     policies = {name: _Policy.of(each) for name, each in asked.settled.environments.items()}
     inside = tuple(
         _environment(each, documents, asked, (policies.get(each.configured, usual), there))
-        for each in environments.environments_of(documents, asked.settled.folders)
+        for each in environments.environments_of(
+            documents, asked.settled.folders, asked.settled.root
+        )
     )
     subjects = {position: each for one in inside for position, each in one.judged.items()}
-    left = [(documents[index], each) for one in inside for index, each in one.left.items()]
     pairs = ((documents[index], each) for index, each in subjects.items())
-    hidden = ReportRedaction.of((*pairs, *left), there)
-    work = [(one, position) for one in inside for position in one.judged]
+    hidden = ReportRedaction.of(pairs, there)
+    counted = {
+        position: each for position, each in subjects.items() if asked.reach_of(position) in _TOLD
+    }
+    left = len(subjects) - len(counted)
+    work = [
+        (one, position)
+        for one in inside
+        for position in one.judged
+        if asked.reach_of(position) != Reach.GONE
+    ]
     everywhere = tuple(
         dict.fromkeys(each.rule for one in (usual, *policies.values()) for each in one.rules)
     )
 
     def findings(index: int) -> _ObjectFindings:
         one, position = work[index]
-        return _found(documents[position], one.judged[position], one, asked, hidden)
+        return _found(position, documents[position], one, asked, hidden)
 
     found = tuple(spread(findings, len(work), everywhere))
     items = _of_environments(zip(work, found, strict=True), everywhere)
@@ -141,9 +175,10 @@ def check_documents(
     return Report(
         items=baseline.with_known(items, asked.baseline),
         rules=everywhere,
-        objects=len(subjects),
-        unjudged=Counter(map(hidden.text, sorted(_unjudged(subjects.values(), everywhere)))),
-        files=tuple(dict.fromkeys(documents[each].file for each in sorted(subjects))),
+        objects=len(counted),
+        unchanged=left,
+        unjudged=Counter(map(hidden.text, sorted(_unjudged(counted.values(), everywhere)))),
+        files=tuple(dict.fromkeys(documents[each].file for each in sorted(counted))),
         problems=tuple(map(hidden.sentence, problems)),
         unused=() if left else tuple(map(hidden.text, _unused(inside, found, asked.today))),
         unseen=tuple(dict.fromkeys(each for one in found for each in one.unseen)),
@@ -174,16 +209,17 @@ def _environment(
     """What is judged together; `known` is what holds there, and what a cluster has."""
     policy, there = known
     settled = policy.settled
-    judged = [each for each in given.positions if asked.is_judged.get(each, True)]
-    left = [each for each in given.positions if not asked.is_judged.get(each, True)]
-    values, others = ([documents[each].value for each in these] for these in (judged, left))
-    around_them = [*asked.others, *others]
-    subjects, beside = (tree.subjects_of(each, around_them) for each in (values, others))
+    changed = [each for each in given.positions if asked.reach_of(each) == Reach.CHANGED]
+    left = [each for each in given.positions if asked.reach_of(each) != Reach.CHANGED]
+    values, others = ([documents[each].value for each in these] for these in (changed, left))
+    subjects = tree.subjects_of(values, [*asked.others, *others])
+    # What these have from a runtime is said of that; changed ones say it where that did not change.
+    beside = tree.subjects_of([*others, *values], asked.others)[: len(others)] if others else ()
     around = world.world_of(
         (*beside, *subjects), settled.pools, is_whole=settled.is_whole, deployed=there
     )
-    by_position = (dict(zip(judged, subjects, strict=True)), dict(zip(left, beside, strict=True)))
-    return _Environment(given.name, given.configured, policy, around, *by_position)
+    by_position = dict(zip((*changed, *left), (*subjects, *beside), strict=True))
+    return _Environment(given.name, given.configured, policy, around, by_position)
 
 
 def _of_environments(
@@ -225,31 +261,44 @@ def _unjudged(subjects: Iterable[Subject], rules: Iterable[AnyRule]) -> Iterator
 
 
 def _found(
+    position: int,
     document: Document,
-    subject: Subject,
     one: _Environment,
     asked: CheckScope,
     hidden: ReportRedaction,
 ) -> _ObjectFindings:
+    subject, reach = one.judged[position], asked.reach_of(position)
+    is_unchanged = reach != Reach.CHANGED
+    rules = one.policy.looking if reach == Reach.AROUND else one.policy.rules
     own = exemption.annotated_exemptions(subject)
     book = ExemptionBook(
         subject, own.exemptions, one.policy.settled.exemptions, one.policy.limits, asked.today
     )
-    judged = tuple(judge.judge(subject, one.around, one.policy.rules, asked.today))
+    judged = tuple(judge.judge(subject, one.around, rules, asked.today))
     used: set[Exemption] = set()
     items = []
     of_rules = ((verdict.chosen, each) for verdict in judged for each in verdict.findings)
-    for chosen, finding in (*_of_file(document, subject, one.policy.rules), *of_rules):
+    of_file = () if is_unchanged else _of_file(document, subject, one.policy.rules)
+    for chosen, finding in (*of_file, *of_rules):
         excusing = book.excusing(chosen.rule.id, chosen.severity)
         used.update(filter(None, (excusing,)))
         excuse = report_item.excuse_of(excusing, asked.today) if excusing else None
-        items.append(report_item.item_of(document, subject, (chosen, finding), excuse, hidden))
+        found = report_item.item_of(document, subject, (chosen, finding), excuse, hidden)
+        items.append(replace(found, is_unchanged=True) if is_unchanged else found)
+    unseen = () if reach == Reach.AROUND else _unseen(subject, judged, book, asked)
     return _ObjectFindings(
         tuple(items),
-        tuple(map(hidden.unseen, _unseen(subject, judged, book, asked))),
+        tuple(map(hidden.unseen, unseen)),
         frozenset(used),
-        tuple(f"{document.file}: {hidden.problem(each)}" for each in own.problems),
+        () if is_unchanged else tuple(_of_annotations(document, own.problems, hidden)),
     )
+
+
+def _of_annotations(
+    document: Document, problems: Iterable[Problem], hidden: ReportRedaction
+) -> Iterator[str]:
+    """Exemptions that cannot be read, a sentence each."""
+    return (f"{document.file}: {hidden.problem(each)}" for each in problems)
 
 
 def _of_file(
@@ -300,9 +349,11 @@ def _unused(
 ) -> Iterator[str]:
     """What excuses nothing, or no more."""
     used = {each for one in found for each in one.used}
-    for each in dict.fromkeys(each for one in inside for each in one.policy.settled.exemptions):
-        whose = f"{each.kind} {each.namespace}/{each.name}"
+    given = {each: one.policy for one in inside for each in one.policy.settled.exemptions}
+    for each, policy in given.items():
+        whose = f"{each.owner}'s exemption from {each.rule} for {each.kind} {each.namespace}/{each.name}"
+        excess = policy.limits.excess(each.expires, today)
         if each.state(today) == State.EXPIRED:
-            yield f"{each.owner}'s exemption from {each.rule} for {whose} expired on {each.expires}"
+            yield f"{whose} expired on {each.expires}"
         elif each not in used:
-            yield f"{each.owner}'s exemption from {each.rule} for {whose} excuses nothing"
+            yield f"{whose} excuses nothing{excess and f': it {excess}'}"

@@ -58,7 +58,7 @@ def _subjects(
 ) -> dict[DocumentEnvironment, tuple[Subject, ...]]:
     return {
         each: tree.subjects_of([documents[position].value for position in each.positions])
-        for each in environments.environments_of(documents, settled.folders)
+        for each in environments.environments_of(documents, settled.folders, settled.root)
     }
 
 

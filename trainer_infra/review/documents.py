@@ -4,6 +4,7 @@ Documents that are no Kubernetes object (values files, CI configuration) are pas
 repository is full of them.
 """
 
+import json
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import object_kinds
+from trainer_infra.review import object_kinds, template_text
 
 BOM: Final = "\ufeff"
 """A mark that some editors put before a text; no reader counts it."""
@@ -55,6 +56,9 @@ class Document:
     """Overlays and charts that it was built in; none where it is deployed as it is written."""
     drawn: frozenset[Path] = frozenset()
     """Where it has values that a tool draws at random: they stand in no file."""
+
+    values: tuple[tuple["Document", Path], ...] = ()
+    """Files of the values that its template takes, the strongest first, and where in each they begin."""
 
     @property
     def deployed_from(self) -> tuple[str, ...]:
@@ -176,7 +180,7 @@ def _is_list(value: Any) -> bool:
 def written_place(document: Document, path: Path) -> tuple[Document, Path]:
     """The document with the text, and the path there of what stands at a path or is nearest above.
 
-    The file of an overlay's patch is the place of what it sets, and the base that of all else. Of several
+    What a template takes from values as it is stands in their file. The file of an overlay's patch is the place of what it sets, and the base that of all else. Of several
     patches that set a value, the outermost is the place.
     """
     for length in range(len(path), 0, -1) if document.parts else ():
@@ -193,7 +197,34 @@ def written_place(document: Document, path: Path) -> tuple[Document, Path]:
         partly = [place for said, place in places if said is not None]
         if partly:
             return partly[0]
-    return document, document.at(path)
+    return _place_in_values(document, path) or (document, document.at(path))
+
+
+def _place_in_values(document: Document, path: Path) -> tuple[Document, Path] | None:
+    """Where a value stands that the template takes on the line of what is at a path, or is nearest above it."""
+    if not document.values:
+        return None
+    own = document.at(path)
+    line, _ = document.place(own)
+    last, _ = document.end(own)
+    named = [*template_text.value_paths(document.lines[line - 1 : max(line, last)])]
+    # A mapping that is written as YAML begins behind what the template says itself.
+    below = [*template_text.value_paths(document.lines[line - 1 : max(line, last) + 2])]
+    for length in range(len(path), len(own) - len(document.start) - 1, -1):
+        value = value_at(document.value, path[:length])
+        is_whole = isinstance(value, Mapping | list)
+        for each in (*named, *(below if is_whole else ())):
+            for text, start in document.values:
+                if value is not None and _same(value_at(text.written, (*start, *each)), value):
+                    return text, (*text.start, *start, *each, *path[length:])
+    return None
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same, or are written alike: a template may put quotes around one."""
+    if isinstance(one, Mapping | list) or isinstance(other, Mapping | list) or one is None:
+        return bool(one == other)
+    return json.dumps(one, default=str).strip('"') == json.dumps(other, default=str).strip('"')
 
 
 def path_in(here: Any, there: Any, path: Path) -> Path:

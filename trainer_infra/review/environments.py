@@ -45,13 +45,15 @@ class _FolderDocuments:
 
 
 def environments_of(
-    documents: Sequence[Document], configured: Mapping[str, Sequence[str]] | None = None
+    documents: Sequence[Document],
+    configured: Mapping[str, Sequence[str]] | None = None,
+    root: str = os.curdir,
 ) -> tuple[DocumentEnvironment, ...]:
     """The environments; a document that is of several is in each of them.
 
-    Those of the configuration have folders, as patterns, by their names.
+    Those of the configuration have folders, as patterns relative to `root`, by their names.
     """
-    owners = [configured_environments(each, configured or {}) for each in documents]
+    owners = [configured_environments(each, configured or {}, root) for each in documents]
     return tuple(
         each
         for name, positions in _environments(_tree(documents)).items()
@@ -63,24 +65,25 @@ def documents_of(
     environment: str | None,
     documents: Sequence[Document],
     configured: Mapping[str, Sequence[str]],
+    root: str = os.curdir,
 ) -> tuple[Document, ...]:
     """The documents of a configured environment, and those of all; every one where none is named."""
     if environment is None:
         return tuple(documents)
-    owners = (configured_environments(each, configured) for each in documents)
+    owners = (configured_environments(each, configured, root) for each in documents)
     return tuple(
         each for each, of in zip(documents, owners, strict=True) if not of or environment in of
     )
 
 
 def configured_environments(
-    document: Document, configured: Mapping[str, Sequence[str]]
+    document: Document, configured: Mapping[str, Sequence[str]], root: str = os.curdir
 ) -> frozenset[str]:
     """The configured environments that a document is of alone; none where it is of all."""
     if not configured:
         return frozenset()
-    # Patterns begin where the check runs, however its paths are named.
-    own = [PurePath(os.path.relpath(each)) for each in document.deployed_from]
+    # Patterns begin where their file is, however the paths of a check are named.
+    own = [PurePath(os.path.relpath(each, root)) for each in document.deployed_from]
     folders = {str(each) for folder in own for each in (folder, *folder.parents)}
     return frozenset(
         name

@@ -1,7 +1,7 @@
 """Files and folders that a check leaves out: patterns as in a `.gitignore` file.
 
-A pattern with a slash holds from the folder that the check runs in, one without at any depth; `!`
-takes a path in again.
+A pattern with a slash holds from the folder of the configuration, or for an option the one that the check
+runs in; one without holds at any depth; `!` takes a path in again.
 """
 
 import os
@@ -23,17 +23,19 @@ class Exclusion:
 
     patterns: tuple[str, ...] = ()
     """In order: the last one that fits a path holds."""
-    root: str = "."
+    root: str = os.curdir
     """The folder that they are relative to."""
+    others: "Exclusion | None" = None
+    """Those that are relative to another folder."""
 
     @classmethod
-    def of(cls, patterns: Iterable[str]) -> "Exclusion":
+    def of(cls, patterns: Iterable[str], root: str = os.curdir) -> "Exclusion":
         """That of these patterns.
 
         Raises:
             InvalidInput: One is not a pattern.
         """
-        whole = cls(tuple(patterns))
+        whole = cls(tuple(patterns), root)
         for each in whole.patterns:
             try:
                 _spec((each,))
@@ -42,12 +44,16 @@ class Exclusion:
                 raise InvalidInput([Problem("exclude", what, each)]) from None
         return whole
 
-    def moved(self, root: str) -> "Exclusion":
-        """The same for another folder."""
-        return replace(self, root=root)
+    def moved(self, folder: str, copy: str) -> "Exclusion":
+        """The same for a copy of a folder."""
+        others = self.others.moved(folder, copy) if self.others else None
+        root = os.path.normpath(Path(copy, os.path.relpath(self.root, folder)))
+        return replace(self, root=root, others=others)
 
     def has(self, path: str | Path) -> bool:
         """Whether a path is left out, or is below one that is."""
+        if self.others and self.others.has(path):
+            return True
         if not self.patterns:
             return False
         below = os.path.relpath(path, self.root)

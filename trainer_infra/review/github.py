@@ -3,7 +3,7 @@
 GitHub shows the first ten of each kind in a step: what fails the check comes first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from trainer_infra.review import finding_groups, summary
@@ -33,10 +33,11 @@ def _commands(report: Report) -> Iterator[Command]:
     for each in report.problems:
         yield _ERROR, {"title": "could not be read"}, summary.one_line(each)
     worst_first = tuple(reversed(Severity))
-    shown = finding_groups.shown_items(report)
-    for item in sorted(shown, key=lambda each: worst_first.index(each.severity)):
+    groups = finding_groups.finding_groups(report)
+    shown = ((each, group.others) for group in groups for each in group.items)
+    for item, others in sorted(shown, key=lambda each: worst_first.index(each[0].severity)):
         name = _WARNING if item.counts else _NOTICE
-        yield _of(_ERROR if report.fails(item) else name, item)
+        yield _of(_ERROR if report.fails(item) else name, item, others, report)
     for each in report.unused:
         yield _WARNING, {"title": "exemption that excuses nothing"}, summary.one_line(each)
     for title, note in report.notes.items():
@@ -46,19 +47,23 @@ def _commands(report: Report) -> Iterator[Command]:
         yield name, {"title": "could not be seen"}, summary.blind_text(unseen, report)
 
 
-def _of(name: str, item: Item) -> Command:
+def _of(name: str, item: Item, others: Sequence[Item], report: Report) -> Command:
     title = summary.cut_line(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
-    lines = (summary.clause(item), *summary.details(item), *summary.remarks(item))
-    return name, {**_place(item.place), "title": title}, "\n".join(lines)
+    alike = finding_groups.others_text(item, others)
+    lines = (summary.clause(item), *summary.details(item), *summary.remarks(item), *alike)
+    return name, {**_place(item.place, report), "title": title}, "\n".join(lines)
 
 
-def _place(place: Place) -> dict[str, str | int]:
+def _place(place: Place, report: Report) -> dict[str, str | int]:
     """Where it is; a runner refuses columns of a value on several lines."""
     if not place.line:
         return {}
     column = place.column if place.end_line in {0, place.line} else 0
     numbers = {"line": place.line, "col": column, "endLine": place.end_line}
-    return {"file": place.file, **{name: each for name, each in numbers.items() if each}}
+    return {
+        "file": report.path(place.file),
+        **{name: each for name, each in numbers.items() if each},
+    }
 
 
 def _written(name: str, properties: Mapping[str, str | int], message: str) -> str:

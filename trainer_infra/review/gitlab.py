@@ -24,10 +24,12 @@ _SEVERITIES: Final[Mapping[Severity, str]] = {
 
 def gitlab_text(report: Report) -> str:
     """The findings that count: what is exempt or known is left out."""
-    return as_json.dumped_json(list(_issues(each for each in report.items if each.counts)))
+    return as_json.dumped_json(
+        list(_issues((each for each in report.items if each.counts), report))
+    )
 
 
-def _issues(items: Iterable[Item]) -> Iterator[JSONDict]:
+def _issues(items: Iterable[Item], report: Report) -> Iterator[JSONDict]:
     seen: Counter[str] = Counter()
     for item in items:
         seen[item.fingerprint] += 1
@@ -40,7 +42,7 @@ def _issues(items: Iterable[Item]) -> Iterator[JSONDict]:
             "fingerprint": item.fingerprint if times == 1 else f"{item.fingerprint}-{times}",
             "severity": _SEVERITIES[item.severity],
             "location": {
-                "path": summary.one_line(item.place.file.removeprefix("./")),
+                "path": summary.one_line(report.path(item.place.file).removeprefix("./")),
                 "lines": {"begin": max(1, item.place.line)},
             },
         }

@@ -8,8 +8,9 @@ is not in the folder, because the chart is packed, stands at its dependency.
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,10 +32,24 @@ from trainer_infra.review.subprocess_tool import ToolFailure
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.secret_texts.variable_names import says_secret
 
+
+@dataclass(frozen=True, slots=True)
+class ChartRelease:
+    """What an installation of a chart is called, and set to."""
+
+    name: str = ""
+    """Empty for Helm's own."""
+    namespace: str = ""
+    """Empty for Helm's own."""
+    options: tuple[str, ...] = ()
+    """Further options of `helm template`."""
+
+
 NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
+HELMS_OWN: Final = ChartRelease()
 VALUES: Final = "values.yaml"
-"""What the file of its values is called."""
+"""What the file of a chart's own values is called."""
 FOLDER: Final = "charts"
 """The folder of the charts that a chart is made with."""
 _SOURCE: Final = "# Source: "
@@ -77,20 +92,22 @@ def is_library(folder: Path) -> bool:
     return isinstance(value, dict) and value.get("type") == "library"
 
 
-def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]:
+def read_chart(
+    folder: Path, values: Sequence[str] = (), release: ChartRelease = HELMS_OWN
+) -> tuple[Document, ...]:
     """The objects that the chart renders to with files of values, of which the last one wins.
 
     Raises:
         NotAvailable: It cannot be rendered; a sentence.
         InvalidInput: What it renders to is not YAML.
     """
-    text = _rendered(folder, values)
-    found = placed_chart(folder, text)
+    text = _rendered(folder, values, release)
+    found = placed_chart(folder, text, values)
     if not any(each.value.get("kind") == plain_secret.KIND for each in found):
         return found
     # What helm renders otherwise a second time, it has drawn at random.
-    other_text = _rendered(folder, values)
-    again = found if other_text == text else placed_chart(folder, other_text)
+    other_text = _rendered(folder, values, release)
+    again = found if other_text == text else placed_chart(folder, other_text, values)
     if again is found or len(again) != len(found):
         return found
     return tuple(
@@ -99,7 +116,7 @@ def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]
     )
 
 
-def _rendered(folder: Path, values: Sequence[str]) -> str:
+def _rendered(folder: Path, values: Sequence[str], release: ChartRelease) -> str:
     helm = subprocess_tool.find_tool("helm")
     if helm is None:
         raise NotAvailable(
@@ -108,9 +125,12 @@ def _rendered(folder: Path, values: Sequence[str]) -> str:
         )
     # Whole paths: helm looks for others in its repositories.
     options = [each for file in values for each in ("--values", os.path.realpath(file))]
+    options += [f"--namespace={release.namespace}"] if release.namespace else []
+    options += release.options
+    named = [release.name] if release.name else []
     real = os.path.realpath(folder)
     try:
-        command = [helm, "template", real, "--include-crds", *options]
+        command = [helm, "template", *named, real, "--include-crds", *options]
         return subprocess_tool.tool_output(command).decode("utf-8")
     except ToolFailure as error:
         words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
@@ -130,8 +150,8 @@ def _hidden_values(folder: Path, values: Sequence[str]) -> Redaction:
     return Redaction.of(found)
 
 
-def placed_chart(folder: Path, text: str) -> tuple[Document, ...]:
-    """What was rendered, placed in the templates.
+def placed_chart(folder: Path, text: str, values: Sequence[str] = ()) -> tuple[Document, ...]:
+    """What was rendered, placed in the templates, and where these take a value as it is, in its file.
 
     Raises:
         InvalidInput: It is not YAML.
@@ -139,11 +159,30 @@ def placed_chart(folder: Path, text: str) -> tuple[Document, ...]:
     by_template: dict[str, list[JSONObject]] = {}
     for each in documents.read_documents(text, os.fspath(folder)):
         by_template.setdefault(_template(each), []).append(each.value)
+    read = cache(documents.yaml_of_file)
     return tuple(
-        document
+        replace(document, values=given)
         for template, objects in by_template.items()
+        for given in [tuple(_values(folder, template, values, read))]
         for document in _placed(objects, folder, template)
     )
+
+
+def _values(
+    folder: Path, template: str, values: Sequence[str], read: Callable[[str], tuple[Document, ...]]
+) -> Iterator[tuple[Document, FieldPath]]:
+    """The files of a template's values, the strongest first, and where in each of them those of its chart are."""
+    files = [*reversed(values), str(folder / VALUES)]
+    texts = [text for file in files for text in read(file)[:1]]
+    name, below = _dependency(template)
+    if not name:
+        yield from ((text, ()) for text in texts)
+        return
+    yield from ((text, (name,)) for text in texts)
+    called = [name, *(str(value_at(each, ("name",))) for *_, each in _dependencies(folder, name))]
+    inner = next((each for each in called if (folder / FOLDER / each).is_dir()), None)
+    if inner:
+        yield from _values(folder / FOLDER / inner, below, (), read)
 
 
 def _placed(objects: Sequence[JSONObject], folder: Path, template: str) -> Iterator[Document]:
@@ -174,7 +213,7 @@ def _template(rendered: Document) -> str:
 def _written(file: str) -> Iterator[tuple[Document, ...]]:
     """The objects of a template, once for each branch of its conditions.
 
-    There are none where it is not YAML even so, or has a field twice.
+    Where it is not YAML even so, or has a field twice, only their kinds are known.
     """
     try:
         text = Path(file).read_text(encoding="utf-8")
@@ -182,12 +221,19 @@ def _written(file: str) -> Iterator[tuple[Document, ...]]:
         return
     lines = tuple(text.splitlines())
     for each in template_text.template_texts(text):
-        try:
-            found = documents.read_documents(each, file)
-        except InvalidInput:
-            continue
-        if not any(one.source and one.source.findings for one in found):
-            yield tuple(replace(one, lines=lines) for one in found)
+        whole = tuple(replace(one, lines=lines) for one in _skeleton(each, file))
+        # Of what is not YAML even so the line of its kind is known at least, and shown alone.
+        found = whole or _skeleton(template_text.heads(each), file)
+        if found:
+            yield found
+
+
+def _skeleton(text: str, file: str) -> tuple[Document, ...]:
+    try:
+        found = documents.read_documents(text, file)
+    except InvalidInput:
+        return ()
+    return () if any(one.source and one.source.findings for one in found) else found
 
 
 def template_file(folder: Path, template: str) -> Path | None:

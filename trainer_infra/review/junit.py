@@ -20,9 +20,9 @@ _MESSAGE: Final = 1000
 def junit_text(report: Report) -> str:
     """The report: what fails the check is a failure, what could not be read an error."""
     root = ET.Element("testsuites")
-    by_file: dict[str, list[Item]] = {file: [] for file in report.files}
+    by_file: dict[str, list[Item]] = {report.path(file): [] for file in report.files}
     for each in report.items:
-        by_file.setdefault(each.place.file, []).append(each)
+        by_file.setdefault(report.path(each.place.file), []).append(each)
     for file in sorted(by_file):
         name = summary.one_line(file).strip() or "-"
         suite = _add_suite(root, name)
@@ -57,12 +57,12 @@ def _add_case(suite: ET.Element, items: list[Item], report: Report) -> None:
     failed = [each for each in items if report.fails(each)]
     others = [each for each in items if not report.fails(each)]
     if failed:
-        _add(case, "failure", failed[0].severity, [_told(each) for each in failed])
+        _add(case, "failure", failed[0].severity, [_told(each, report) for each in failed])
     elif not any(each.counts for each in others):
         reasons = [", ".join(summary.remarks(each)) for each in others]
         _add(case, "skipped", "exempt" if first.excuse else "known", reasons)
     if others:
-        ET.SubElement(case, "system-out").text = "\n\n".join(map(_told, others))
+        ET.SubElement(case, "system-out").text = "\n\n".join(_told(e, report) for e in others)
 
 
 def _add(case: ET.Element, tag: str, type_: str, told: list[str]) -> None:
@@ -70,10 +70,10 @@ def _add(case: ET.Element, tag: str, type_: str, told: list[str]) -> None:
     ET.SubElement(case, tag, type=type_, message=message).text = "\n\n".join(told)
 
 
-def _told(item: Item) -> str:
+def _told(item: Item, report: Report) -> str:
     """The finding with its place, on lines of its own."""
-    place = item.place
-    at = ":".join(map(str, filter(None, (summary.one_line(place.file), place.line, place.column))))
+    place, file = item.place, summary.one_line(report.path(item.place.file))
+    at = ":".join(map(str, filter(None, (file, place.line, place.column))))
     what = f"{item.severity}: {summary.clause(item)}"
     return "\n".join((what, f"At {at}", *summary.details(item), *summary.remarks(item)))
 

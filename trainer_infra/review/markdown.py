@@ -75,7 +75,7 @@ def _row(group: FindingGroup, *, fails: bool) -> Sequence[str]:
         if is_one
         else (group.title(), *finding_groups.of_runtime_text(group.items))
     )
-    told = (*words, *finding_groups.others_text(group.others))
+    told = (*words, *finding_groups.others_text(item, group.others))
     finding = "<br>".join((*map(_words, told), *map(_remark, summary.remarks(item))))
     rules = "<br>".join(_code(each) for each in dict.fromkeys(one.rule.id for one in group.items))
     return _code(summary.place_text(item.place)), severity, rules, finding

@@ -15,6 +15,10 @@ QUOTING: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "se
 """Fields of a finding that quote an object."""
 
 
+DIGITS: Final = 16
+"""Hex digits of a fingerprint."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where something stands in a file; lines and columns are from 1, and 0 where there is no text."""
@@ -98,6 +102,8 @@ class Item:
     """The exemption that it falls under."""
     is_known: bool = False
     """Whether the baseline has it."""
+    is_unchanged: bool = False
+    """Whether its object is as the revision has it: another one's change made it so."""
 
     @property
     def counts(self) -> bool:
@@ -157,8 +163,17 @@ class Report:
     """File of the baseline that says what is known; empty where none was used."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
     """Of how many objects no rule says anything, by kind."""
+    unchanged: int = 0
+    """How many more objects are as the revision has them."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Further figures by title, for example the cost beside that of the base branch."""
+
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """What forges call files: the path from the repository's folder; none for what is not one."""
+
+    def path(self, file: str) -> str:
+        """What a forge calls a file."""
+        return self.paths.get(file, file)
 
     def fails(self, item: Item) -> bool:
         """Whether a finding fails the check."""

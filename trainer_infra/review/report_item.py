@@ -12,7 +12,7 @@ from trainer_infra.errors import shown
 from trainer_infra.review import documents, edits
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
-from trainer_infra.review.report import Excuse, Item, Place, object_name
+from trainer_infra.review.report import DIGITS, Excuse, Item, Place, object_name
 from trainer_infra.rules import tree
 from trainer_infra.rules.exemption import Exemption, State
 from trainer_infra.rules.finding import Finding
@@ -23,7 +23,7 @@ _SHOWN: Final = 120
 """Characters of a value in a report."""
 MOST_LINES: Final = 5
 """Lines of an excerpt."""
-DIGITS: Final = 16
+_PATCHES: Final = ("spec", "runtimePatches")
 _JSON: Final = json.JSONEncoder(default=str)
 
 
@@ -37,7 +37,13 @@ def item_of(
     """What a rule says of a document, which rules read as the subject, without what is hidden."""
     chosen, finding = found
     of_rule = finding if isinstance(finding, Finding) else Finding(finding.path, finding.what)
-    runtime = tree.runtime_reference(document.value) if of_rule.inherited else None
+    is_of_runtime = of_rule.inherited or _is_for_runtime(document, finding.path)
+    runtime = tree.runtime_reference(document.value) if is_of_runtime else None
+    place = place_in_document(document, finding.path)
+    layers = () if document.says(finding.path) else document.layers
+    if document.values and place.file != document.file:
+        # What takes the value.
+        layers = (document.file,)
     item = Item(
         rule=chosen.rule,
         severity=chosen.severity,
@@ -50,14 +56,19 @@ def item_of(
         fix=finding.fix,
         seen_at=of_rule.seen_at,
         runtime=object_name(*runtime) if runtime else "",
-        place=place_in_document(document, finding.path),
+        place=place,
         fingerprint=fingerprint(chosen.rule.id, document.value, finding.path, finding.what),
         folders=document.deployed_from,
-        layers=() if document.says(finding.path) else document.layers,
+        layers=layers,
         edits=edits.edits(document, of_rule.patch),
         excuse=excuse,
     )
     return hidden.item(item)
+
+
+def _is_for_runtime(document: Document, path: Path) -> bool:
+    """Whether what the runtime lacks is told where the object could patch it, and does not."""
+    return path == _PATCHES and documents.value_at(document.value, path) is None
 
 
 def excuse_of(exemption: Exemption, today: date) -> Excuse:

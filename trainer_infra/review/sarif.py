@@ -4,19 +4,22 @@ Severities go by GitHub's scale of `security-severity` too. An exemption is a su
 has expired is a rejected suppression, so that viewers show the finding.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import quote
 
 from trainer_infra.json_values import JSONDict
-from trainer_infra.review import as_json, summary
-from trainer_infra.review.report import Item, Report
+from trainer_infra.review import as_json, finding_groups, summary
+from trainer_infra.review.finding_groups import FindingGroup
+from trainer_infra.review.report import Edit, Item, Report
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
 
 SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
+_ROOT: Final = "%SRCROOT%"
+_ROOT_IS: Final = "The folder of the repository; without one, that of the check"
 FINGERPRINT: Final = "trainerInfra/v1"
 
 _SCALES: Final = {
@@ -39,10 +42,12 @@ def sarif_text(report: Report) -> str:
     run: JSONDict = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": _message(_ROOT_IS)}},
         "invocations": [_invocation(report)],
         "results": [
-            _result(each, order[each.rule.id], has_baseline=bool(report.baseline))
-            for each in report.items
+            _result(each, group, order[each.rule.id], report)
+            for group in finding_groups.groups_of(report.items)
+            for each in group.items
         ],
         "properties": {
             "objects": report.objects,
@@ -82,26 +87,35 @@ def _tags(rule: AnyRule) -> Iterator[str]:
     yield from (*rule.tags, *rule.frameworks)
 
 
-def _result(item: Item, index: int, *, has_baseline: bool) -> JSONDict:
+def _result(item: Item, group: FindingGroup, index: int, report: Report) -> JSONDict:
+    """One finding for all objects that have it from one cause; the others are related locations."""
+    fingerprint = finding_groups.cause(item) if group.others else item.fingerprint
     found: JSONDict = {
         "ruleId": item.rule.id,
         "ruleIndex": index,
         "level": _SCALES[item.severity][0],
         "message": _message(item.sentence()),
-        "locations": [_location(item)],
-        "partialFingerprints": {FINGERPRINT: item.fingerprint},
+        "locations": [_location(item, report)],
+        "partialFingerprints": {FINGERPRINT: fingerprint},
         "suppressions": list(_suppressions(item)),
         "properties": {"severity": item.severity, "seenAt": item.seen_at, "layers": item.layers},
     }
-    if has_baseline:
+    if group.others:
+        found["relatedLocations"] = [
+            {**_location(each, report), "message": _message(summary.object_on_line(each))}
+            for each in group.others
+        ]
+    if report.baseline:
         found["baselineState"] = "unchanged" if item.is_known else "new"
-    if item.edits:
-        found["fixes"] = [_fix(item)]
+    # What a runtime says is mended there, and otherwise all have the same rule.
+    edits = [edit for each in (item, *group.others) for edit in each.edits]
+    if edits:
+        found["fixes"] = [_fix(item, edits, report)]
     return found
 
 
-def _location(item: Item) -> JSONDict:
-    physical: JSONDict = {"artifactLocation": _artifact(item.place.file)}
+def _location(item: Item, report: Report) -> JSONDict:
+    physical: JSONDict = {"artifactLocation": _artifact(report.path(item.place.file))}
     if item.place.line:
         end = (item.place.end_line, item.place.end_column)
         span = _span((item.place.line, item.place.column), end)
@@ -119,18 +133,18 @@ def _location(item: Item) -> JSONDict:
 
 
 def _artifact(file: str) -> JSONDict:
-    """A file as a URI: of its whole path, else relative to the folder of the check."""
+    """A file as a URI: of its whole path, else relative to the folder of the repository."""
     path = quote(file.encode("utf-8", "surrogatepass"))
     is_whole = path.startswith("/")
-    return {"uri": f"file://{path}"} if is_whole else {"uri": path, "uriBaseId": "%SRCROOT%"}
+    return {"uri": f"file://{path}"} if is_whole else {"uri": path, "uriBaseId": _ROOT}
 
 
-def _fix(item: Item) -> JSONDict:
+def _fix(item: Item, edits: Iterable[Edit], report: Report) -> JSONDict:
     by_file: dict[str, list[JSONDict]] = {}
-    for each in item.edits:
+    for each in edits:
         region = _span(each.start, each.end)
         replacement = {"deletedRegion": region, "insertedContent": {"text": each.text}}
-        by_file.setdefault(each.file, []).append(replacement)
+        by_file.setdefault(report.path(each.file), []).append(replacement)
     changes = [
         {"artifactLocation": _artifact(file), "replacements": replacements}
         for file, replacements in by_file.items()

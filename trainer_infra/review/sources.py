@@ -152,7 +152,7 @@ def _folder(folder: Path, values: Sequence[str], exclusion: Exclusion) -> Source
         (
             *(_beside(each, found.charts) for each in files),
             *(_chart(each, parts, values, exclusion) for each, parts in found.charts.items()),
-            *(_made(each, kustomize.read_kustomization) for each in built),
+            *(made_sources(each, kustomize.read_kustomization) for each in built),
             SourceObjects(
                 problems=tuple(found.problems),
                 excluded=tuple(found.excluded),
@@ -194,7 +194,7 @@ def _chart(
 
     rendered = SourceObjects()
     if not helm.is_library(chart):
-        made = _made(chart, lambda folder: helm.read_chart(folder, values))
+        made = made_sources(chart, lambda folder: helm.read_chart(folder, values))
         rendered = _without(made, exclusion)
     known = {os.path.normpath(each.file) for each in rendered.documents}
     left = [each for each in parts if os.path.normpath(each) not in known]
@@ -244,7 +244,7 @@ def _walk(folder: Path, found: _Folder, chart: Path | None = None) -> None:
             _walk(each, found, chart or helm.chart_of_part(each))
 
 
-def _made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> SourceObjects:
+def made_sources(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> SourceObjects:
     """What a tool makes of a folder."""
     try:
         built = (replace(each, folders=(os.fspath(folder),)) for each in make(folder))

@@ -13,8 +13,8 @@ from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
 
 EXPIRED: Final = "EXEMPTION EXPIRED"
-NAMED: Final = 3
-"""Places that are named of findings that are alike."""
+NAMED: Final = 20
+"""Objects that are named of findings that are alike."""
 MOST_RULES: Final = 5
 """Rules that are named of those that could not see a value."""
 _JOINERS: Final = "\u200c\u200d"
@@ -37,7 +37,8 @@ def verdict(report: Report) -> str:
         return f"The check failed: {why}"
     if report.objects > sum(report.unjudged.values()):
         return "The check passed"
-    what = "no rule is for objects of these kinds" if report.objects else "there is no object"
+    nothing = "no object has changed" if report.unchanged else "there is no object"
+    what = "no rule is for objects of these kinds" if report.objects else nothing
     return f"The check judged nothing: {what}"
 
 
@@ -64,7 +65,20 @@ def tally(report: Report) -> str:
 
 
 def scope(report: Report) -> str:
-    """`12 objects of 3 files judged by 40 rules`, or `10 judged by 40 rules, 2 by none: PyTorchJob`."""
+    """`12 objects of 3 files judged by 40 rules`, or `10 judged by 40 rules, 2 by none: PyTorchJob`.
+
+    Of a change also how many objects did not change.
+    """
+    return "; ".join((_changed_scope(report), *_unchanged_scope(report)))
+
+
+def _unchanged_scope(report: Report) -> Iterator[str]:
+    if report.unchanged:
+        looking = count_text(sum(each.looks_around for each in report.rules), "rule")
+        yield f"{count_text(report.unchanged, 'unchanged object')} by the {looking} that look at others"
+
+
+def _changed_scope(report: Report) -> str:
     objects = f"{count_text(report.objects, 'object')} of {count_text(len(report.files), 'file')}"
     rules = count_text(len(report.rules), "rule")
     unjudged = sum(report.unjudged.values())
@@ -82,6 +96,8 @@ def remarks(item: Item) -> Iterator[str]:
         yield f"{state} {item.excuse.expires}, {owner} answers for it: {reason}"
     if item.is_known:
         yield "known by the baseline"
+    if item.is_unchanged:
+        yield "the object has not changed: a change of others made it so"
 
 
 def clause(item: Item) -> str:

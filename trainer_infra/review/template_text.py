@@ -5,13 +5,15 @@ each of them is a text of its own: with all of them a field would be there twice
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 BLANK: Final = "\ue000"
 """Stands for a character of an action; no manifest has it, and YAML may."""
 _ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _WORD: Final = re.compile(r"\{\{-?\s*(\w+)")
+_VALUE: Final = re.compile(r"\.Values((?:\.[A-Za-z_]\w*)+)")
+_HEADS: Final = ("---", "apiVersion:", "kind:")
 _OPENING: Final = frozenset({"if", "with", "range", "define", "block"})
 _MOST: Final = 4
 """Branches of a condition that are looked into."""
@@ -39,6 +41,19 @@ def skeleton(template: str) -> str:
     blanked = _ACTION.sub(lambda each: _blanked(each[0]), template)
     lines = ("" if not each.replace(BLANK, "").strip() else each for each in blanked.split("\n"))
     return "\n".join(lines)
+
+
+def heads(template: str) -> str:
+    """What says of which kind its objects are, and nothing else: a text that is YAML where they are not."""
+    lines = skeleton(template).split("\n")
+    return "\n".join(each if each.startswith(_HEADS) else "" for each in lines)
+
+
+def value_paths(lines: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """The values that a template takes on some lines: `.Values.a.b`, also by another root."""
+    for each in lines:
+        for found in _VALUE.finditer(each):
+            yield tuple(found[1].split(".")[1:])
 
 
 def _blanked(text: str) -> str:

@@ -77,7 +77,7 @@ def _group(group: FindingGroup, paint: Paint) -> Iterator[str]:
         yield f"    {summary.cut_line(each, _SENTENCE)}"
     for each in summary.remarks(item):
         yield f"    {paint(each, _LOUD if each.startswith(summary.EXPIRED) else 'dim')}"
-    for each in finding_groups.others_text(group.others):
+    for each in finding_groups.others_text(item, group.others):
         yield f"    {summary.cut_line(each, _SENTENCE)}"
 
 

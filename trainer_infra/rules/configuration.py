@@ -68,6 +68,8 @@ class ResolvedConfiguration:
     """What holds in environments that have folders, by name; none where one alone is asked for."""
     folders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Of every environment that has some, by name."""
+    root: str = "."
+    """The folder that patterns of folders are relative to."""
 
 
 def read_configuration(text: str, file: str) -> Configuration:
@@ -92,11 +94,11 @@ def read_configuration(text: str, file: str) -> Configuration:
 
 
 def resolve_configuration(
-    configuration: Configuration, environment: str | None, pack: Pack | None
+    configuration: Configuration, environment: str | None, pack: Pack | None, root: str = "."
 ) -> ResolvedConfiguration:
     """What holds in an environment, or in none, with the pack that was asked for.
 
-    Without one it is the file's pack, or `training`.
+    Without one it is the file's pack, or `training`. Its patterns are relative to `root`.
 
     Raises:
         InvalidInput: The file does not have that environment, names no pack, or exempts from no rule.
@@ -112,7 +114,8 @@ def resolve_configuration(
         name: _resolved(configuration, configuration.environments[name], chosen)
         for name in (() if environment else folders)
     }
-    return replace(_resolved(configuration, there, chosen), folders=folders, environments=others)
+    settled = _resolved(configuration, there, chosen)
+    return replace(settled, folders=folders, environments=others, root=root)
 
 
 def _resolved(file: Configuration, there: Environment, pack: Pack) -> ResolvedConfiguration:

@@ -31,10 +31,10 @@ class ExemptionLimits(Parameters):
 
     allowed: bool = True
     """Whether it may at all."""
-    up_to: Literal["low", "medium", "high", "critical"] = "high"
+    up_to: Literal["low", "medium", "high", "critical"] = "medium"
     """The worst severity of a finding."""
     days: Annotated[int, Field(ge=0)] = 366
-    """The most days from today."""
+    """The most days from today, also of exemptions in the configuration."""
 
     def refusal(self, severity: Severity, expires: date, today: date) -> str:
         """Why an exemption from a rule of that severity excuses nothing; empty where it may."""
@@ -42,9 +42,12 @@ class ExemptionLimits(Parameters):
             return "is not allowed by the pack: who is judged does not excuse himself"
         if not Severity(self.up_to).is_at_least(severity):
             return f"is from a rule of severity {severity}, and may be from {self.up_to} at most"
-        if (expires - today).days > self.days:
-            return f"ends in {(expires - today).days} days, and may last {self.days} at most"
-        return ""
+        return self.excess(expires, today)
+
+    def excess(self, expires: date, today: date) -> str:
+        """Why an exemption that lasts so long excuses nothing, wherever it is written; else empty."""
+        days = (expires - today).days
+        return f"ends in {days} days, and may last {self.days} at most" if days > self.days else ""
 
 
 class State(StrEnum):
@@ -101,7 +104,7 @@ class ExemptionBook:
     """Those of its annotations."""
     configured: Sequence[Exemption]
     limits: ExemptionLimits
-    """What its own may exempt it from."""
+    """What its own may exempt it from, and how long any may last."""
     today: date
 
     def excusing(self, rule: str, severity: Severity) -> Exemption | None:
@@ -111,7 +114,10 @@ class ExemptionBook:
             for each in self.own
             if rule != OWN and not self.limits.refusal(severity, each.expires, self.today)
         )
-        found = (each for each in (*own, *self.configured) if each.rule == rule)
+        configured = (
+            each for each in self.configured if not self.limits.excess(each.expires, self.today)
+        )
+        found = (each for each in (*own, *configured) if each.rule == rule)
         mine = (each for each in found if each.is_for(self.subject))
         return min(mine, key=lambda each: each.state(self.today) == State.EXPIRED, default=None)
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from pydantic import field_validator
+
 from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
@@ -38,6 +40,14 @@ class Setting(KubeModel):
     """How bad they are."""
     parameters: JSONDict | None = None
     """The rule's parameters; those not named stay as they were."""
+
+    @field_validator("enforcement", mode="before")
+    @classmethod
+    def _from_yaml(cls, given: object) -> object:
+        """`off` without quotes is false in YAML 1.1: it turns the rule off."""
+        if given is True:
+            raise ValueError(f"is true in YAML; write {', '.join(Enforcement)}")
+        return Enforcement.DISABLED if given is False else given
 
     def over(self, other: "Setting") -> "Setting":
         """This setting, and where it says nothing the other's."""

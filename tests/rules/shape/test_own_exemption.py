@@ -14,6 +14,7 @@ from trainer_infra.review.report import Report
 from trainer_infra.rules import exemption, packs
 from trainer_infra.rules.configuration import Configuration, Environment, resolve_configuration
 from trainer_infra.rules.exemption import Exemption
+from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.pack import Enforcement, Pack, Setting
 
 SOON = TODAY + timedelta(days=30)
@@ -53,7 +54,7 @@ def test_it_exempts_up_to_a_severity_and_for_some_days() -> None:
     found = report(SOON, "image-digest", "privileged")
     assert excused(found) == ["image-digest"]
     assert "privileged" in {each.rule.id for each in found.failing()}
-    assert told(found) == ["is from a rule of severity critical, and may be from high at most"]
+    assert told(found) == ["is from a rule of severity critical, and may be from medium at most"]
 
     assert excused(report(SOON, "image-digest", limits={"upTo": "low"})) == []
     endless = report(TODAY + timedelta(days=367), "image-digest")
@@ -99,8 +100,39 @@ def test_a_pack_without_the_rule_has_its_usual_limits() -> None:
     assert told(found) == []
 
 
+def test_a_high_finding_is_exempt_where_the_pack_says_so_alone() -> None:
+    host = report(
+        SOON,
+        "image-digest",
+        pack=Pack("t", settings={"image-digest": Setting(severity=Severity.HIGH)}),
+    )
+    assert excused(host) == []
+    settings = {"image-digest": Setting(severity=Severity.HIGH)}
+    loose = Pack("t", settings=settings).with_settings(
+        {exemption.OWN: Setting(parameters={"upTo": "high"})}
+    )
+    assert excused(report(SOON, "image-digest", pack=loose)) == ["image-digest"]
+
+
+def test_an_exemption_of_the_configuration_may_not_last_for_ever_either() -> None:
+    late = TODAY + timedelta(days=367)
+    mine = Exemption(rule="privileged", owner="a", reason="b", expires=late)
+    settled = checked.by("privileged", exemptions=[mine])
+    documents = sources.of_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: a}, "
+        "spec: {containers: [{name: a, securityContext: {privileged: true}}]}}",
+        "a.yaml",
+    ).documents
+    found = check.check_documents(documents, CheckScope(settled, TODAY))
+    assert (excused(found), found.exit_code()) == ([], 1)
+    why = "it ends in 367 days, and may last 366 at most"
+    assert found.unused == (f"a's exemption from privileged for * */* excuses nothing: {why}",)
+    tomorrow = check.check_documents(documents, CheckScope(settled, TODAY + timedelta(days=1)))
+    assert excused(tomorrow) == ["privileged"]
+
+
 def test_the_configuration_exempts_from_whatever_its_owner_answers_for() -> None:
-    mine = Exemption(rule="privileged", owner="a", reason="b", expires=TODAY + timedelta(days=900))
+    mine = Exemption(rule="privileged", owner="a", reason="b", expires=TODAY + timedelta(days=300))
     settled = checked.by("privileged", exemptions=[mine])
     job = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}}
     job["spec"] = {"containers": [{"name": "a", "securityContext": {"privileged": True}}]}

@@ -1,7 +1,9 @@
 """What is wrong with an object by its published schema; a text without quotes has a rule of its own."""
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator
 
 from trainer_infra import names
 from trainer_infra.api.shape.schema import VERSIONS
@@ -13,7 +15,11 @@ from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severit
 class SchemaVersions(Parameters):
     """Whose schemas count."""
 
-    trainer_version: Literal["2.0", "2.1", "2.2", "2.3"] = "2.3"
+    # Without quotes it is a number in YAML.
+    trainer_version: Annotated[
+        Literal["2.0", "2.1", "2.2", "2.3"],
+        BeforeValidator(lambda given: str(given) if isinstance(given, float) else given),
+    ] = "2.3"
     """The release of Kubeflow Trainer that runs the TrainJobs."""
 
 
