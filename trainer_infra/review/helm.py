@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import yaml
 
-from trainer_infra.api.finding import FieldFinding
+from trainer_infra.api.finding import FieldFinding, path_text
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.errors import InvalidInput, NotAvailable
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.review import (
     documents,
     plain_secret,
@@ -29,6 +29,8 @@ from trainer_infra.review import (
 )
 from trainer_infra.review.documents import Document, Part, items_at, value_at
 from trainer_infra.review.subprocess_tool import ToolFailure
+from trainer_infra.runs.redaction import Redaction
+from trainer_infra.secret_texts.variable_names import says_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,20 @@ def _rendered(folder: Path, values: Sequence[str], release: ChartRelease) -> str
         return subprocess_tool.tool_output(command).decode("utf-8")
     except ToolFailure as error:
         words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
+        words = _hidden_values(folder, values).text(words)
         raise NotAvailable(f"cannot be rendered: {words}") from None
+
+
+def _hidden_values(folder: Path, values: Sequence[str]) -> Redaction:
+    """The values whose name says secret: a template may say them when it fails."""
+    found = {
+        path_text(path): leaf
+        for file in (str(folder / VALUES), *values)
+        for document in documents.yaml_of_file(file)
+        for path, leaf in json_leaves(document.value)
+        if isinstance(leaf, str) and any(says_secret(str(key)) for key in path)
+    }
+    return Redaction.of(found)
 
 
 def placed_chart(folder: Path, text: str, values: Sequence[str] = ()) -> tuple[Document, ...]:

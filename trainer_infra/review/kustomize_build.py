@@ -8,7 +8,6 @@ kustomizations whose transformers it went through, the innermost first, whether 
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -41,6 +40,8 @@ _QUOTED: Final = {
     r" with config: `.*?`": "",
     r":? node contents:.*": "",
     r"(?<=patch from \[patch: ).*(?=\])": "…",
+    r"(?<=out of bounds for value ).*": "…",
+    r"(?<=file sources: \[).*?\]: source .*(?= key name or file path contains)": "…]: one",
     r"(?<=literal sources \[).*?\]: invalid literal source .*?(?=, expected)": "…]: invalid one",
 }
 """What it repeats of files: a secret may stand there."""
@@ -110,9 +111,7 @@ def failure_words(said: str, folder: Path, top: str, below: str) -> str:
 
     `top` is our own folder, and `below` the user's as ours refers to it.
     """
-    words = subprocess_tool.whole_words(said)
-    for quoted, instead in _QUOTED.items():
-        words = re.sub(quoted, instead, words)
+    words = subprocess_tool.without_quotes(subprocess_tool.whole_words(said), _QUOTED)
     real = os.path.realpath(folder)
     for each in _OURS:
         words = words.removeprefix(each.format(below=below, real=real))

@@ -87,6 +87,8 @@ class Subject:
     """The runtime that a TrainJob refers to; None where it is not found, and for other kinds."""
     runtime_is_judged: bool = False
     """Whether that is a subject too: rules say of it what is wrong with it."""
+    code: Value | None = None
+    """What its pods get beside it, below the field `code`; None where it brings nothing, or none is known."""
     behaviour: Behaviour = OURS
     """What renders it."""
     render: Callable[["Subject"], Rendering] = lambda _: NOTHING
