@@ -6,6 +6,7 @@ writes every report at the end. What few checks need is imported where one needs
 # ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 
 import gc
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,12 +18,13 @@ from trainer_infra.cli import screen
 from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import check as checking
-from trainer_infra.review import environments, sources
+from trainer_infra.review import environments, inventory, sources
+from trainer_infra.review import report as reports
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.report import Report
-from trainer_infra.review.sources import SourceObjects
+from trainer_infra.review.sources import SourceObjects, Wanted
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Severity
@@ -31,9 +33,8 @@ if TYPE_CHECKING:
     from trainer_infra.cli.compared_revision import ComparedRevision
     from trainer_infra.review.live import Live
 
-EXCLUDED: Final = "Files and folders that are excluded"
 PASSED_OVER: Final = "Passed over, and so was not judged"
-"""The title of how many there are."""
+"""The title of what was."""
 MANY: Final = 200
 """Documents from which on processes of their own are worth their start."""
 PASSES: Final = 20
@@ -52,7 +53,7 @@ class _MendingInputs:
     before: "ComparedRevision | None"
     known: tuple[Mark, ...]
     """Findings of the baseline."""
-    exclusion: Exclusion
+    wanted: Wanted
 
 
 def run(asked: CheckRequest) -> int:
@@ -119,17 +120,18 @@ def _given(asked: CheckRequest) -> _MendingInputs:
         # What a cluster does not have either is nowhere.
         settled = settled if there.problems else replace(settled, is_whole=True)
     exclusion = Exclusion.of((*settled.exclude, *(asked.exclude or ())))
+    wanted = Wanted(tuple(asked.values or ()), exclusion, settled.charts)
     stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
     if asked.changed_from:
         from trainer_infra.cli import compared_revision
 
         ref = asked.changed_from
-        before = compared_revision.compared_revision(ref, asked, settled, exclusion)
+        before = compared_revision.compared_revision(ref, asked, settled, wanted)
     if asked.baseline:
         from trainer_infra.review import baseline
 
         known = baseline.read_baseline(asked.baseline)
-    return _MendingInputs(settled, stdin, there, before, known, exclusion)
+    return _MendingInputs(settled, stdin, there, before, known, wanted)
 
 
 def _settled(asked: CheckRequest) -> ResolvedConfiguration:
@@ -152,7 +154,7 @@ def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     return sources.joined_sources(
         given.stdin
         if each == sources.STDIN
-        else sources.read_sources([each], asked.values or (), given.exclusion)
+        else sources.read_sources([each], given.wanted)
         for each in asked.paths or ()
     )
 
@@ -175,15 +177,30 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         _spread(len(judged)),
     )
     notes = dict(report.notes)
-    if found.excluded:
-        notes[EXCLUDED] = str(len(found.excluded))
-    if found.passed_over:
-        notes[PASSED_OVER] = "\n".join(found.passed_over)
+    passed_over = "\n".join(inventory.passed_over_lines(found.files))
+    if passed_over:
+        notes[PASSED_OVER] = passed_over
     if before is not None:
         notes |= before.notes(judged)
     return replace(
-        report, baseline=asked.baseline or "", shown_from=Severity(asked.show), notes=notes
+        report,
+        baseline=asked.baseline or "",
+        shown_from=Severity(asked.show),
+        notes=notes,
+        inventory=found.files,
+        problems=(*report.problems, *_nothing(report, found, has_base=before is not None)),
     )
+
+
+def _nothing(report: Report, found: SourceObjects, *, has_base: bool) -> Sequence[str]:
+    """The problem that nothing was judged; none where nothing has changed.
+
+    What is excluded has not been compared.
+    """
+    is_compared = has_base and (
+        found.documents or all(each.why != sources.EXCLUDED for each in found.files)
+    )
+    return () if report.objects or report.problems or is_compared else (reports.NOTHING,)
 
 
 def _spread(documents: int) -> checking.Spread:

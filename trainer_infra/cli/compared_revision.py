@@ -7,7 +7,7 @@ from pathlib import Path
 from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.review import changed_files, costs, environments
 from trainer_infra.review.documents import Document
-from trainer_infra.review.exclusion import Exclusion
+from trainer_infra.review.sources import Wanted
 from trainer_infra.rules.configuration import ResolvedConfiguration
 
 
@@ -31,11 +31,10 @@ class ComparedRevision:
 
 
 def compared_revision(
-    ref: str, asked: CheckRequest, settled: ResolvedConfiguration, exclusion: Exclusion
+    ref: str, asked: CheckRequest, settled: ResolvedConfiguration, wanted: Wanted
 ) -> ComparedRevision:
     """The revision to compare with: a commit, a branch or a tag."""
-    paths, values = asked.paths or (), asked.values or ()
-    there = changed_files.objects_in_base(paths, ref, values, exclusion)
+    there = changed_files.objects_in_base(asked.paths or (), ref, wanted)
     documents = environments.documents_of(asked.environment, there, settled.folders)
     return ComparedRevision(documents, _changed_policy(ref, asked), settled)
 

@@ -23,7 +23,7 @@ from trainer_infra.review import (
     subprocess_tool,
 )
 from trainer_infra.review.documents import Document
-from trainer_infra.review.exclusion import Exclusion
+from trainer_infra.review.sources import Wanted
 from trainer_infra.rules import tree
 
 _LARGE: Final = 1 << 20
@@ -48,18 +48,14 @@ class _Blob:
 
 
 def objects_in_base(
-    paths: Sequence[str],
-    ref: str,
-    values: Sequence[str] = (),
-    exclusion: Exclusion = sources.NOTHING,
+    paths: Sequence[str], ref: str, wanted: Wanted = sources.ALL
 ) -> tuple[Document, ...]:
     """The objects below the paths as a revision has them; what cannot be read there is not there.
 
     Args:
         paths: as for `sources.read_sources`; stdin has no revision.
         ref: a commit, a branch or a tag.
-        values: files of values for charts, as they are now.
-        exclusion: what is left out there as well.
+        wanted: what is read; files of values that it names are as they are now.
 
     Raises:
         NotAvailable: There is no git, no repository or no such revision; one sentence.
@@ -70,7 +66,7 @@ def objects_in_base(
         with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
             _write(repository, _tree(repository, ref), own.values(), Path(scratch))
             here = os.path.normpath(Path(scratch, os.path.relpath(Path.cwd(), repository)))
-            found += _read(Path(scratch), own, values, exclusion.moved(here))
+            found += _read(Path(scratch), own, wanted.moved(here))
     return tuple(found)
 
 
@@ -197,13 +193,13 @@ def _is_manifest(blob: _Blob) -> bool:
 
 
 def _read(
-    folder: Path, paths: Mapping[str, str], values: Sequence[str], exclusion: Exclusion
+    folder: Path, paths: Mapping[str, str], wanted: Wanted
 ) -> Iterator[Document]:
     """The objects, with the names that their files have for the user."""
     for path, inside in paths.items():
         there = os.path.normpath(folder / inside)
         if os.path.lexists(there):
-            for each in sources.read_sources([there], values, exclusion).documents:
+            for each in sources.read_sources([there], wanted).documents:
                 file, *folders = (
                     os.path.normpath(Path(path, os.path.relpath(place, there)))
                     for place in (each.file, *each.folders)

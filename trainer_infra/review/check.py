@@ -136,7 +136,7 @@ def check_documents(
         return _found(documents[position], one.judged[position], one, asked, hidden)
 
     found = tuple(spread(findings, len(work), everywhere))
-    items = _of_environments(zip(work, found, strict=True), everywhere)
+    items = _of_environments(zip(work, found, strict=True), everywhere, documents)
     problems = (*asked.problems, *dict.fromkeys(each for one in found for each in one.problems))
     return Report(
         items=baseline.with_known(items, asked.baseline),
@@ -187,7 +187,9 @@ def _environment(
 
 
 def _of_environments(
-    found: Iterable[tuple[tuple[_Environment, int], _ObjectFindings]], rules: Sequence[AnyRule]
+    found: Iterable[tuple[tuple[_Environment, int], _ObjectFindings]],
+    rules: Sequence[AnyRule],
+    documents: Sequence[Document],
 ) -> tuple[Item, ...]:
     """All findings once, in the order in which a reader of the files meets them.
 
@@ -196,7 +198,8 @@ def _of_environments(
     by_position: dict[int, list[tuple[str, tuple[Item, ...]]]] = {}
     for (one, position), each in found:
         by_position.setdefault(position, []).append((one.name, each.items))
-    items = [item for each in by_position.values() for item in _merged(each)]
+    merged = ((documents[at], item) for at, each in by_position.items() for item in _merged(each))
+    items = _of_renderings(merged, documents)
     places = {each.id: index for index, each in enumerate(rules)}
 
     def order(item: Item) -> tuple[str, int, int, int]:
@@ -217,6 +220,31 @@ def _merged(found: Sequence[tuple[str, tuple[Item, ...]]]) -> Iterator[Item]:
     for item, names in holds.items():
         is_so_in_all = len(names) == len(found)
         yield item if is_so_in_all else replace(item, what=f"{item.what}, in {' and '.join(names)}")
+
+
+def _of_renderings(
+    found: Iterable[tuple[Document, Item]], documents: Iterable[Document]
+) -> Iterator[Item]:
+    """Findings of a chart's template once for all renderings; what only some have says which."""
+    ways: dict[str, set[str]] = {}
+    for each in documents:
+        for folder in each.folders if each.renderings else ():
+            ways.setdefault(folder, set()).update(each.renderings)
+    counts: Counter[tuple[object, ...]] = Counter()
+    holds: dict[tuple[object, ...], tuple[Item, list[str]]] = {}
+    for document, item in found:
+        if not document.renderings:
+            yield item
+            continue
+        said = (item.rule.id, item.severity, item.place, item.path, item.what, item.got, item.excuse)
+        # A loop in a template makes several objects, in each rendering.
+        nth = max(counts[each, said] for each in document.renderings)
+        counts.update({(each, said): nth + 1 - counts[each, said] for each in document.renderings})
+        _, names = holds.setdefault((nth, *said), (item, []))
+        names += document.renderings
+    for item, names in holds.values():
+        is_so_in_all = set(names) == ways[item.folders[0]]
+        yield item if is_so_in_all else replace(item, what=f"{item.what}, with {' and '.join(names)}")
 
 
 def _unjudged(subjects: Iterable[Subject], rules: Iterable[AnyRule]) -> Iterator[str]:

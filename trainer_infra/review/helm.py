@@ -8,6 +8,7 @@ is not in the folder, because the chart is packed, stands at its dependency.
 """
 
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from trainer_infra.review import (
     template_text,
 )
 from trainer_infra.review.documents import Document, Part, items_at, value_at
+from trainer_infra.review.renderings import Rendering
 from trainer_infra.review.subprocess_tool import ToolFailure
 
 NAME: Final = "Chart.yaml"
@@ -33,26 +35,16 @@ NAME: Final = "Chart.yaml"
 FOLDER: Final = "charts"
 """The folder of the charts that a chart is made with."""
 _SOURCE: Final = "# Source: "
-_PARTS: Final = ("templates", "crds")
+PARTS: Final = ("templates", "crds")
 """Folders of a chart whose files helm makes objects of."""
+SETTINGS: Final = ("values.schema.json", "requirements.yaml")
+"""Further files that helm reads of a chart."""
 _ACTION: Final = "{{"
 
 
 def is_one(folder: Path) -> bool:
     """Whether the folder is a chart."""
     return (folder / NAME).is_file()
-
-
-def chart_of_part(folder: Path) -> Path | None:
-    """The chart that helm reads a folder as a part of; None where it reads nothing there.
-
-    Source: helm's loader. Of `charts` it takes each folder that is not a hidden one, and no file.
-    """
-    above = folder.parent
-    if folder.name in _PARTS and is_one(above):
-        return above
-    is_dependency = above.name == FOLDER and not folder.name.startswith(("_", "."))
-    return above.parent if is_dependency and is_one(above.parent) else None
 
 
 def is_template(file: Path) -> bool:
@@ -72,19 +64,19 @@ def is_library(folder: Path) -> bool:
     return isinstance(value, dict) and value.get("type") == "library"
 
 
-def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]:
-    """The objects that the chart renders to with files of values, of which the last one wins.
+def read_chart(folder: Path, way: Rendering) -> tuple[Document, ...]:
+    """The objects that the chart renders to in one way.
 
     Raises:
         NotAvailable: It cannot be rendered; a sentence.
         InvalidInput: What it renders to is not YAML.
     """
-    text = _rendered(folder, values)
+    text = _rendered(folder, way)
     found = placed_chart(folder, text)
     if not any(each.value.get("kind") == plain_secret.KIND for each in found):
         return found
     # What helm renders otherwise a second time, it has drawn at random.
-    other_text = _rendered(folder, values)
+    other_text = _rendered(folder, way)
     again = found if other_text == text else placed_chart(folder, other_text)
     if again is found or len(again) != len(found):
         return found
@@ -94,7 +86,7 @@ def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]
     )
 
 
-def _rendered(folder: Path, values: Sequence[str]) -> str:
+def _rendered(folder: Path, way: Rendering) -> str:
     helm = subprocess_tool.find_tool("helm")
     if helm is None:
         raise NotAvailable(
@@ -102,14 +94,28 @@ def _rendered(folder: Path, values: Sequence[str]) -> str:
             f"renders: `helm template {folder} | trainer-infra check -`"
         )
     # Whole paths: helm looks for others in its repositories.
-    options = [each for file in values for each in ("--values", os.path.realpath(file))]
     real = os.path.realpath(folder)
-    try:
-        command = [helm, "template", real, "--include-crds", *options]
-        return subprocess_tool.tool_output(command).decode("utf-8")
-    except ToolFailure as error:
-        words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
-        raise NotAvailable(f"cannot be rendered: {words}") from None
+    named = [way.release] if way.release else []
+    there = ["--namespace", way.namespace] if way.namespace else []
+    with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
+        values = [_file_of(each, Path(scratch, str(at))) for at, each in enumerate(way.values)]
+        options = [each for file in values for each in ("--values", file)]
+        given = ["--include-crds", *there, *options, *way.options]
+        # A release may be called as an option is.
+        command = [helm, "template", *given, "--", *named, real]
+        try:
+            return subprocess_tool.tool_output(command).decode("utf-8")
+        except ToolFailure as error:
+            words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
+            raise NotAvailable(f"cannot be rendered: {words.replace(scratch, '')}") from None
+
+
+def _file_of(values: str, scratch: Path) -> str:
+    """The file of values; of a text, one that is written."""
+    if not values.startswith("{"):
+        return values
+    scratch.write_text(values, encoding="utf-8")
+    return str(scratch)
 
 
 def placed_chart(folder: Path, text: str) -> tuple[Document, ...]:

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
+from trainer_infra.review.inventory import SourceFile
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
 
 QUOTING: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at", "runtime")
 """Fields of a finding that quote an object."""
+NOTHING: Final = "nothing was judged, for no object is there"
+"""The problem of a check that has nothing to say whether anything is good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,8 @@ class Report:
     """Of how many objects no rule says anything, by kind."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Further figures by title, for example the cost beside that of the base branch."""
+    inventory: tuple[SourceFile, ...] = ()
+    """What became of each file below the paths."""
 
     def fails(self, item: Item) -> bool:
         """Whether a finding fails the check."""

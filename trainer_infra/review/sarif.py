@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from trainer_infra.json_values import JSONDict
-from trainer_infra.review import as_json, summary
+from trainer_infra.review import as_json, inventory, summary
 from trainer_infra.review.report import Item, Report
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
@@ -47,6 +47,7 @@ def sarif_text(report: Report) -> str:
         "properties": {
             "objects": report.objects,
             "files": len(report.files),
+            "inventory": inventory.counted_files(report.inventory),
             **({"notes": dict(report.notes)} if report.notes else {}),
         },
     }

@@ -1,0 +1,106 @@
+"""A folder -> its objects: what kustomize builds and helm renders there, and all else as it is written."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from trainer_infra.review import chart_folder, kustomize, sources
+from trainer_infra.review.documents import Document
+from trainer_infra.review.folder_tree import FolderTree
+from trainer_infra.review.inventory import SourceFile, Use
+from trainer_infra.review.kustomize import Uses
+from trainer_infra.review.sources import SourceObjects, Wanted
+
+_UNUSED: Final = (
+    "of a Component that no kustomization here uses: what its patches make was not judged"
+)
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Files that are not data, by whole paths without links."""
+
+    built: dict[str, tuple[Use, str]] = field(default_factory=dict)
+    """What is not read by itself."""
+    used: dict[str, str] = field(default_factory=dict)
+    """What is read by itself, and is otherwise a part of something: of what."""
+
+    def of(self, file: Path) -> SourceObjects | None:
+        """A file that is not read by itself; None for another one."""
+        known = self.built.get(os.path.realpath(file)) if self.built else None
+        return SourceObjects(files=(SourceFile(os.fspath(file), *known),)) if known else None
+
+    def placed(self, found: SourceObjects) -> SourceObjects:
+        """Files that are data, but are used as a part of something."""
+        if not self.used:
+            return found
+        return replace(found, files=tuple(map(self._placed, found.files)))
+
+    def _placed(self, file: SourceFile) -> SourceFile:
+        is_plain = file.use == Use.DATA and not file.why
+        by = self.used.get(os.path.realpath(file.path)) if is_plain else None
+        return file if by is None else replace(file, use=Use.BUILT, why=by)
+
+
+def read_folder(folder: Path, wanted: Wanted) -> SourceObjects:
+    """The objects of a folder and those below it."""
+    tree, taken = FolderTree.of(folder, wanted.exclusion), _Taken()
+    built = _kustomizations(folder, tree.kustomizations, taken)
+    files = (taken.of(each) or sources.read_file(each) for each in tree.files)
+    plain = sources.joined_sources(files)
+    rendered: tuple[SourceObjects, ...] = ()
+    if tree.charts:
+        there = _documents((plain, *built))
+        values = [Path(each.path) for each in plain.files if each.use == Use.DATA]
+        rendered, used = chart_folder.read_charts(tree.charts, there, values, wanted)
+        taken.used |= used
+    others = (taken.of(each) or _other(each) for each in tree.others)
+    left = SourceObjects((), tuple(tree.problems), tuple(tree.left))
+    return taken.placed(sources.joined_sources((plain, *rendered, *built, *others, left)))
+
+
+def _documents(parts: Iterable[SourceObjects]) -> tuple[Document, ...]:
+    return tuple(each for part in parts for each in part.documents)
+
+
+def _other(file: Path) -> SourceObjects:
+    return SourceObjects(files=(SourceFile(os.fspath(file), Use.DATA),))
+
+
+def _kustomizations(
+    folder: Path, found: Iterable[Path], taken: _Taken
+) -> tuple[SourceObjects, ...]:
+    """What is built by itself; what becomes of the files that it is built from is noted."""
+    uses = {each: kustomize.used_files(each) for each in found}
+    known = {os.path.realpath(each): own for each, own in uses.items()}
+    below = {inner for each in uses.values() for inner in each.folders}
+    roots = [
+        each
+        for each, own in uses.items()
+        if each == folder or not (own.is_component or os.path.realpath(each) in below)
+    ]
+    reached = kustomize.used_kustomizations(roots, known)
+    left = [each for each in uses if os.path.realpath(each) not in reached]
+    # Others of these build upon each other, in a circle: kustomize says so.
+    roots += [each for each in left if not uses[each].is_component]
+    made = {each: sources.made(each, kustomize.read_kustomization) for each in roots}
+    for each in sorted(roots, key=lambda each: bool(made[each].problems)):
+        state = (Use.UNREAD if made[each].problems else Use.BUILT, str(each))
+        for own in kustomize.used_kustomizations([each], known | reached).values():
+            _note(own, state, taken)
+    reached = kustomize.used_kustomizations(roots, known | reached)
+    for each in (each for each in uses if os.path.realpath(each) not in reached):
+        for file in uses[each].configuration:
+            taken.built.setdefault(file, (Use.PASSED_OVER, _UNUSED))
+    return tuple(made.values())
+
+
+def _note(own: Uses, state: tuple[Use, str], taken: _Taken) -> None:
+    for file in own.files:
+        taken.built.setdefault(file, state)
+    for file in own.data:
+        taken.used.setdefault(file, state[1])
+
+
