@@ -17,7 +17,8 @@ _UNRENDERED: Final = "a template of which helm renders no object with these valu
 _LIBRARY: Final = "a template of a library chart, which helm renders only as a part of others"
 _ALONE: Final = "a chart that helm does not render with its own values alone, but with others"
 _MISSING: Final = "asks for a chart with {}, which is not here: that rendering was not judged"
-_HINT: Final = "; if it needs values, name them under `charts` in trainer-policy.yaml"
+_UNABLE: Final = "cannot be rendered"
+_HINT: Final = "values that a chart needs, its release and its namespace go under `charts` in trainer-policy.yaml"
 _PASSES: Final = 3
 """Times that charts are searched for objects that name charts: those of one may name another."""
 
@@ -96,8 +97,8 @@ def _objects(
         problems = tuple(dict.fromkeys(each for found in others for each in found.problems))
         note = SourceFile(os.fspath(chart / helm.NAME), Use.DATA, _ALONE)
         rendered = replace(rendered, problems=problems, files=(note,))
-    elif rendered.problems and not good:
-        rendered = replace(rendered, problems=(*rendered.problems[:-1], f"{rendered.problems[-1]}{_HINT}"))
+    elif not good and any(_UNABLE in each for each in rendered.problems):
+        rendered = replace(rendered, problems=(*rendered.problems, f"{chart}: {_HINT}"))
     known = {os.path.normpath(each.file) for each in rendered.documents}
     state = _state(chart, made, is_broken=bool(rendered.problems))
     files = (_file(each, chart, known, state) for each in parts)

@@ -244,7 +244,7 @@ def _of_renderings(
         names += document.renderings
     for item, names in holds.values():
         is_so_in_all = set(names) == ways[item.folders[0]]
-        yield item if is_so_in_all else replace(item, what=f"{item.what}, with {' and '.join(names)}")
+        yield item if is_so_in_all else replace(item, what=f"{item.what}, with {', '.join(names)}")
 
 
 def _unjudged(subjects: Iterable[Subject], rules: Iterable[AnyRule]) -> Iterator[str]:

@@ -130,9 +130,9 @@ def _files(
     missing = ""
     for each in items_at(helm, "valueFiles"):
         further = [
-            ({**known, **more}, (*files, file))
+            ({**known, **more}, (*files, *found))
             for known, files in ways
-            for file, more in _found_files(str(each), where, known)
+            for found, more in _found_files(str(each), where, known)
         ]
         if further:
             ways = further
@@ -146,8 +146,13 @@ def _files(
         yield known, (*files, *filter(None, (values,))), missing or unknown
 
 
-def _found_files(text: str, where: tuple[str, str], bound: Bound) -> Iterator[tuple[str, Bound]]:
-    """Files that a name of a file means: `/` and `$ref/` begin at the repository's folder."""
+def _found_files(
+    text: str, where: tuple[str, str], bound: Bound
+) -> Iterator[tuple[tuple[str, ...], Bound]]:
+    """Files that a name or a pattern means, for all values of parameters that are not bound yet.
+
+    `/` and `$ref/` begin at the repository's folder.
+    """
     root, chart = where
     is_of_root = text.startswith(("/", "$"))
     below = text.partition("/")[2] if is_of_root else text
@@ -159,11 +164,11 @@ def _found_files(text: str, where: tuple[str, str], bound: Bound) -> Iterator[tu
         for each in sorted(glob.glob(os.path.join(glob.escape(folder), pattern)))
         if os.path.isfile(each)
     }
-    if pattern == filled:
-        yield from ((os.path.realpath(each), {}) for each in there.values())
-        return
-    for name, known in _fitting(os.path.normpath(filled), there, bound):
-        yield os.path.realpath(there[name]), known
+    if pattern != filled:
+        for name, known in _fitting(os.path.normpath(filled), there, bound):
+            yield (os.path.realpath(there[name]),), known
+    elif there:
+        yield tuple(map(os.path.realpath, there.values())), {}
 
 
 def _options(helm: Any, where: tuple[str, str], bound: Bound) -> Iterator[str]:
@@ -171,8 +176,8 @@ def _options(helm: Any, where: tuple[str, str], bound: Bound) -> Iterator[str]:
         option = "--set-string" if value_at(each, ("forceString",)) else "--set"
         yield from (option, f"{_text(each, 'name')}={_filled(_text(each, 'value'), bound)}")
     for each in items_at(helm, "fileParameters"):
-        for file, _ in _found_files(_text(each, "path"), where, bound):
-            yield from ("--set-file", f"{_text(each, 'name')}={file}")
+        for files, _ in _found_files(_text(each, "path"), where, bound):
+            yield from ("--set-file", f"{_text(each, 'name')}={files[0]}")
 
 
 def _fitting(text: str, names: Iterable[str], bound: Bound) -> Iterator[tuple[str, Bound]]:

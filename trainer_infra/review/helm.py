@@ -107,7 +107,9 @@ def _rendered(folder: Path, way: Rendering) -> str:
             return subprocess_tool.tool_output(command).decode("utf-8")
         except ToolFailure as error:
             words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
-            raise NotAvailable(f"cannot be rendered: {words.replace(scratch, '')}") from None
+            words = words.replace(f"{scratch}{os.sep}", "values ")
+            with_them = f" with {way.name}" if way.values else ""
+            raise NotAvailable(f"cannot be rendered{with_them}: {words}") from None
 
 
 def _file_of(values: str, scratch: Path) -> str:

@@ -24,6 +24,9 @@ class Use(StrEnum):
     UNREAD = "could not be read"
 
 
+_COUNTED: Final = {Use.BUILT: "built into others"}
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """A file, or a folder with all that is in it."""
@@ -65,9 +68,9 @@ def counted_files(files: Iterable[SourceFile]) -> Mapping[str, int]:
 
 
 def counted_text(files: Iterable[SourceFile]) -> str:
-    """`; of 9 files, 4 are judged, 3 are built into others, 2 are data`, or nothing where there are no files."""
+    """`; of 9 files and folders: 4 judged, 3 built into others, 2 data`, or nothing where there are none."""
     counts = counted_files(files)
-    told = ", ".join(f"{number} {use}" for use, number in counts.items())
+    told = ", ".join(f"{number} {_COUNTED.get(use, use)}" for use, number in counts.items())
     return f"; of {sum(counts.values())} files and folders: {told}" if told else ""
 
 

@@ -14,7 +14,7 @@ from trainer_infra.rules.rule import AnyRule
 
 QUOTING: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at", "runtime")
 """Fields of a finding that quote an object."""
-NOTHING: Final = "nothing was judged, for no object is there"
+NOTHING: Final = "nothing was judged, because there is no object"
 """The problem of a check that has nothing to say whether anything is good."""
 
 
