@@ -5,6 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.cli.command import Command
@@ -254,3 +255,47 @@ def test_a_policy_that_differs_from_the_revision_is_told(cli: Command) -> None:
     lines = said[said.index(title) :].splitlines()[1:4]
     files = ["known.json", "trainer-policy.yaml", "vision/more.py"]
     assert sorted(each.strip("- ") for each in lines) == files
+
+
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        ({}, ()),
+        ({"job": JOB}, ("--exclude", "*")),
+        ({"values": "a: 1\n", "train": "{a: 1}\n"}, ()),
+        ({"task": "{% if a %}\nkind: A\napiVersion: v1\n{% endif %}\n"}, ()),
+    ],
+)
+def test_no_object_is_no_pass(
+    cli: Command, files: dict[str, str], options: tuple[str, ...]
+) -> None:
+    written(cli, **files)
+    said = "The check is not complete: nothing was judged, because there is no object."
+    assert said in check(cli, ".", *options, code=3)
+    report = json.loads(cli("check", ".", *options, "--format", "json").out)
+    assert (report["exitCode"], report["objects"]) == (3, 0)
+    assert len(report["inventory"]) == len(files)
+    for form in ("sarif", "junit", "github", "markdown"):
+        assert "nothing was judged" in cli("check", ".", *options, "--format", form).out
+
+
+def test_that_nothing_has_changed_is_a_pass_and_that_all_is_excluded_is_none(cli: Command) -> None:
+    written(cli, job=JOB, runtime=RUNTIME)
+    commit(cli)
+    assert "0 objects of 0 files" in check(cli, ".", "--changed-from", "main")
+    check(cli, ".", "--changed-from", "main", "--exclude", "*", code=3)
+    for name in ("job", "runtime"):
+        (cli.folder / f"{name}.yaml").unlink()
+    check(cli, ".", "--changed-from", "main")
+
+
+def test_every_report_counts_the_files(cli: Command) -> None:
+    written(cli, runtime=RUNTIME.replace("true   # for the debugger", "false"), values="a: 1\n")
+    (cli.folder / "gone.yaml").symlink_to("nowhere")
+    counted = "of 3 files and folders: 1 judged, 1 data, 1 passed over"
+    for form in ("text", "junit", "markdown"):
+        assert counted in cli("check", ".", "--format", form).out
+    sarif = json.loads(cli("check", ".", "--format", "sarif").out)
+    assert sarif["runs"][0]["properties"]["inventory"] == {"judged": 1, "data": 1, "passed over": 1}
+    for form in ("text", "github", "markdown", "junit", "json"):
+        assert "gone.yaml: a link that leads nowhere" in cli("check", ".", "--format", form).out

@@ -31,7 +31,10 @@ def read(content: str | bytes, name: str = "a.yaml") -> sources.SourceObjects:
         (f"{A}\n{B}\n", {"a": (1, 1), "b": (2, 1)}),
         (f"\n---\n{A}\n\n  {B}", {"a": (3, 1), "b": (5, 3)}),
         (f'{A}\n{{"kind": "chat"}}\n{B}', {"a": (1, 1), "b": (3, 1)}),
-        (f"{A}\n---\n{Y}---\n{B}\n{JSON.format('c')}", {"a": (1, 1), "y": (3, 1), "b": (7, 1), "c": (8, 1)}),
+        (
+            f"{A}\n---\n{Y}---\n{B}\n{JSON.format('c')}",
+            {"a": (1, 1), "y": (3, 1), "b": (7, 1), "c": (8, 1)},
+        ),
         (f"\ufeff{Y}---\n\ufeff{Z}", {"y": (1, 1), "z": (5, 1)}),
         (f"{Y}---  # the next\n\ufeff{Z}", {"y": (1, 1), "z": (5, 1)}),
         ((f"{Y}---\n{Z}").encode("utf-16"), {"y": (1, 1), "z": (5, 1)}),
@@ -42,7 +45,9 @@ def read(content: str | bytes, name: str = "a.yaml") -> sources.SourceObjects:
         (A.replace("kind", r"\u006bind"), {"a": (1, 1)}),
     ],
 )
-def test_what_kubectl_reads_is_read(content: str | bytes, places: dict[str, tuple[int, int]]) -> None:
+def test_what_kubectl_reads_is_read(
+    content: str | bytes, places: dict[str, tuple[int, int]]
+) -> None:
     found = read(content)
     names = {each.value["metadata"]["name"]: each.place(each.start) for each in found.documents}
     assert (names, found.problems) == (places, ())
@@ -119,7 +124,7 @@ def test_a_document_of_a_template_among_objects_is_named() -> None:
     [
         f"{Y}spec: [\n",
         f"{Y}---\na: [\n",
-        f"{A}\n{{\"kind\": oops\n",
+        f'{A}\n{{"kind": oops\n',
         f"// a comment\n{A}",
         f"{Y}spec:\n\ta: 1\n",
         Y.encode() + b"x: \xff\n",
@@ -132,7 +137,7 @@ def test_what_is_broken_and_seems_to_be_an_object_is_a_problem(content: str | by
     assert [each.use for each in found.files] == [Use.UNREAD]
 
 
-def test_of_stdin_all_that_is_broken_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_stdin_all_that_is_broken_is_a_problem() -> None:
     for text in ("a: [\n", "a: {{ b\n"):
         assert sources.of_text(text, "stdin").problems
 

@@ -24,9 +24,7 @@ from trainer_infra.review.sources import SourceObjects
 
 OBJECT: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {}}}\ndata: {{a: b}}\n"
 PATCHED: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {}}}\ndata: {{patched: c}}\n"
-TEMPLATE: Final = (
-    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {}-{{{{ .Values.mode }}}}\ndata: {{a: b}}\n"
-)
+TEMPLATE: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {}-{{{{ .Values.mode }}}}\ndata: {{a: b}}\n"
 DATA: Final = {
     "README.md": "# read me\n",
     "train.json": '{"a": 1}\n{"a": 2}\n',
@@ -36,7 +34,17 @@ DATA: Final = {
     ".pre-commit-config.yaml": "repos: []\n",
     "broken.yaml": "a: [\n",
 }
-FOLDERS: Final = ("a", "b/c", "deploy", "charts", "templates", "crds", "prod", "node_modules", ".hidden")
+FOLDERS: Final = (
+    "a",
+    "b/c",
+    "deploy",
+    "charts",
+    "templates",
+    "crds",
+    "prod",
+    "node_modules",
+    ".hidden",
+)
 NOT_READ: Final = ("node_modules", ".hidden")
 
 
@@ -92,16 +100,26 @@ class Tree:
                 {"name": self.name(), "files": ["app.conf", "job=job-in-data.yaml"]}
             ]
         if self.draw(st.booleans()):
-            self.write(f"{folder}/part/kustomization.yaml", "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nresources: [p.yaml]\n")
+            self.write(
+                f"{folder}/part/kustomization.yaml",
+                "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nresources: [p.yaml]\n",
+            )
             self.write(f"{folder}/part/p.yaml", OBJECT.format(self.name()))
             value["components"] = ["part"]
         # Words that are names of folders, too.
-        value["commonAnnotations"] = {"folder": self.draw(st.sampled_from(FOLDERS)), "file": files[0][0]}
-        value |= self.draw(st.sampled_from([{}, {"namePrefix": f"{self.name()}-"}, {"namespace": "prod"}]))
+        value["commonAnnotations"] = {
+            "folder": self.draw(st.sampled_from(FOLDERS)),
+            "file": files[0][0],
+        }
+        value |= self.draw(
+            st.sampled_from([{}, {"namePrefix": f"{self.name()}-"}, {"namespace": "prod"}])
+        )
         if self.draw(st.booleans()):
             chart = self.name()
             self.chart(f"{folder}/charts/{chart}", chart)
-            value["helmCharts"] = [{"name": chart, "releaseName": self.name(), "valuesFile": "for-helm.yaml"}]
+            value["helmCharts"] = [
+                {"name": chart, "releaseName": self.name(), "valuesFile": "for-helm.yaml"}
+            ]
             self.write(f"{folder}/for-helm.yaml", f"mode: {self.name()}\n")
         self.write(f"{folder}/kustomization.yaml", yaml.safe_dump(value))
 
@@ -110,15 +128,22 @@ class Tree:
         self.write(f"{folder}/Chart.yaml", f"apiVersion: v2\nname: {name}\nversion: 0.1.0\n")
         self.write(f"{folder}/values.yaml", "mode: own\n")
         self.write(f"{folder}/templates/t.yaml", TEMPLATE.format(self.name()))
-        self.write(f"{folder}/templates/sometimes.yaml", "{{ if eq .Values.mode \"never\" }}\n" + OBJECT.format("never") + "{{ end }}\n")
+        self.write(
+            f"{folder}/templates/sometimes.yaml",
+            '{{ if eq .Values.mode "never" }}\n' + OBJECT.format("never") + "{{ end }}\n",
+        )
         self.write(f"{folder}/templates/NOTES.txt", "{{ .Values.mode }}\n")
         if self.draw(st.booleans()):
             self.write(f"{folder}/crds/c.yaml", OBJECT.format(crd := self.name()))
             self.expected.add(crd)
-        for each in self.draw(st.sets(st.sampled_from(["values-prod.yaml", "values/eu.yaml", "ci/a-values.yaml"]))):
+        for each in self.draw(
+            st.sets(st.sampled_from(["values-prod.yaml", "values/eu.yaml", "ci/a-values.yaml"]))
+        ):
             if is_outer:
                 self.write(f"{folder}/{each}", f"mode: {self.name()}\n")
-        self.loose(f"{folder}/{self.draw(st.sampled_from(['deploy', 'examples', 'charts/_old', '.']))}")
+        self.loose(
+            f"{folder}/{self.draw(st.sampled_from(['deploy', 'examples', 'charts/_old', '.']))}"
+        )
         if is_outer and self.draw(st.booleans()):
             self.chart(f"{folder}/charts/part", "part", is_outer=False)
 
@@ -126,7 +151,9 @@ class Tree:
         """A link: to a file, a folder, out of the tree, to itself, to nowhere."""
         inside = sorted(each for each in self.top.rglob("*") if not each.is_symlink())
         out = self.top.parent / "out"
-        to = self.draw(st.sampled_from([*inside, self.top, out, out / "o.yaml", Path("nowhere"), Path()]))
+        to = self.draw(
+            st.sampled_from([*inside, self.top, out, out / "o.yaml", Path("nowhere"), Path()])
+        )
         name = self.name()
         link = self.top / f"{name}{self.draw(st.sampled_from(['', '.yaml']))}"
         link.symlink_to(to if str(to) != "." else link)
@@ -148,7 +175,8 @@ def written(top: Path, draw: Callable[..., Any]) -> Tree:
     for number in range(draw(st.integers(0, 1))):
         place = draw(st.sampled_from([".", "charts/t", "deploy/t"]))
         tree.chart(place, f"t{number}")
-    for _ in range(draw(st.integers(0, 3))):
+    # Of a chart, helm follows every link.
+    for _ in range(0 if (top / "Chart.yaml").exists() else draw(st.integers(0, 3))):
         tree.link()
     return tree
 
@@ -163,8 +191,10 @@ def files_below(top: Path) -> Iterator[str]:
 
 def built_names(top: Path, programs: dict[str, Path]) -> Iterator[str]:
     """Names of all objects that kustomize builds and helm renders in any folder of the tree that is read."""
-    for folder in sorted(each for each in top.rglob("*") if each.is_dir() and not each.is_symlink()) + [top]:
-        if (folder / "kustomization.yaml").is_file() and folder.name != "part":
+    folders = (each for each in top.rglob("*") if each.is_dir() and not each.is_symlink())
+    for folder in (top, *sorted(folders)):
+        is_built_upon = folder.name == "part" or (folder.name == "base" and (folder.parent / "over").is_dir())
+        if (folder / "kustomization.yaml").is_file() and not is_built_upon:
             command = [programs["kubectl"], "kustomize", "--enable-helm", folder]
             yield from output_names(command)
         if (folder / "Chart.yaml").is_file() and folder.parent.name != "charts":
@@ -172,11 +202,15 @@ def built_names(top: Path, programs: dict[str, Path]) -> Iterator[str]:
             values += (folder / "values").glob("*.yaml")
             for file in (None, *values):
                 options = ["--values", file] if file else []
-                yield from output_names([programs["helm"], "template", folder, "--include-crds", *options])
+                yield from output_names(
+                    [programs["helm"], "template", folder, "--include-crds", *options]
+                )
 
 
 def output_names(command: list[Any]) -> Iterator[str]:
-    done = subprocess.run([str(each) for each in command], capture_output=True, check=True, text=True)
+    done = subprocess.run(
+        [str(each) for each in command], capture_output=True, check=True, text=True
+    )
     yield from (each["metadata"]["name"] for each in yaml.safe_load_all(done.stdout) if each)
 
 
@@ -214,5 +248,7 @@ def test_every_file_is_in_the_inventory_once_and_what_is_deployed_is_judged(
         assert tree.expected <= judged
         assert set(built_names(top, programs)) <= judged
         states = {each.path: each.use for each in found.files}
-        assert {Use.JUDGED, Use.BUILT} >= {states.get(each.file, Use.BUILT) for each in found.documents}
+        assert {Use.JUDGED, Use.BUILT} >= {
+            states.get(each.file, Use.BUILT) for each in found.documents
+        }
         monkeypatch.chdir("/")

@@ -114,17 +114,28 @@ def asked(kind: str, spec: Any, *others: str) -> list[renderings.NamedRendering]
 
 
 def application(**helm: Any) -> dict[str, Any]:
-    return {"source": {"repoURL": "r", "path": "charts/t", "helm": helm}, "destination": {"namespace": "n"}}
+    return {
+        "source": {"repoURL": "r", "path": "charts/t", "helm": helm},
+        "destination": {"namespace": "n"},
+    }
 
 
 def test_an_application_names_files_values_and_single_values() -> None:
     (found,) = asked(
         "Application",
         application(
-            valueFiles=["values-prod.yaml", "../../envs/eu/v.yaml", "/envs/us/v.yaml", "values/*.yaml"],
+            valueFiles=[
+                "values-prod.yaml",
+                "../../envs/eu/v.yaml",
+                "/envs/us/v.yaml",
+                "values/*.yaml",
+            ],
             valuesObject={"a": {"b": 1}},
             values="c: 1",
-            parameters=[{"name": "d", "value": "1"}, {"name": "e", "value": "1", "forceString": True}],
+            parameters=[
+                {"name": "d", "value": "1"},
+                {"name": "e", "value": "1", "forceString": True},
+            ],
             fileParameters=[{"name": "f", "path": "values-prod.yaml"}],
             releaseName="rel",
         ),
@@ -170,7 +181,13 @@ def test_what_is_not_here_is_said() -> None:
             [("charts/t", ["envs/eu/v.yaml"]), ("charts/t", ["envs/us/v.yaml"])],
         ),
         (
-            [{"matrix": {"generators": [{"clusters": {}}, {"list": {"elements": [{"env": "eu"}]}}]}}],
+            [
+                {
+                    "matrix": {
+                        "generators": [{"clusters": {}}, {"list": {"elements": [{"env": "eu"}]}}]
+                    }
+                }
+            ],
             "charts/t",
             ["/envs/{{ .env }}/v.yaml"],
             [("charts/t", ["envs/eu/v.yaml"])],
@@ -204,7 +221,11 @@ def test_an_application_set_is_tried_with_all_that_its_parameters_may_be(
 
 
 def test_a_release_of_flux_names_files_config_maps_and_values() -> None:
-    chart = {"chart": "./charts/t", "sourceRef": {"kind": "GitRepository"}, "valuesFiles": ["envs/eu/v.yaml"]}
+    chart = {
+        "chart": "./charts/t",
+        "sourceRef": {"kind": "GitRepository"},
+        "valuesFiles": ["envs/eu/v.yaml"],
+    }
     spec = {
         "chart": {"spec": chart},
         "targetNamespace": "vision",
@@ -217,7 +238,9 @@ def test_a_release_of_flux_names_files_config_maps_and_values() -> None:
     }
     values = {"values.yaml": "a: 1\n", "q": "main"}
     metadata = {"name": "v", "namespace": "flux"}
-    there = yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": values})
+    there = yaml.safe_dump(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": values}
+    )
     (found,) = asked("HelmRelease", spec, there)
     assert found.way == Rendering(
         "HelmRelease x",
@@ -236,7 +259,9 @@ def test_objects_that_are_wrong_ask_for_nothing() -> None:
             assert asked(kind, spec) == []
 
 
-def test_patterns_of_the_configuration_are_relative_to_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patterns_of_the_configuration_are_relative_to_its_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir("charts")
     configured = [ChartValues(path="charts/t", values=("envs/eu/v.yaml",))]
     (found,) = renderings.configured_renderings(Path("t"), configured, "..")

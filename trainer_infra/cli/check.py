@@ -152,9 +152,7 @@ def _settled(asked: CheckRequest) -> ResolvedConfiguration:
 def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     """All objects of the paths, each once."""
     return sources.joined_sources(
-        given.stdin
-        if each == sources.STDIN
-        else sources.read_sources([each], given.wanted)
+        given.stdin if each == sources.STDIN else sources.read_sources([each], given.wanted)
         for each in asked.paths or ()
     )
 

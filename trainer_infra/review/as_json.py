@@ -99,7 +99,9 @@ def _item(item: Item, *, fails: bool) -> JSONDict:
     }
 
 
-def fields_wire(value: Item | Place | Excuse | UnseenRule | SourceFile, names: Iterable[str] = ()) -> JSONDict:
+def fields_wire(
+    value: Item | Place | Excuse | UnseenRule | SourceFile, names: Iterable[str] = ()
+) -> JSONDict:
     """Fields of a part of the report, all of them where none is named."""
     chosen = names or (each.name for each in fields(value))
     return {_camel(name): getattr(value, name) for name in chosen}

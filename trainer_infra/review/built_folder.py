@@ -102,5 +102,3 @@ def _note(own: Uses, state: tuple[Use, str], taken: _Taken) -> None:
         taken.built.setdefault(file, state)
     for file in own.data:
         taken.used.setdefault(file, state[1])
-
-

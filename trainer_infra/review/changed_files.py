@@ -192,9 +192,7 @@ def _is_manifest(blob: _Blob) -> bool:
     return blob.path.endswith(sources.SUFFIXES)
 
 
-def _read(
-    folder: Path, paths: Mapping[str, str], wanted: Wanted
-) -> Iterator[Document]:
+def _read(folder: Path, paths: Mapping[str, str], wanted: Wanted) -> Iterator[Document]:
     """The objects, with the names that their files have for the user."""
     for path, inside in paths.items():
         there = os.path.normpath(folder / inside)

@@ -51,9 +51,14 @@ def read_charts(
         if more == named or wanted.values:
             break
         named = more
-    made = (_objects(each, parts, {way: found[each, way] for way in ways[each]}) for each, parts in charts.items())
+    made = (
+        _objects(each, parts, {way: found[each, way] for way in ways[each]})
+        for each, parts in charts.items()
+    )
     missing = (
-        SourceFile(each.file, Use.JUDGED, _MISSING.format(each.missing)) for each in named if each.missing
+        SourceFile(each.file, Use.JUDGED, _MISSING.format(each.missing))
+        for each in named
+        if each.missing
     )
     return (*made, SourceObjects(files=tuple(missing))), _parts(ways)
 
@@ -67,7 +72,9 @@ def _ways(
     if wanted.values:
         return (Rendering(values=tuple(map(os.path.realpath, wanted.values))),)
     real = os.path.realpath(chart)
-    configured = tuple(renderings.configured_renderings(chart, wanted.charts, wanted.exclusion.root))
+    configured = tuple(
+        renderings.configured_renderings(chart, wanted.charts, wanted.exclusion.root)
+    )
     own = [each.way for each in named if each.chart == real and not each.missing]
     below = (each for each in data if each.is_relative_to(chart))
     files = [each for each in below if renderings.is_for_values(each, chart)]

@@ -3,6 +3,7 @@
 Pure. Each environment is judged by itself.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,12 +30,23 @@ from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.shape import schema
 from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.supply_chain import images
 from trainer_infra.rules.world import World
 
 T = TypeVar("T")
 EMPTY: Final = "Environments of the configuration in whose folders nothing is"
 _SECURITY: Final = ("pod-security", "supply-chain")
 """Groups of rules without which a check does not pass."""
+_FORMS: Final = ("shape", "admission")
+"""Groups of rules about the form of values."""
+_PLAIN: Final = frozenset(
+    (
+        *("name", "namespace", "image", "limits", "requests", "nominalQuota", "storage"),
+        *("numNodes", "numProcPerNode", "replicas", "parallelism", "completions", "backoffLimit"),
+    )
+)
+"""Fields, or those above them, whose values people have filled in."""
+_VARIABLE: Final = re.compile(r"\$\{[A-Za-z_]\w*([:=?+-].*)?\}|^\$[A-Za-z_]\w*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +248,15 @@ def _of_renderings(
         if not document.renderings:
             yield item
             continue
-        said = (item.rule.id, item.severity, item.place, item.path, item.what, item.got, item.excuse)
+        said = (
+            item.rule.id,
+            item.severity,
+            item.place,
+            item.path,
+            item.what,
+            item.got,
+            item.excuse,
+        )
         # A loop in a template makes several objects, in each rendering.
         nth = max(counts[each, said] for each in document.renderings)
         counts.update({(each, said): nth + 1 - counts[each, said] for each in document.renderings})
@@ -266,15 +286,19 @@ def _found(
     judged = tuple(judge.judge(subject, one.around, one.policy.rules, asked.today))
     used: set[Exemption] = set()
     items = []
+    later: dict[Path, list[ConfiguredRule]] = {}
     of_rules = ((verdict.chosen, each) for verdict in judged for each in verdict.findings)
     for chosen, finding in (*_of_file(document, one.policy.rules), *of_rules):
+        if _is_filled_in_later(chosen, finding):
+            later.setdefault(finding.path, []).append(chosen)
+            continue
         excusing = book.excusing(chosen.rule.id, chosen.severity)
         used.update(filter(None, (excusing,)))
         excuse = report_item.excuse_of(excusing, asked.today) if excusing else None
         items.append(report_item.item_of(document, subject, (chosen, finding), excuse, hidden))
     return _ObjectFindings(
         tuple(items),
-        tuple(map(hidden.unseen, _unseen(subject, judged, book, asked))),
+        tuple(map(hidden.unseen, _unseen(subject, judged, later, book, asked))),
         frozenset(used),
         tuple(f"{document.file}: {hidden.problem(each)}" for each in own.problems),
     )
@@ -292,13 +316,25 @@ def _of_file(
             yield from ((chosen, each) for each in plain_secret.plain_secret_findings(document))
 
 
+def _is_filled_in_later(chosen: ConfiguredRule, finding: OfYaml) -> bool:
+    """Whether the form of a value is wrong because envsubst or Flux is to write it: `${IMAGE}`, `$NODES`.
+
+    What decides over rights is not let pass as `${PRIVILEGED}`.
+    """
+    is_of_form = chosen.rule.tags[0] in _FORMS or chosen.rule.id == images.IMAGE_NAME.id
+    is_plain = bool(_PLAIN.intersection(map(str, finding.path[-2:])))
+    is_variable = isinstance(finding.got, str) and _VARIABLE.search(finding.got)
+    return bool(is_of_form and is_plain and is_variable)
+
+
 def _unseen(
     subject: Subject,
     judged: Iterable[RuleVerdict],
+    later: Mapping[Path, Sequence[ConfiguredRule]],
     book: ExemptionBook,
     asked: CheckScope,
 ) -> Iterator[UnseenRule]:
-    missed: dict[Path, list[ConfiguredRule]] = {}
+    missed = {path: [*rules] for path, rules in later.items()}
     for one in judged:
         for path in one.unseen:
             missed.setdefault(path, []).append(one.chosen)

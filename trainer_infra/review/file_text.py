@@ -27,7 +27,8 @@ _LATER_MARK: Final = re.compile(rf"^(---[^\n]*\n){BOM}", re.MULTILINE)
 _WORDS: Final = re.compile(r"kind|apiVersion|\\[xuU\r\n]")
 """A text without these has no object; characters of a key may be written as escapes."""
 _KEYS: Final = tuple(
-    re.compile(rf"(?:^|[\s{{,\"']){key}[\"']?[ \t]*:", re.MULTILINE) for key in ("kind", "apiVersion")
+    re.compile(rf"(?:^|[\s{{,\"']){key}[\"']?[ \t]*:", re.MULTILINE)
+    for key in ("kind", "apiVersion")
 )
 _MARKS: Final = ("{{", "{%", "${", "<%")
 """What templates of Jinja, envsubst, ERB and the like are told by."""
@@ -92,7 +93,11 @@ def _plain_text(text: str, file: str, *, is_asked: bool) -> FileText:
     whole = _read(text, file, is_asked=is_asked)
     if not whole.problems and not whole.why:
         return whole
-    parts = [_read(each, file, is_asked=is_asked) for one in yaml_source.documents_apart(text) for each in _apart(one)]
+    parts = [
+        _read(each, file, is_asked=is_asked)
+        for one in yaml_source.documents_apart(text)
+        for each in _apart(one)
+    ]
     found = tuple(each for part in parts for each in part.documents)
     broken = tuple(each for part in parts for each in part.problems)
     # A broken document among objects is meant to be one.

@@ -5,7 +5,6 @@ Links come last: what they lead to inside the folder is read where it stands.
 
 import os
 from collections import deque
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -147,4 +146,6 @@ def _role(folder: Path, above: _Role) -> _Role:
 def _top(folder: Path) -> str:
     """The folder that links may not lead out of: that of the repository, or this one where there is none."""
     real = Path(os.path.realpath(folder))
-    return str(next((each for each in (real, *real.parents) if (each / _REPOSITORY).exists()), real))
+    return str(
+        next((each for each in (real, *real.parents) if (each / _REPOSITORY).exists()), real)
+    )

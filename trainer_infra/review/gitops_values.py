@@ -69,7 +69,10 @@ class _Caller:
                         values,
                         tuple(_options(helm, (root, chart), found)),
                         _filled(_text(helm, "releaseName"), found) or self.name.partition(" ")[2],
-                        _filled(_text(helm, "namespace") or _text(spec, "destination", "namespace"), found),
+                        _filled(
+                            _text(helm, "namespace") or _text(spec, "destination", "namespace"),
+                            found,
+                        ),
                     )
                     yield NamedRendering(chart, way, missing, self.file)
 
@@ -83,7 +86,7 @@ class _Caller:
         for root, chart, _ in self._charts(_text(asked, "chart"), {}):
             named = (*items_at(asked, "valuesFiles"), value_at(asked, ("valuesFile",)))
             files = [os.path.realpath(Path(root, each)) for each in named if isinstance(each, str)]
-            missing = [os.path.relpath(each, root) for each in files if not os.path.isfile(each)]
+            missing = [os.path.relpath(each, root) for each in files if not Path(each).is_file()]
             values, options = [*files], list[str]()
             for each in items_at(spec, "valuesFrom"):
                 text = _referred(each, namespace, documents)
@@ -160,15 +163,15 @@ def _found_files(
     filled = _filled(below, bound)
     pattern = _PARAMETER.sub("*", filled)
     there = {
-        os.path.relpath(each, folder): each
-        for each in sorted(glob.glob(os.path.join(glob.escape(folder), pattern)))
-        if os.path.isfile(each)
+        os.path.normpath(each): os.path.realpath(Path(folder, each))
+        for each in sorted(glob.glob(pattern, root_dir=folder))  # noqa: PTH207  it may begin with ../
+        if Path(folder, each).is_file()
     }
     if pattern != filled:
         for name, known in _fitting(os.path.normpath(filled), there, bound):
-            yield (os.path.realpath(there[name]),), known
+            yield (there[name],), known
     elif there:
-        yield tuple(map(os.path.realpath, there.values())), {}
+        yield tuple(there.values()), {}
 
 
 def _options(helm: Any, where: tuple[str, str], bound: Bound) -> Iterator[str]:
@@ -185,7 +188,8 @@ def _fitting(text: str, names: Iterable[str], bound: Bound) -> Iterator[tuple[st
     parts = _PARAMETER.split(_filled(text, bound))
     groups = {f"p{index}": key for index, key in enumerate(parts[1::2])}
     pattern = "".join(
-        f"(?P<p{index // 2}>.+)" if index % 2 else re.escape(part) for index, part in enumerate(parts)
+        f"(?P<p{index // 2}>.+)" if index % 2 else re.escape(part)
+        for index, part in enumerate(parts)
     )
     for name in names:
         found = re.fullmatch(pattern, name)

@@ -49,10 +49,8 @@ def joined_files(files: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
             found[path] = each
     above = set[str]()
     for path in found:
-        folder = os.path.dirname(path)
-        while folder and folder not in above:
-            above.add(folder)
-            folder = os.path.dirname(folder)
+        while (path := path.rpartition(os.sep)[0]) and path not in above:
+            above.add(path)
     return tuple(each for path, each in found.items() if path not in above)
 
 

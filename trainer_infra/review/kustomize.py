@@ -117,7 +117,9 @@ def _listed(value: Any, fields: Iterable[str]) -> Iterator[str]:
     """The texts of fields that are a text or a list of them."""
     for field in fields:
         said = documents.value_at(value, (field,))
-        yield from (each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str))
+        yield from (
+            each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)
+        )
 
 
 def _charts(folder: Path, value: Any) -> Iterator[str]:
@@ -126,8 +128,10 @@ def _charts(folder: Path, value: Any) -> Iterator[str]:
     for each in documents.items_at(value, _CHARTS):
         name = str(documents.value_at(each, ("name",)))
         fetched = f"{name}-{documents.value_at(each, ('version',))}"
-        here, there = (os.path.realpath(folder / str(home) / one) for one in (name, f"{fetched}/{name}"))
-        yield there if os.path.isdir(there) else here
+        here, there = (
+            os.path.realpath(folder / str(home) / one) for one in (name, f"{fetched}/{name}")
+        )
+        yield there if Path(there).is_dir() else here
 
 
 def used_kustomizations(

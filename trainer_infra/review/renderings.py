@@ -1,6 +1,4 @@
-"""How a chart is rendered: with its values alone, with each file of values beside them, and as objects of
-Argo CD and Flux and the configuration say.
-"""
+"""The ways in which a chart is rendered: with its values alone, with each further file of them, and as is said elsewhere."""
 
 import json
 import os

@@ -161,15 +161,18 @@ def read_file(path: str | Path) -> SourceObjects:
     try:
         if shown != STDIN and Path(path).stat().st_size > _LARGEST:
             return _large(shown)
-        content, name = _content_of(shown)
+        return _of_content(*_content_of(shown))
     except InvalidInput as error:
         return _unread(shown, *map(str, error.problems))
     except OSError as error:
         return _unread(shown, f"{shown}: cannot be read: {error.strerror}")
+
+
+def _of_content(content: bytes, name: str) -> SourceObjects:
     try:
         found = of_text(file_text.decoded(content), name)
     except UnicodeDecodeError as error:
-        if shown != STDIN and not file_text.seems_object(content):
+        if name != "stdin" and not file_text.seems_object(content):
             return SourceObjects(files=(SourceFile(name, Use.DATA, file_text.NO_TEXT),))
         return _unread(name, f"{name}: {_no_text(error)}")
     if file_text.is_wide(content):
@@ -178,8 +181,11 @@ def read_file(path: str | Path) -> SourceObjects:
 
 
 def _large(path: str) -> SourceObjects:
-    """A file that is not read: data, unless the words are in it that every object has."""
-    with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+    """A file that is not read: passed over, unless the words are in it that every object has."""
+    with (
+        Path(path).open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+    ):
         if all(text.find(word) >= 0 for word in (b"kind", b"apiVersion")):
             return _unread(path, f"{path}: {_LARGE}; exclude it, or split it")
     return SourceObjects(files=(SourceFile(path, Use.PASSED_OVER, _LARGE),))
