@@ -129,7 +129,9 @@ def test_what_helm_says_is_told_in_the_names_of_the_user(work: Path) -> None:
     (work / "chart/templates/bad.yaml").write_text('{{ required "name a queue" .Values.none }}')
     (problem,) = sources.read_sources(["chart"]).problems
     assert problem.startswith("chart: cannot be rendered: Error: execution error at")
-    assert problem.endswith("name a queue")
+    assert problem.endswith(
+        "name a queue; values that it needs go under `charts` in trainer-policy.yaml"
+    )
     assert str(work) not in problem
 
 

@@ -193,7 +193,9 @@ def built_names(top: Path, programs: dict[str, Path]) -> Iterator[str]:
     """Names of all objects that kustomize builds and helm renders in any folder of the tree that is read."""
     folders = (each for each in top.rglob("*") if each.is_dir() and not each.is_symlink())
     for folder in (top, *sorted(folders)):
-        is_built_upon = folder.name == "part" or (folder.name == "base" and (folder.parent / "over").is_dir())
+        is_built_upon = folder.name == "part" or (
+            folder.name == "base" and (folder.parent / "over").is_dir()
+        )
         if (folder / "kustomization.yaml").is_file() and not is_built_upon:
             command = [programs["kubectl"], "kustomize", "--enable-helm", folder]
             yield from output_names(command)

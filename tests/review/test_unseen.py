@@ -73,7 +73,11 @@ def test_what_envsubst_fills_in_is_not_seen_and_not_wrong() -> None:
     "pod",
     [
         {"hostPID": "${P}"},
-        {"containers": [{"name": "c", "image": "r/x:1", "securityContext": {"privileged": "${P}"}}]},
+        {
+            "containers": [
+                {"name": "c", "image": "r/x:1", "securityContext": {"privileged": "${P}"}}
+            ]
+        },
         {"containers": [{"name": "c", "image": "r/x:1", "securityContext": {"runAsUser": "$P"}}]},
     ],
 )

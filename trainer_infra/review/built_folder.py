@@ -26,6 +26,8 @@ class _Taken:
     """What is not read by itself."""
     used: dict[str, str] = field(default_factory=dict)
     """What is read by itself, and is otherwise a part of something: of what."""
+    charts: dict[str, str] = field(default_factory=dict)
+    """Charts that a kustomization has rendered, and which one."""
 
     def of(self, file: Path) -> SourceObjects | None:
         """A file that is not read by itself; None for another one."""
@@ -54,7 +56,7 @@ def read_folder(folder: Path, wanted: Wanted) -> SourceObjects:
     if tree.charts:
         there = _documents((plain, *built))
         values = [Path(each.path) for each in plain.files if each.use == Use.DATA]
-        rendered, used = chart_folder.read_charts(tree.charts, there, values, wanted)
+        rendered, used = chart_folder.read_charts(tree.charts, there, values, wanted, taken.charts)
         taken.used |= used
     others = (taken.of(each) or _other(each) for each in tree.others)
     left = SourceObjects((), tuple(tree.problems), tuple(tree.left))
@@ -100,5 +102,6 @@ def _kustomizations(
 def _note(own: Uses, state: tuple[Use, str], taken: _Taken) -> None:
     for file in own.files:
         taken.built.setdefault(file, state)
-    for file in own.data:
-        taken.used.setdefault(file, state[1])
+    if state[0] == Use.BUILT:
+        taken.used |= dict.fromkeys(own.data, state[1])
+        taken.charts |= dict.fromkeys(own.charts, state[1])

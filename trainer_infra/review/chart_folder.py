@@ -18,8 +18,7 @@ _LIBRARY: Final = "a template of a library chart, which helm renders only as a p
 _ALONE: Final = "a chart that helm does not render with its own values alone, but with others"
 _MISSING: Final = "asks for a chart with {}, which is not here: that rendering was not judged"
 _UNABLE: Final = "cannot be rendered"
-_HINT: Final = "values that a chart needs, its release and its namespace go under `charts` in trainer-policy.yaml"
-_PASSES: Final = 3
+_HINT: Final = "values that it needs go under `charts` in trainer-policy.yaml"_PASSES: Final = 3
 """Times that charts are searched for objects that name charts: those of one may name another."""
 
 Charts = Mapping[Path, Sequence[Path]]
@@ -27,7 +26,11 @@ Charts = Mapping[Path, Sequence[Path]]
 
 
 def read_charts(
-    charts: Charts, others: Sequence[Document], data: Sequence[Path], wanted: Wanted
+    charts: Charts,
+    others: Sequence[Document],
+    data: Sequence[Path],
+    wanted: Wanted,
+    elsewhere: Mapping[str, str],
 ) -> tuple[tuple[SourceObjects, ...], Mapping[str, str]]:
     """The objects of charts, and which other files are a part of which chart, by whole paths without links.
 
@@ -36,10 +39,11 @@ def read_charts(
         others: what else is there; Argo CD and Flux may say there how they render a chart.
         data: files without objects, some of which may hold values.
         wanted: what a user asks for.
+        elsewhere: charts that a kustomization has rendered, and which one, by whole paths without links.
     """
     ways: dict[Path, tuple[Rendering, ...]] = {}
     found: dict[tuple[Path, Rendering], SourceObjects] = {}
-    named: Sequence[NamedRendering] = ()
+    named = tuple(gitops_values.object_renderings(others, charts))
     for _ in range(_PASSES):
         ways = {each: _ways(each, named, data, wanted) for each in charts}
         for chart, own in ways.items():
@@ -52,8 +56,9 @@ def read_charts(
             break
         named = more
     made = (
-        _objects(each, parts, {way: found[each, way] for way in ways[each]})
+        _objects(each, parts, made, elsewhere.get(os.path.realpath(each), ""))
         for each, parts in charts.items()
+        for made in [{way: found[each, way] for way in ways[each]}]
     )
     missing = (
         SourceFile(each.file, Use.JUDGED, _MISSING.format(each.missing))
@@ -78,6 +83,8 @@ def _ways(
     own = [each.way for each in named if each.chart == real and not each.missing]
     below = (each for each in data if each.is_relative_to(chart))
     files = [each for each in below if renderings.is_for_values(each, chart)]
+    # A file may be that of another chart, which stands in this one.
+    files = [each for each in files if next(filter(helm.is_one, each.parents)) == chart]
     return renderings.chart_renderings(chart, configured, own, files)
 
 
@@ -89,25 +96,30 @@ def _rendered(chart: Path, way: Rendering, wanted: Wanted) -> SourceObjects:
 
 
 def _objects(
-    chart: Path, parts: Sequence[Path], made: Mapping[Rendering, SourceObjects]
+    chart: Path, parts: Sequence[Path], made: Mapping[Rendering, SourceObjects], by: str
 ) -> SourceObjects:
-    """What a chart renders to, and the files of it that render to nothing and can be read as they are."""
+    """What a chart renders to, and the files of it that render to nothing and can be read as they are.
+
+    It may be rendered by a kustomization, too.
+    """
     good = [way for way, found in made.items() if not found.problems]
     rendered = sources.joined_sources(
         replace(found, documents=tuple(_called(found.documents, way, len(good))))
         for way, found in made.items()
     )
     alone = made.get(Rendering())
-    if good and alone and alone.problems:
+    if (good or by) and alone and alone.problems:
         # Its own values are often defaults that lack what every deployment has to give.
-        others = (found for found in made.values() if found is not alone)
-        problems = tuple(dict.fromkeys(each for found in others for each in found.problems))
+        kept = (found for found in made.values() if found is not alone)
+        problems = tuple(dict.fromkeys(each for found in kept for each in found.problems))
         note = SourceFile(os.fspath(chart / helm.NAME), Use.DATA, _ALONE)
         rendered = replace(rendered, problems=problems, files=(note,))
-    elif not good and any(_UNABLE in each for each in rendered.problems):
-        rendered = replace(rendered, problems=(*rendered.problems, f"{chart}: {_HINT}"))
+    elif not good and rendered.problems and _UNABLE in rendered.problems[-1]:
+        *others, last = rendered.problems
+        rendered = replace(rendered, problems=(*others, f"{last}; {_HINT}"))
     known = {os.path.normpath(each.file) for each in rendered.documents}
     state = _state(chart, made, is_broken=bool(rendered.problems))
+    state = (Use.BUILT, by) if by and state[0] == Use.PASSED_OVER else state
     files = (_file(each, chart, known, state) for each in parts)
     return sources.joined_sources((rendered, *files))
 

@@ -18,7 +18,13 @@ from trainer_infra.api import yaml_source
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import documents, helm, kustomize_build, source_of_built
+from trainer_infra.review import (
+    documents,
+    helm,
+    kustomize_build,
+    source_of_built,
+    subprocess_tool,
+)
 from trainer_infra.review.documents import Document, Part
 from trainer_infra.review.kustomize_build import BuiltObject
 
@@ -40,6 +46,9 @@ _CHARTS: Final = "helmCharts"
 _CHART_VALUES: Final = ("valuesFile", "additionalValuesFiles")
 _GENERATORS: Final = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 """Fields with items from each of which it makes an object."""
+_NO_HELM: Final = (
+    "`helm` is needed to build it, and is not on PATH; install it, or pipe what kustomize builds"
+)
 _NO_CHART: Final = (
     "cannot be built: its chart {} is not there, and a check fetches none; `helm pull` it, or pipe what "
     "kustomize builds"
@@ -161,6 +170,8 @@ def read_kustomization(folder: Path) -> tuple[Document, ...]:
     missing = [each for each in charts if not helm.is_one(Path(each))]
     if missing:
         raise NotAvailable(_NO_CHART.format(os.path.relpath(missing[0])))
+    if charts and subprocess_tool.find_tool("helm") is None:
+        raise NotAvailable(_NO_HELM)
     top, text = kustomize_build.built_text(folder, has_charts=bool(charts))
     return placed_kustomization(folder, top, text)
 
