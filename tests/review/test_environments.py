@@ -194,6 +194,39 @@ def test_what_two_overlays_say_alike_has_the_place_of_each() -> None:
     ]
 
 
+def rendered(text: str, *ways: str) -> list[Document]:
+    """Objects of a chart that have come out so in some renderings of it."""
+    found = read({"charts/t/templates/a.yaml": text})
+    return [replace(each, folders=("charts/t",), renderings=ways) for each in found]
+
+
+def test_each_rendering_of_a_chart_is_an_environment_of_its_own() -> None:
+    small, large = rendered(SMALL, "values-dev.yaml"), rendered(LARGE, "values-prod.yaml")
+    job = rendered(DIGITS, "values-dev.yaml", "values-prod.yaml")
+    report = checked.of([*small, *large, *job], *FITS, "unique-name")
+    (item,) = report.items
+    assert (item.rule.id, item.what.rpartition(", in ")[2]) == ("quota-fits", "values-dev.yaml")
+
+
+def test_a_rendering_goes_with_the_folder_of_its_name() -> None:
+    small, large = rendered(SMALL, "values-dev.yaml"), rendered(LARGE, "values-prod.yaml")
+    jobs = read({"envs/dev/job.yaml": DIGITS, "envs/prod/job.yaml": DIGITS})
+    report = checked.of([*small, *large, *jobs], *FITS)
+    assert [each.place.file for each in report.items] == ["envs/dev/job.yaml"]
+
+
+def test_a_finding_of_several_renderings_is_one_and_names_them() -> None:
+    texts = {"own": DIGITS, "dev": DIGITS.replace("digits", "dev"), "prod": JOB.format(name="prod")}
+    found = [each for way, text in texts.items() for each in rendered(text, f"{way}.yaml")]
+    items = checked.of(found, "deadline").items
+    assert [each.what for each in items] == ["is not set"]
+    some = [*found, *rendered(SMALL, "eu.yaml")]
+    (item,) = checked.of(some, "deadline").items
+    assert item.what == "is not set, with own.yaml, dev.yaml, prod.yaml"
+    loop = rendered(f"{DIGITS}---\n{JOB.format(name='b')}", "own.yaml")
+    assert len(checked.of([*loop, *rendered(DIGITS, "dev.yaml")], "deadline").items) == 2
+
+
 CONFIGURED = {
     "dev": {"folders": ["clusters/*/dev"], "rules": {"nodes-limit": {"parameters": {"nodes": 2}}}},
     "prod": {"folders": ["clusters/eu/prod"], "rules": {"nodes-limit": {"severity": "low"}}},

@@ -18,7 +18,8 @@ _LIBRARY: Final = "a template of a library chart, which helm renders only as a p
 _ALONE: Final = "a chart that helm does not render with its own values alone, but with others"
 _MISSING: Final = "asks for a chart with {}, which is not here: that rendering was not judged"
 _UNABLE: Final = "cannot be rendered"
-_HINT: Final = "values that it needs go under `charts` in trainer-policy.yaml"_PASSES: Final = 3
+_HINT: Final = "values that it needs go under `charts` in trainer-policy.yaml"
+_PASSES: Final = 3
 """Times that charts are searched for objects that name charts: those of one may name another."""
 
 Charts = Mapping[Path, Sequence[Path]]

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from trainer_infra.rules.configuration import ChartValues
+if TYPE_CHECKING:
+    from trainer_infra.rules.configuration import ChartValues
 
 OWN: Final = "values.yaml"
 """The chart's own file, whose values hold unless others are given."""
@@ -86,7 +87,7 @@ def is_for_values(file: Path, chart: Path) -> bool:
 
 
 def configured_renderings(
-    chart: Path, configured: Sequence[ChartValues], root: str
+    chart: Path, configured: "Sequence[ChartValues]", root: str
 ) -> Iterator[Rendering]:
     """Those of the configuration for a chart; paths there are relative to the folder `root`."""
     below = os.path.relpath(chart, root)

@@ -12,14 +12,16 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import file_text
 from trainer_infra.review.documents import Document
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.inventory import SourceFile, Use, joined_files
-from trainer_infra.rules.configuration import ChartValues
+
+if TYPE_CHECKING:
+    from trainer_infra.rules.configuration import ChartValues
 
 NOTHING: Final = Exclusion()
 """Leaves out nothing."""
@@ -54,7 +56,7 @@ class Wanted:
     exclusion: Exclusion = NOTHING
     """What is left out; what is built from other files may still read it. Paths of `charts` are relative
     to its folder."""
-    charts: tuple[ChartValues, ...] = ()
+    charts: "tuple[ChartValues, ...]" = ()
     """How the configuration has charts rendered."""
 
     def moved(self, root: str) -> "Wanted":
