@@ -29,10 +29,10 @@ class _Taken:
     charts: dict[str, str] = field(default_factory=dict)
     """Charts that a kustomization has rendered, and which one."""
 
-    def of(self, file: Path) -> SourceObjects | None:
+    def of(self, file: Path) -> SourceFile | None:
         """A file that is not read by itself; None for another one."""
         known = self.built.get(os.path.realpath(file)) if self.built else None
-        return SourceObjects(files=(SourceFile(os.fspath(file), *known),)) if known else None
+        return SourceFile(os.fspath(file), *known) if known else None
 
     def placed(self, found: SourceObjects) -> SourceObjects:
         """Files that are data, but are used as a part of something."""
@@ -50,25 +50,25 @@ def read_folder(folder: Path, wanted: Wanted) -> SourceObjects:
     """The objects of a folder and those below it."""
     tree, taken = FolderTree.of(folder, wanted.exclusion), _Taken()
     built = _kustomizations(folder, tree.kustomizations, taken)
-    files = (taken.of(each) or sources.read_file(each) for each in tree.files)
-    plain = sources.joined_sources(files)
+    plain = sources.joined_sources(_plain(each, taken) for each in tree.files)
     rendered: tuple[SourceObjects, ...] = ()
     if tree.charts:
         there = _documents((plain, *built))
         values = [Path(each.path) for each in plain.files if each.use == Use.DATA]
         rendered, used = chart_folder.read_charts(tree.charts, there, values, wanted, taken.charts)
         taken.used |= used
-    others = (taken.of(each) or _other(each) for each in tree.others)
-    left = SourceObjects((), tuple(tree.problems), tuple(tree.left))
-    return taken.placed(sources.joined_sources((plain, *rendered, *built, *others, left)))
+    others = (taken.of(each) or SourceFile(os.fspath(each), Use.DATA) for each in tree.others)
+    left = SourceObjects((), tuple(tree.problems), (*others, *tree.left))
+    return taken.placed(sources.joined_sources((plain, *rendered, *built, left)))
+
+
+def _plain(file: Path, taken: _Taken) -> SourceObjects:
+    known = taken.of(file)
+    return SourceObjects(files=(known,)) if known else sources.read_file(file)
 
 
 def _documents(parts: Iterable[SourceObjects]) -> tuple[Document, ...]:
     return tuple(each for part in parts for each in part.documents)
-
-
-def _other(file: Path) -> SourceObjects:
-    return SourceObjects(files=(SourceFile(os.fspath(file), Use.DATA),))
 
 
 def _kustomizations(

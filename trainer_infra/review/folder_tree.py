@@ -76,9 +76,8 @@ class FolderTree:
         try:
             inside = sorted(os.scandir(folder), key=lambda each: each.name)
         except OSError as error:
-            why = f"cannot be read: {error.strerror}"
-            self.problems.append(f"{folder}: {why}")
-            self.left.append(SourceFile(os.fspath(folder), Use.UNREAD, why))
+            self.problems.append(f"{folder}: cannot be read: {error.strerror}")
+            self.left.append(SourceFile(os.fspath(folder), Use.UNREAD))
             return
         paths = {each.name: folder / each.name for each in inside}
         self._links += ((paths[each.name], role) for each in inside if each.is_symlink())

@@ -192,7 +192,10 @@ def placed_kustomization(folder: Path, top: str, text: str) -> tuple[Document, .
         if id(document.value) in layers
         else document
         for file, objects in by_file.items()
-        for document in source_of_built.placed_document(objects, placing.written(file), file)
+        for document in map(
+            placing.at_chart,
+            source_of_built.placed_document(objects, placing.written(file), file),
+        )
     )
 
 
@@ -232,6 +235,22 @@ class _Placing:
             parts += own
             through += (layer, *(each.text.file for each in own))
         return replace(document, parts=tuple(parts[::-1]), layers=tuple(dict.fromkeys(through)))
+
+    def at_chart(self, document: Document) -> Document:
+        """An object without a text of its own, where its kustomization names the chart that has it."""
+        if document.source is not None or Path(document.file).name not in NAMES:
+            return document
+        name = str(documents.value_at(document.value, ("metadata", "name")))
+        places = [
+            (text, index, str(documents.value_at(each, ("releaseName",))) in name)
+            for text in documents.yaml_of_file(document.file)
+            for index, each in enumerate(documents.items_at(text.value, _CHARTS))
+        ]
+        fitting = [each for each in places if each[2]] or places
+        if len(fitting) != 1:
+            return document
+        text, index, _ = fitting[0]
+        return replace(document, source=text.source, start=(_CHARTS, index), lines=text.lines)
 
     def _shown(self, file: Path) -> str:
         """A file as the user would name it."""

@@ -194,7 +194,7 @@ def _large(path: str) -> SourceObjects:
 
 
 def _unread(path: str, *problems: str) -> SourceObjects:
-    return SourceObjects((), problems, (SourceFile(path, Use.UNREAD, problems[0]),))
+    return SourceObjects((), problems, (SourceFile(path, Use.UNREAD),))
 
 
 def of_text(text: str, file: str) -> SourceObjects:
