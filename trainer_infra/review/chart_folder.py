@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.review import gitops_values, helm, renderings, sources
+from trainer_infra.review import documents, gitops_values, helm, renderings, sources
 from trainer_infra.review.documents import Document
 from trainer_infra.review.inventory import SourceFile, Use
 from trainer_infra.review.renderings import NamedRendering, Rendering
@@ -86,6 +86,8 @@ def _ways(
     files = [each for each in below if renderings.is_for_values(each, chart)]
     # A file may be that of another chart, which stands in this one.
     files = [each for each in files if next(filter(helm.is_one, each.parents)) == chart]
+    # What is not YAML is text for another tool, and no helm takes it.
+    files = [each for each in files if documents.yaml_of_file(os.fspath(each))]
     return renderings.chart_renderings(chart, configured, own, files)
 
 
@@ -125,9 +127,9 @@ def _objects(
     return sources.joined_sources((rendered, *files))
 
 
-def _called(documents: Iterable[Document], way: Rendering, count: int) -> Iterator[Document]:
+def _called(found: Iterable[Document], way: Rendering, count: int) -> Iterator[Document]:
     """Documents of one of several ways, which say so."""
-    for each in documents:
+    for each in found:
         yield replace(each, renderings=(way.name,)) if count > 1 else each
 
 
