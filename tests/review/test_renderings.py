@@ -148,7 +148,11 @@ def test_an_application_names_files_values_and_single_values() -> None:
         *("--set", "d=1", "--set-string", "e=1"),
         *("--set-file", f"f={whole('charts/t/values-prod.yaml')[0]}"),
     )
-    assert (found.way.release, found.way.namespace, found.way.name) == ("rel", "team", "Application x")
+    assert (found.way.release, found.way.namespace, found.way.name) == (
+        "rel",
+        "team",
+        "Application x",
+    )
 
 
 def test_of_several_sources_one_may_have_the_values_of_another() -> None:

@@ -1,6 +1,7 @@
 """Charts of a folder -> what they render to, each in all the ways in which it is deployed, and what became of their files."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,9 @@ _UNRENDERED: Final = "a template of which helm renders no object with these valu
 _LIBRARY: Final = "a template of a library chart, which helm renders only as a part of others"
 _ALONE: Final = "a chart that helm does not render with its own values alone, but with others"
 _MISSING: Final = "asks for a chart with {}, which is not here: that rendering was not judged"
-_UNABLE: Final = "cannot be rendered"
+_UNABLE: Final = re.compile(
+    r"cannot be rendered: .*(execution error|nil pointer|don't meet|[.]Values)"
+)
 _HINT: Final = "values that it needs go under `charts` in trainer-policy.yaml"
 _PASSES: Final = 3
 """Times that charts are searched for objects that name charts: those of one may name another."""
@@ -117,7 +120,7 @@ def _objects(
         problems = tuple(dict.fromkeys(each for found in kept for each in found.problems))
         note = SourceFile(os.fspath(chart / helm.NAME), Use.DATA, _ALONE)
         rendered = replace(rendered, problems=problems, files=(note,))
-    elif not good and rendered.problems and _UNABLE in rendered.problems[-1]:
+    elif not good and rendered.problems and _UNABLE.search(rendered.problems[-1]):
         *others, last = rendered.problems
         rendered = replace(rendered, problems=(*others, f"{last}; {_HINT}"))
     known = {os.path.normpath(each.file) for each in rendered.documents}
