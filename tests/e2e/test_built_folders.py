@@ -14,7 +14,7 @@ from tests.review import checked, trees
 from trainer_infra.cli import main
 from trainer_infra.review import changed_files, sources
 from trainer_infra.review.inventory import Use
-from trainer_infra.review.sources import SourceObjects, Wanted
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def test_a_chart_is_rendered_and_its_objects_are_placed_in_its_templates() -> No
     ]
     plain = ("image-latest", "chart/templates/plain.yaml", 9, "spec.trainer.image")
     job = ("image-latest", "chart/templates/job.yaml", 14, "spec.trainer.image")
-    more = sources.read_sources(["chart"], Wanted(values=("chart/more.yaml",)))
+    more = sources.read_sources(["chart"], SourceScope(values=("chart/more.yaml",)))
     assert job not in checked.places(checked.of(found.documents, "image-latest"))
     assert checked.places(checked.of(more.documents, "image-latest")) == [job, plain]
 

@@ -10,8 +10,8 @@ import yaml
 
 from tests.review import trees
 from trainer_infra.errors import InvalidInput
-from trainer_infra.review import gitops_values, renderings, sources
-from trainer_infra.review.renderings import Rendering
+from trainer_infra.review import gitops_values, renderings, source_objects
+from trainer_infra.review.renderings import ChartRendering
 from trainer_infra.rules.configuration import ChartValues, read_configuration
 
 CHART = Path("charts/t")
@@ -53,12 +53,12 @@ def test_files_of_values_are_told_by_their_names(name: str, expected: bool) -> N
 
 
 def test_each_file_is_rendered_by_itself_unless_something_names_it() -> None:
-    named = Rendering("Application x", whole("charts/t/values/gpu.yaml"), (), "x", "ns")
+    named = ChartRendering("Application x", whole("charts/t/values/gpu.yaml"), (), "x", "ns")
     files = [CHART / "values-prod.yaml", CHART / "values/gpu.yaml"]
     assert renderings.chart_renderings(CHART, (), (named,), files) == (
-        Rendering(),
+        ChartRendering(),
         named,
-        Rendering("values-prod.yaml", whole("charts/t/values-prod.yaml")),
+        ChartRendering("values-prod.yaml", whole("charts/t/values-prod.yaml")),
     )
 
 
@@ -76,16 +76,16 @@ charts:
     configured = tuple(renderings.configured_renderings(CHART, settled, "."))
     base = (*whole("envs/eu/v.yaml"), '{"queue": "main"}')
     assert configured == (
-        Rendering("charts[0]", base, (), "digits", "vision"),
-        Rendering("charts[1]"),
+        ChartRendering("charts[0]", base, (), "digits", "vision"),
+        ChartRendering("charts[1]"),
     )
-    named = Rendering("Application x", whole("envs/us/v.yaml"), ("--set", "a=b"), "x")
+    named = ChartRendering("Application x", whole("envs/us/v.yaml"), ("--set", "a=b"), "x")
     found = renderings.chart_renderings(CHART, configured, (named,), [CHART / "values-prod.yaml"])
     prod = (*base, *whole("charts/t/values-prod.yaml"))
     assert found == (
         *configured,
-        Rendering("Application x", (*base, *named.values), ("--set", "a=b"), "x", "vision"),
-        Rendering("values-prod.yaml", prod, (), "digits", "vision"),
+        ChartRendering("Application x", (*base, *named.values), ("--set", "a=b"), "x", "vision"),
+        ChartRendering("values-prod.yaml", prod, (), "digits", "vision"),
     )
 
 
@@ -109,7 +109,9 @@ def asked(kind: str, spec: Any, *others: str) -> list[renderings.NamedRendering]
     metadata = {"name": "x", "namespace": "flux"}
     value = {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
     texts = [yaml.safe_dump(value), *others]
-    found = [each for text in texts for each in sources.of_text(text, "apps/a.yaml").documents]
+    found = [
+        each for text in texts for each in source_objects.of_text(text, "apps/a.yaml").documents
+    ]
     return list(gitops_values.object_renderings(found, [CHART, Path("charts/u")]))
 
 
@@ -246,7 +248,7 @@ def test_a_release_of_flux_names_files_config_maps_and_values() -> None:
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": values}
     )
     (found,) = asked("HelmRelease", spec, there)
-    assert found.way == Rendering(
+    assert found.way == ChartRendering(
         "HelmRelease x",
         (*whole("envs/eu/v.yaml"), json.dumps({"a": 1}), json.dumps({"b": 2})),
         ("--set", "queue=main"),

@@ -18,13 +18,13 @@ from trainer_infra.cli import screen
 from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import check as checking
-from trainer_infra.review import environments, inventory, sources
+from trainer_infra.review import environments, inventory, source_objects, sources
 from trainer_infra.review import report as reports
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.report import Report
-from trainer_infra.review.sources import SourceObjects, Wanted
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Severity
@@ -53,7 +53,7 @@ class _MendingInputs:
     before: "ComparedRevision | None"
     known: tuple[Mark, ...]
     """Findings of the baseline."""
-    wanted: Wanted
+    wanted: SourceScope
 
 
 def run(asked: CheckRequest) -> int:
@@ -120,8 +120,10 @@ def _given(asked: CheckRequest) -> _MendingInputs:
         # What a cluster does not have either is nowhere.
         settled = settled if there.problems else replace(settled, is_whole=True)
     exclusion = Exclusion.of((*settled.exclude, *(asked.exclude or ())))
-    wanted = Wanted(tuple(asked.values or ()), exclusion, settled.charts)
-    stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
+    wanted = SourceScope(tuple(asked.values or ()), exclusion, settled.charts)
+    stdin = sources.read_sources(
+        [each for each in asked.paths or () if each == source_objects.STDIN]
+    )
     if asked.changed_from:
         from trainer_infra.cli import compared_revision
 
@@ -151,8 +153,8 @@ def _settled(asked: CheckRequest) -> ResolvedConfiguration:
 
 def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     """All objects of the paths, each once."""
-    return sources.joined_sources(
-        given.stdin if each == sources.STDIN else sources.read_sources([each], given.wanted)
+    return source_objects.joined_sources(
+        given.stdin if each == source_objects.STDIN else sources.read_sources([each], given.wanted)
         for each in asked.paths or ()
     )
 
@@ -196,7 +198,7 @@ def _nothing(report: Report, found: SourceObjects, *, has_base: bool) -> Sequenc
     What is excluded has not been compared.
     """
     is_compared = has_base and (
-        found.documents or all(each.why != sources.EXCLUDED for each in found.files)
+        found.documents or all(each.why != source_objects.EXCLUDED for each in found.files)
     )
     return () if report.objects or report.problems or is_compared else (reports.NOTHING,)
 

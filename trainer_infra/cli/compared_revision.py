@@ -7,7 +7,7 @@ from pathlib import Path
 from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.review import changed_files, costs, environments
 from trainer_infra.review.documents import Document
-from trainer_infra.review.sources import Wanted
+from trainer_infra.review.source_objects import SourceScope
 from trainer_infra.rules.configuration import ResolvedConfiguration
 
 
@@ -31,7 +31,7 @@ class ComparedRevision:
 
 
 def compared_revision(
-    ref: str, asked: CheckRequest, settled: ResolvedConfiguration, wanted: Wanted
+    ref: str, asked: CheckRequest, settled: ResolvedConfiguration, wanted: SourceScope
 ) -> ComparedRevision:
     """The revision to compare with: a commit, a branch or a tag."""
     there = changed_files.objects_in_base(asked.paths or (), ref, wanted)

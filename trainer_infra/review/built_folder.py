@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.review import chart_folder, kustomize, sources
+from trainer_infra.review import chart_folder, kustomize, source_objects
 from trainer_infra.review.documents import Document
 from trainer_infra.review.folder_tree import FolderTree
 from trainer_infra.review.inventory import SourceFile, Use
 from trainer_infra.review.kustomize import Uses
-from trainer_infra.review.sources import SourceObjects, Wanted
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 _UNUSED: Final = (
     "of a Component that no kustomization here uses: what its patches make was not judged"
@@ -19,7 +19,7 @@ _UNUSED: Final = (
 
 
 @dataclass(slots=True)
-class _Taken:
+class _FileRoles:
     """Files that are not data, by whole paths without links."""
 
     built: dict[str, tuple[Use, str]] = field(default_factory=dict)
@@ -46,11 +46,11 @@ class _Taken:
         return file if by is None else replace(file, use=Use.BUILT, why=by)
 
 
-def read_folder(folder: Path, wanted: Wanted) -> SourceObjects:
+def read_folder(folder: Path, wanted: SourceScope) -> SourceObjects:
     """The objects of a folder and those below it."""
-    tree, taken = FolderTree.of(folder, wanted.exclusion), _Taken()
+    tree, taken = FolderTree.of(folder, wanted.exclusion), _FileRoles()
     built = _kustomizations(folder, tree.kustomizations, taken)
-    plain = sources.joined_sources(_plain(each, taken) for each in tree.files)
+    plain = source_objects.joined_sources(_plain(each, taken) for each in tree.files)
     rendered: tuple[SourceObjects, ...] = ()
     if tree.charts:
         there = _documents((plain, *built))
@@ -59,12 +59,12 @@ def read_folder(folder: Path, wanted: Wanted) -> SourceObjects:
         taken.used |= used
     others = (taken.of(each) or SourceFile(os.fspath(each), Use.DATA) for each in tree.others)
     left = SourceObjects((), tuple(tree.problems), (*others, *tree.left))
-    return taken.placed(sources.joined_sources((plain, *rendered, *built, left)))
+    return taken.placed(source_objects.joined_sources((plain, *rendered, *built, left)))
 
 
-def _plain(file: Path, taken: _Taken) -> SourceObjects:
+def _plain(file: Path, taken: _FileRoles) -> SourceObjects:
     known = taken.of(file)
-    return SourceObjects(files=(known,)) if known else sources.read_file(file)
+    return SourceObjects(files=(known,)) if known else source_objects.read_file(file)
 
 
 def _documents(parts: Iterable[SourceObjects]) -> tuple[Document, ...]:
@@ -72,7 +72,7 @@ def _documents(parts: Iterable[SourceObjects]) -> tuple[Document, ...]:
 
 
 def _kustomizations(
-    folder: Path, found: Iterable[Path], taken: _Taken
+    folder: Path, found: Iterable[Path], taken: _FileRoles
 ) -> tuple[SourceObjects, ...]:
     """What is built by itself; what becomes of the files that it is built from is noted."""
     uses = {each: kustomize.used_files(each) for each in found}
@@ -87,7 +87,7 @@ def _kustomizations(
     left = [each for each in uses if os.path.realpath(each) not in reached]
     # Others of these build upon each other, in a circle: kustomize says so.
     roots += [each for each in left if not uses[each].is_component]
-    made = {each: sources.made(each, kustomize.read_kustomization) for each in roots}
+    made = {each: source_objects.made(each, kustomize.read_kustomization) for each in roots}
     for each in sorted(roots, key=lambda each: bool(made[each].problems)):
         state = (Use.UNREAD if made[each].problems else Use.BUILT, str(each))
         for own in kustomize.used_kustomizations([each], known | reached).values():
@@ -99,7 +99,7 @@ def _kustomizations(
     return tuple(made.values())
 
 
-def _note(own: Uses, state: tuple[Use, str], taken: _Taken) -> None:
+def _note(own: Uses, state: tuple[Use, str], taken: _FileRoles) -> None:
     for file in own.files:
         taken.built.setdefault(file, state)
     if state[0] == Use.BUILT:

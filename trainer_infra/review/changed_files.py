@@ -18,12 +18,13 @@ from trainer_infra.errors import NotAvailable
 from trainer_infra.review import (
     environments,
     recurrence,
+    source_objects,
     source_of_built,
     sources,
     subprocess_tool,
 )
 from trainer_infra.review.documents import Document
-from trainer_infra.review.sources import Wanted
+from trainer_infra.review.source_objects import SourceScope
 from trainer_infra.rules import tree
 
 _LARGE: Final = 1 << 20
@@ -48,7 +49,7 @@ class _Blob:
 
 
 def objects_in_base(
-    paths: Sequence[str], ref: str, wanted: Wanted = sources.ALL
+    paths: Sequence[str], ref: str, wanted: SourceScope = source_objects.ALL
 ) -> tuple[Document, ...]:
     """The objects below the paths as a revision has them; what cannot be read there is not there.
 
@@ -61,7 +62,7 @@ def objects_in_base(
         NotAvailable: There is no git, no repository or no such revision; one sentence.
     """
     found: list[Document] = []
-    wanted = [each for each in paths if each != sources.STDIN]
+    wanted = [each for each in paths if each != source_objects.STDIN]
     for repository, own in _by_repository(wanted).items():
         with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
             _write(repository, _tree(repository, ref), own.values(), Path(scratch))
@@ -189,10 +190,10 @@ def _needed(blobs: Sequence[_Blob], paths: Sequence[str]) -> Iterator[_Blob]:
 
 
 def _is_manifest(blob: _Blob) -> bool:
-    return blob.path.endswith(sources.SUFFIXES)
+    return blob.path.endswith(source_objects.SUFFIXES)
 
 
-def _read(folder: Path, paths: Mapping[str, str], wanted: Wanted) -> Iterator[Document]:
+def _read(folder: Path, paths: Mapping[str, str], wanted: SourceScope) -> Iterator[Document]:
     """The objects, with the names that their files have for the user."""
     for path, inside in paths.items():
         there = os.path.normpath(folder / inside)

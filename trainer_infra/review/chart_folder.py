@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.review import documents, gitops_values, helm, renderings, sources
+from trainer_infra.review import documents, gitops_values, helm, renderings, source_objects
 from trainer_infra.review.documents import Document
 from trainer_infra.review.inventory import SourceFile, Use
-from trainer_infra.review.renderings import NamedRendering, Rendering
-from trainer_infra.review.sources import SourceObjects, Wanted
+from trainer_infra.review.renderings import ChartRendering, NamedRendering
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 _UNRENDERED: Final = "a template of which helm renders no object with these values"
 _LIBRARY: Final = "a template of a library chart, which helm renders only as a part of others"
@@ -33,7 +33,7 @@ def read_charts(
     charts: Charts,
     others: Sequence[Document],
     data: Sequence[Path],
-    wanted: Wanted,
+    wanted: SourceScope,
     elsewhere: Mapping[str, str],
 ) -> tuple[tuple[SourceObjects, ...], Mapping[str, str]]:
     """The objects of charts, and which other files are a part of which chart, by whole paths without links.
@@ -45,8 +45,8 @@ def read_charts(
         wanted: what a user asks for.
         elsewhere: charts that a kustomization has rendered, and which one, by whole paths without links.
     """
-    ways: dict[Path, tuple[Rendering, ...]] = {}
-    found: dict[tuple[Path, Rendering], SourceObjects] = {}
+    ways: dict[Path, tuple[ChartRendering, ...]] = {}
+    found: dict[tuple[Path, ChartRendering], SourceObjects] = {}
     named = tuple(gitops_values.object_renderings(others, charts))
     for _ in range(_PASSES):
         ways = {each: _ways(each, named, data, wanted) for each in charts}
@@ -73,13 +73,13 @@ def read_charts(
 
 
 def _ways(
-    chart: Path, named: Sequence[NamedRendering], data: Iterable[Path], wanted: Wanted
-) -> tuple[Rendering, ...]:
+    chart: Path, named: Sequence[NamedRendering], data: Iterable[Path], wanted: SourceScope
+) -> tuple[ChartRendering, ...]:
     """The ways in which a chart is rendered; none for a library."""
     if helm.is_library(chart):
         return ()
     if wanted.values:
-        return (Rendering(values=tuple(map(os.path.realpath, wanted.values))),)
+        return (ChartRendering(values=tuple(map(os.path.realpath, wanted.values))),)
     real = os.path.realpath(chart)
     configured = tuple(
         renderings.configured_renderings(chart, wanted.charts, wanted.exclusion.root)
@@ -94,26 +94,26 @@ def _ways(
     return renderings.chart_renderings(chart, configured, own, files)
 
 
-def _rendered(chart: Path, way: Rendering, wanted: Wanted) -> SourceObjects:
+def _rendered(chart: Path, way: ChartRendering, wanted: SourceScope) -> SourceObjects:
     """What helm renders in one way, without the templates that are left out."""
-    found = sources.made(chart, partial(helm.read_chart, way=way))
+    found = source_objects.made(chart, partial(helm.read_chart, way=way))
     kept = (each for each in found.documents if not wanted.exclusion.has(each.file))
     return replace(found, documents=tuple(kept))
 
 
 def _objects(
-    chart: Path, parts: Sequence[Path], made: Mapping[Rendering, SourceObjects], by: str
+    chart: Path, parts: Sequence[Path], made: Mapping[ChartRendering, SourceObjects], by: str
 ) -> SourceObjects:
     """What a chart renders to, and the files of it that render to nothing and can be read as they are.
 
     It may be rendered by a kustomization, too.
     """
     good = [way for way, found in made.items() if not found.problems]
-    rendered = sources.joined_sources(
+    rendered = source_objects.joined_sources(
         replace(found, documents=tuple(_called(found.documents, way, len(good))))
         for way, found in made.items()
     )
-    alone = made.get(Rendering())
+    alone = made.get(ChartRendering())
     if (good or by) and alone and alone.problems:
         # Its own values are often defaults that lack what every deployment has to give.
         kept = (found for found in made.values() if found is not alone)
@@ -127,17 +127,17 @@ def _objects(
     state = _state(chart, made, is_broken=bool(rendered.problems))
     state = (Use.BUILT, by) if by and state[0] == Use.PASSED_OVER else state
     files = (_file(each, chart, known, state) for each in parts)
-    return sources.joined_sources((rendered, *files))
+    return source_objects.joined_sources((rendered, *files))
 
 
-def _called(found: Iterable[Document], way: Rendering, count: int) -> Iterator[Document]:
+def _called(found: Iterable[Document], way: ChartRendering, count: int) -> Iterator[Document]:
     """Documents of one of several ways, which say so."""
     for each in found:
         yield replace(each, renderings=(way.name,)) if count > 1 else each
 
 
 def _state(
-    chart: Path, made: Mapping[Rendering, SourceObjects], *, is_broken: bool
+    chart: Path, made: Mapping[ChartRendering, SourceObjects], *, is_broken: bool
 ) -> tuple[Use, str]:
     """What becomes of templates that render to no object."""
     if is_broken:
@@ -150,10 +150,10 @@ def _file(file: Path, chart: Path, known: set[str], state: tuple[Use, str]) -> S
         return SourceObjects(files=(SourceFile(os.fspath(file), Use.BUILT, os.fspath(chart)),))
     if helm.is_template(file):
         return SourceObjects(files=(SourceFile(os.fspath(file), *state),))
-    return sources.read_file(file)
+    return source_objects.read_file(file)
 
 
-def _parts(ways: Mapping[Path, Iterable[Rendering]]) -> Mapping[str, str]:
+def _parts(ways: Mapping[Path, Iterable[ChartRendering]]) -> Mapping[str, str]:
     """Files of charts that are no templates: by which chart they are used."""
     found: dict[str, str] = {}
     for chart, own in ways.items():

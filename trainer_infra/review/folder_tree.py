@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from trainer_infra.review import helm, kustomize, sources
+from trainer_infra.review import helm, kustomize, source_objects
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.inventory import SourceFile, Use
 
@@ -91,7 +91,7 @@ class FolderTree:
 
     def _enter(self, folder: Path, above: _Role) -> None:
         """Walk a folder, unless it is not read."""
-        why = None if not self.exclusion.has(folder) else sources.EXCLUDED
+        why = None if not self.exclusion.has(folder) else source_objects.EXCLUDED
         why = _HIDDEN if folder.name.startswith(".") else why
         why = _SKIPPED.get(folder.name, why)
         if why is not None:
@@ -100,10 +100,10 @@ class FolderTree:
             self._walk(folder, _role(folder, above))
 
     def _add(self, file: Path, role: _Role, *, is_file: bool) -> None:
-        if file.suffix not in sources.SUFFIXES:
+        if file.suffix not in source_objects.SUFFIXES:
             self.others.append(file)
         elif not is_file or self.exclusion.has(file):
-            why = sources.EXCLUDED if is_file else _SPECIAL
+            why = source_objects.EXCLUDED if is_file else _SPECIAL
             self.left.append(SourceFile(os.fspath(file), Use.PASSED_OVER, why))
         else:
             (self.charts[role.chart] if role.name == "part" else self.files).append(file)

@@ -1,6 +1,6 @@
 """Objects of Argo CD and Flux -> how they render the charts that are here.
 
-Sources: Argo CD's `ApplicationSourceHelm`, its ApplicationSets, and Flux' `HelmReleaseSpec`. Their paths are
+Sources: `spec.source.helm` of Argo CD's Applications and ApplicationSets, `spec` of Flux' HelmReleases. Their paths are
 relative to the repository, of which only a part may be here.
 """
 
@@ -19,7 +19,7 @@ from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput
 from trainer_infra.review import environments
 from trainer_infra.review.documents import Document, items_at, value_at
-from trainer_infra.review.renderings import NamedRendering, Rendering
+from trainer_infra.review.renderings import ChartRendering, NamedRendering
 
 Bound = Mapping[str, str]
 """Values of an ApplicationSet's parameters."""
@@ -64,7 +64,7 @@ class _Caller:
             for root, chart, known in self._charts(_text(source, "path"), bound):
                 for found, values, missing in _files(helm, (root, chart), known):
                     named = ", ".join(dict.fromkeys(found.values()))
-                    way = Rendering(
+                    way = ChartRendering(
                         f"{self.name}: {named}" if named else self.name,
                         values,
                         tuple(_options(helm, (root, chart), found)),
@@ -99,7 +99,9 @@ class _Caller:
                     missing.append(f"{_text(each, 'kind')} {_text(each, 'name')}")
             values += filter(None, (_json(value_at(spec, ("values",))),))
             release = _text(spec, "releaseName") or "-".join(filter(None, (target, name)))
-            way = Rendering(self.name, tuple(values), tuple(options), release, target or namespace)
+            way = ChartRendering(
+                self.name, tuple(values), tuple(options), release, target or namespace
+            )
             yield NamedRendering(chart, way, ", ".join(missing), self.file)
 
     def _charts(self, path: str, bound: Bound) -> Iterator[tuple[str, str, Bound]]:

@@ -27,7 +27,7 @@ from trainer_infra.review import (
     template_text,
 )
 from trainer_infra.review.documents import Document, Part, items_at, value_at
-from trainer_infra.review.renderings import Rendering
+from trainer_infra.review.renderings import ChartRendering
 from trainer_infra.review.subprocess_tool import ToolFailure
 
 NAME: Final = "Chart.yaml"
@@ -64,7 +64,7 @@ def is_library(folder: Path) -> bool:
     return isinstance(value, dict) and value.get("type") == "library"
 
 
-def read_chart(folder: Path, way: Rendering) -> tuple[Document, ...]:
+def read_chart(folder: Path, way: ChartRendering) -> tuple[Document, ...]:
     """The objects that the chart renders to in one way.
 
     Raises:
@@ -86,7 +86,7 @@ def read_chart(folder: Path, way: Rendering) -> tuple[Document, ...]:
     )
 
 
-def _rendered(folder: Path, way: Rendering) -> str:
+def _rendered(folder: Path, way: ChartRendering) -> str:
     helm = subprocess_tool.find_tool("helm")
     if helm is None:
         raise NotAvailable(

@@ -20,7 +20,7 @@ _FOLDER: Final = "values"
 
 
 @dataclass(frozen=True, slots=True)
-class Rendering:
+class ChartRendering:
     """One way in which helm renders a chart."""
 
     name: str = OWN
@@ -39,7 +39,7 @@ class NamedRendering:
 
     chart: str
     """The chart's folder, a whole path without links."""
-    way: Rendering
+    way: ChartRendering
     missing: str = ""
     """What it names and is not here, so that it cannot be made."""
     file: str = ""
@@ -47,8 +47,11 @@ class NamedRendering:
 
 
 def chart_renderings(
-    chart: Path, configured: Sequence[Rendering], named: Sequence[Rendering], files: Iterable[Path]
-) -> tuple[Rendering, ...]:
+    chart: Path,
+    configured: Sequence[ChartRendering],
+    named: Sequence[ChartRendering],
+    files: Iterable[Path],
+) -> tuple[ChartRendering, ...]:
     """All ways in which a chart is rendered.
 
     Args:
@@ -57,15 +60,15 @@ def chart_renderings(
         named: what objects say.
         files: files that hold values for it; what a named way has is not rendered alone.
     """
-    first = configured[0] if configured else Rendering()
+    first = configured[0] if configured else ChartRendering()
     asked = {value for each in (*configured, *named) for value in each.values}
     wholes = {os.path.realpath(each): os.path.relpath(each, chart) for each in files}
-    alone = (Rendering(name, (file,)) for file, name in wholes.items() if file not in asked)
+    alone = (ChartRendering(name, (file,)) for file, name in wholes.items() if file not in asked)
     others = (_upon(first, each) for each in (*named, *alone))
     return tuple(dict.fromkeys((*(configured or [first]), *others)))
 
 
-def _upon(first: Rendering, way: Rendering) -> Rendering:
+def _upon(first: ChartRendering, way: ChartRendering) -> ChartRendering:
     return replace(
         way,
         values=(*first.values, *way.values),
@@ -88,7 +91,7 @@ def is_for_values(file: Path, chart: Path) -> bool:
 
 def configured_renderings(
     chart: Path, configured: "Sequence[ChartValues]", root: str
-) -> Iterator[Rendering]:
+) -> Iterator[ChartRendering]:
     """Those of the configuration for a chart; paths there are relative to the folder `root`."""
     below = os.path.relpath(chart, root)
     for index, each in enumerate(configured):
@@ -96,4 +99,4 @@ def configured_renderings(
             files = (os.path.realpath(Path(root, file)) for file in each.values)
             texts = (json.dumps(each.inline),) if each.inline else ()
             name = f"{_CONFIGURED}[{index}]"
-            yield Rendering(name, (*files, *texts), (), each.release, each.namespace)
+            yield ChartRendering(name, (*files, *texts), (), each.release, each.namespace)
