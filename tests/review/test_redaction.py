@@ -162,7 +162,7 @@ BROKEN = (
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_cannot_be_read_is_not_quoted(text: str) -> None:
-    found = source_objects.of_text(text.replace("%s", TOKEN).replace("%%", "%"), "a.yaml")
+    found = source_objects.of_text(text.replace("%s", TOKEN).replace("%%", "%"), "stdin")
     report = checked.of((), problems=found.problems)
     assert len(report.problems) == 1
     assert TOKEN[:8] not in str(said(report))
