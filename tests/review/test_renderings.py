@@ -260,9 +260,9 @@ def test_a_release_of_flux_names_files_config_maps_and_values() -> None:
 
 
 def test_objects_that_are_wrong_ask_for_nothing() -> None:
+    specs: list[Any] = [None, [], {"source": 1, "sources": {}}, {"chart": "x"}, {"generators": 1}]
     for kind in ("Application", "ApplicationSet", "HelmRelease"):
-        for spec in (None, [], {"source": 1, "sources": {}}, {"chart": "x"}, {"generators": 1}):
-            assert asked(kind, spec) == []
+        assert [asked(kind, spec) for spec in specs] == [[]] * len(specs)
 
 
 def test_patterns_of_the_configuration_are_relative_to_its_folder(

@@ -159,7 +159,7 @@ def json_documents(text: str) -> Iterator[tuple[str, Any]]:
     Each is behind as many lines and columns as stand above it. What is not JSON, the whole text or the rest of
     it, is its own value.
     """
-    decoder, start = json.JSONDecoder(), _begin(text)
+    decoder, start = json.JSONDecoder(), _end_of(_HEAD, text)
     lines = above = 0
     while text.startswith("{", start):
         try:
@@ -169,16 +169,15 @@ def json_documents(text: str) -> Iterator[tuple[str, Any]]:
         lines, above = lines + text.count("\n", above, start), start
         column = start - text.rfind("\n", 0, start) - 1
         yield "\n" * lines + " " * column + text[start:end], value
-        start = _BLANK.match(text, end).end()  # type: ignore[union-attr]  it matches everywhere
+        start = _end_of(_BLANK, text, end)
     if start < len(text):
         rest = "\n" * text.count("\n", 0, start) + text[start:]
         yield rest, rest
 
 
-def _begin(text: str) -> int:
-    """Where a document begins behind its marker."""
-    found = _HEAD.match(text)
-    return found.end() if found else 0
+def _end_of(pattern: re.Pattern[str], text: str, start: int = 0) -> int:
+    found = pattern.match(text, start)
+    return found.end() if found else start
 
 
 def _weight(node: Node, known: dict[int, int]) -> int:

@@ -62,8 +62,8 @@ def objects_in_base(
         NotAvailable: There is no git, no repository or no such revision; one sentence.
     """
     found: list[Document] = []
-    wanted = [each for each in paths if each != source_objects.STDIN]
-    for repository, own in _by_repository(wanted).items():
+    named = [each for each in paths if each != source_objects.STDIN]
+    for repository, own in _by_repository(named).items():
         with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
             _write(repository, _tree(repository, ref), own.values(), Path(scratch))
             here = os.path.normpath(Path(scratch, os.path.relpath(Path.cwd(), repository)))

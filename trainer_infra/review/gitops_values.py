@@ -134,7 +134,7 @@ def _files(
     ways: list[tuple[Bound, tuple[str, ...]]] = [(bound, ())]
     missing = ""
     for each in items_at(helm, "valueFiles"):
-        further = [
+        further: list[tuple[Bound, tuple[str, ...]]] = [
             ({**known, **more}, (*files, *found))
             for known, files in ways
             for found, more in _found_files(str(each), where, known)

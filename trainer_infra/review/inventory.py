@@ -24,7 +24,7 @@ class Use(StrEnum):
     UNREAD = "could not be read"
 
 
-_COUNTED: Final = {Use.BUILT: "built into others"}
+_COUNTED: Final[Mapping[str, str]] = {Use.BUILT: "built into others"}
 
 
 @dataclass(frozen=True, slots=True)
