@@ -113,14 +113,17 @@ def test_what_came_from_stdin_is_judged_again_after_files_were_mended(cli: Comma
 
 def test_charts_are_rendered_with_the_values_that_are_named(cli: Command) -> None:
     cli.write("chart/Chart.yaml", "name: chart\nversion: 0.1.0\n")
-    helm = cli.folder / cli.write("bin/helm", '#!/bin/sh\nprintf "%s\\n" "$@" > asked\n')
+    rendered = "---\\napiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: a}\\n"
+    program = f"#!/bin/sh\nprintf '%s\\n' \"$@\" > asked\nprintf '%b' '{rendered}'\n"
+    helm = cli.folder / cli.write("bin/helm", program)
     helm.chmod(0o755)
     with_helm = Command(cli.folder, {**cli.env, "PATH": f"{helm.parent}{os.pathsep}/bin"})
     options = ("--values", "a.yaml", "--values", "b.yaml")
     assert with_helm("check", "chart", *options).code == 0
     assert (cli.folder / "asked").read_text().splitlines() == [
-        *("template", str(cli.folder / "chart"), "--include-crds"),
+        *("template", "--include-crds"),
         *("--values", str(cli.folder / "a.yaml"), "--values", str(cli.folder / "b.yaml")),
+        *("--", str(cli.folder / "chart")),
     ]
 
 
@@ -154,9 +157,9 @@ def test_an_environment_may_ask_for_more_and_reports_are_written_beside(cli: Com
 
 
 def test_what_cannot_be_read_fails_the_check_beside_what_could_be_judged(cli: Command) -> None:
-    written(cli, job=JOB, runtime=RUNTIME, broken="a: [1\n")
+    written(cli, job=JOB, runtime=RUNTIME, broken="apiVersion: v1\nkind: [1\n")
     said = check(cli, ".", code=3)
-    assert "broken.yaml:2:1: is not YAML" in said
+    assert "broken.yaml:3:1: is not YAML" in said
     assert "privileged" in said
 
 

@@ -79,7 +79,8 @@ def _ways(
     if helm.is_library(chart):
         return ()
     if wanted.values:
-        return (ChartRendering(values=tuple(map(os.path.realpath, wanted.values))),)
+        given = tuple(map(os.path.realpath, wanted.values))
+        return (ChartRendering(", ".join(wanted.values), given),)
     real = os.path.realpath(chart)
     configured = tuple(
         renderings.configured_renderings(chart, wanted.charts, wanted.exclusion.root)
