@@ -79,13 +79,13 @@ check: setup ## lint, test and verify; CI runs this and `make e2e`
 	  echo "tier $$tier: $$(($$(date +%s) - began)) s"; done
 
 e2e: equipment ## run the tests on a real cluster: pods, frameworks, interruptions
-	@$(MAKE) --no-print-directory --jobs $(if $(KUBECONFIG),1,2) --output-sync e2e-shared e2e-alone e2e-controllers e2e-own-clusters
+	@$(MAKE) --no-print-directory --jobs $(if $(KUBECONFIG),1,3) --output-sync e2e-shared e2e-alone e2e-controllers e2e-own-clusters
 
 # What the tests put into the cluster: images, packages, helm.
 equipment: cluster
 	@$(BIN)/python -m from_source.cluster.equipment
 
-# Streams of about the same length; two at a time, for with four clusters and their trainings at once a machine of two
+# Streams of about the same length; three at a time, for with four clusters and their trainings at once a machine of two
 # cores and little memory answers no request in time. One of yours serves the first three.
 e2e-shared:
 	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak" tests/e2e $(patsubst %,--ignore=%,$(ALONE) $(OWN_CLUSTERS))

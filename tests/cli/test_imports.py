@@ -54,3 +54,12 @@ def test_a_program_that_names_a_trainer_loads_no_library_and_no_renderer() -> No
     libraries, modules = loaded("from trainer_infra import CustomTrainer")
     rooms = {module.split(".")[1] for module in modules if "." in module}
     assert (libraries, rooms & {"render", "deploy", "rules", "catalog"}) == ([], set())
+
+
+def test_a_supervisor_starts_without_a_built_model() -> None:
+    """Each run starts one: Pydantic looks for its plugins when the first model is built, which costs a tenth."""
+    program = "import sys, trainer_infra.local.supervisor; print('pydantic.plugin._loader' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

@@ -6,17 +6,12 @@ into an object. Rules: reference behaviour 2.2 to 2.4.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import MLPolicy, PodGroupPolicy, Runtime
 from trainer_infra.api.trainjob import Trainer, TrainJob
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.deviation import ALL, Deviation
-
-_NO_TRAINER: Final = Trainer()
-_NO_POLICY: Final = MLPolicy()
-_NO_GANG: Final = PodGroupPolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +99,17 @@ class Draft:
     @property
     def trainer_spec(self) -> Trainer:
         """The TrainJob's spec.trainer; an empty one where it has none."""
-        return self.job.spec.trainer or _NO_TRAINER
+        return self.job.spec.trainer or Trainer()
 
     @property
     def ml_policy(self) -> MLPolicy:
         """The runtime's mlPolicy; an empty one where it has none."""
-        return self.runtime.spec.ml_policy or _NO_POLICY
+        return self.runtime.spec.ml_policy or MLPolicy()
 
     @property
     def pod_group_policy(self) -> PodGroupPolicy:
         """The runtime's podGroupPolicy; an empty one where it has none."""
-        return self.runtime.spec.pod_group_policy or _NO_GANG
+        return self.runtime.spec.pod_group_policy or PodGroupPolicy()
 
     def ours(self, deviation: Deviation) -> bool:
         """Whether that deviation holds; otherwise the reference is followed in it."""
