@@ -40,7 +40,7 @@ def verdict(report: Report) -> str:
         return f"The check failed: {why}"
     if report.objects > sum(report.unjudged.values()):
         return "The check passed"
-    what = "no rule is for objects of these kinds" if report.objects else "there is no object"
+    what = "no rule is for objects of these kinds" if report.objects else "no object has changed"
     return f"The check judged nothing: {what}"
 
 
