@@ -21,7 +21,7 @@ from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.migrate.migration import Migration
-from trainer_infra.review import sources
+from trainer_infra.review import source_objects, sources
 
 HEAD: Final = '''\
 """v1 jobs as TrainJobs, written by `trainer-infra migrate -o python`."""
@@ -96,7 +96,7 @@ def _migrated(files: Sequence[str]) -> tuple[list[MigratedJob], list[Problem], i
 def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
     """Every object of a file, or of stdin, each of which has to be a v1 job; or why there is none."""
     try:
-        documents = yaml_source.read_yaml(*sources.text_of(file))
+        documents = yaml_source.read_yaml(*source_objects.text_of(file))
     except InvalidInput as error:
         return [], error.problems
     return [(each, path, value) for each in documents for path, value in _objects(each.value)], ()

@@ -64,8 +64,8 @@ class BuiltObject:
     """Files of the kustomizations that it went through, the innermost first."""
 
 
-def built_text(folder: Path) -> tuple[str, str]:
-    """The folder that origins are relative to, and what kustomize prints.
+def built_text(folder: Path, *, has_charts: bool = False) -> tuple[str, str]:
+    """The folder that origins are relative to, and what kustomize prints; charts need helm.
 
     Raises:
         NotAvailable: There is no kustomize, or it cannot build the folder; what it said.
@@ -75,7 +75,7 @@ def built_text(folder: Path) -> tuple[str, str]:
         below = os.path.relpath(os.path.realpath(folder), top)
         on_top = {**_ON_TOP, "resources": [below]}
         Path(top, _NAME).write_text(json.dumps(on_top), encoding="utf-8")
-        return top, _built(folder, top, below)
+        return top, _built(folder, top, below, has_charts=has_charts)
 
 
 def built_object(value: JSONObject) -> BuiltObject:
@@ -91,7 +91,7 @@ def built_object(value: JSONObject) -> BuiltObject:
     return BuiltObject(_without(value, said), ours, is_from_patch, tuple(layers))
 
 
-def _built(folder: Path, top: str, below: str) -> str:
+def _built(folder: Path, top: str, below: str, *, has_charts: bool) -> str:
     alone, kubectl = subprocess_tool.find_tool("kustomize"), subprocess_tool.find_tool("kubectl")
     if alone is None and kubectl is None:
         raise NotAvailable(
@@ -99,6 +99,7 @@ def _built(folder: Path, top: str, below: str) -> str:
             f"or pipe what it builds: `kustomize build {folder} | trainer-infra check -`"
         )
     command = [alone, "build", top] if alone else [str(kubectl), "kustomize", top]
+    command += ["--enable-helm"] if has_charts else []
     try:
         return subprocess_tool.tool_output(command).decode("utf-8")
     except ToolFailure as error:

@@ -21,7 +21,7 @@ _LOGGED: Final = re.compile(
 )
 """How kubectl logs its end: a text in quotes, or lines with an indent."""
 _SILENT: Final = "it failed and said nothing"
-_ASIDE: Final = ("#", "warning", "level=warn", "use --debug")
+_ASIDE: Final = ("#", "warning", "level=warn", "use --debug", "walk.go")
 """How lines begin that say nothing of what is wrong."""
 _WARNED: Final = re.compile(r"\S+\.go:\d+: warning:", re.IGNORECASE)
 """How those of helm's libraries begin."""
