@@ -48,10 +48,10 @@ class Problem:
 
     @override
     def __str__(self) -> str:
-        """`<where>: <path>: <what>, got <value>; <fix>`."""
+        """`<where>: <path>: <what>, got <value>; <fix>`, without what looks like a secret."""
         head = ": ".join(part for part in (self.where, self.path, self.what) if part)
-        got = "" if self.got is None else f", got {shown(self.got)}"
-        return f"{head}{got}{f'; {self.fix}' if self.fix else ''}"
+        got = "" if self.got is None else f", got {shown(self.got, name=self.path)}"
+        return without_secrets(f"{head}{got}{f'; {self.fix}' if self.fix else ''}")
 
 
 def independent(problems: Iterable[Problem]) -> Iterator[Problem]:
@@ -69,14 +69,32 @@ def summed_up(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return (*found[:MOST_PROBLEMS], Problem("", more, fix=MEND_FIRST, where=found[0].where))
 
 
-def shown(value: object, limit: int = 120) -> str:
-    """A value as an error shows it: its repr, cut at `limit` characters."""
-    text = repr(value)
+def shown(value: object, limit: int = 120, name: str = "") -> str:
+    """A value as an error shows it: its repr without what looks like a secret, cut at `limit` characters.
+
+    `name` is a field or a path, which may say that the value is secret.
+    """
+    # What a message quotes is the exception, and so is the import.
+    from trainer_infra.secret_texts import texts  # noqa: PLC0415
+
+    open_value = texts.shown_value(value, name)
+    text = repr(value if open_value == value else open_value)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
+def without_secrets(message: str) -> str:
+    """The message without what looks like a secret: it may quote what a user wrote, or what a tool said."""
+    from trainer_infra.secret_texts import texts  # noqa: PLC0415  the same
+
+    return texts.shown_text(message)
+
+
 class TrainerInfraError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base of all errors raised on purpose; a message has no secret in it that can be told."""
+
+    @override
+    def __str__(self) -> str:
+        return without_secrets(super().__str__())
 
 
 class InvalidInput(TrainerInfraError):

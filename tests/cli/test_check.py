@@ -5,6 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.cli.command import Command
@@ -112,14 +113,17 @@ def test_what_came_from_stdin_is_judged_again_after_files_were_mended(cli: Comma
 
 def test_charts_are_rendered_with_the_values_that_are_named(cli: Command) -> None:
     cli.write("chart/Chart.yaml", "name: chart\nversion: 0.1.0\n")
-    helm = cli.folder / cli.write("bin/helm", '#!/bin/sh\nprintf "%s\\n" "$@" > asked\n')
+    rendered = "---\\napiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: a}\\n"
+    program = f"#!/bin/sh\nprintf '%s\\n' \"$@\" > asked\nprintf '%b' '{rendered}'\n"
+    helm = cli.folder / cli.write("bin/helm", program)
     helm.chmod(0o755)
     with_helm = Command(cli.folder, {**cli.env, "PATH": f"{helm.parent}{os.pathsep}/bin"})
     options = ("--values", "a.yaml", "--values", "b.yaml")
     assert with_helm("check", "chart", *options).code == 0
     assert (cli.folder / "asked").read_text().splitlines() == [
-        *("template", str(cli.folder / "chart"), "--include-crds"),
+        *("template", "--include-crds"),
         *("--values", str(cli.folder / "a.yaml"), "--values", str(cli.folder / "b.yaml")),
+        *("--", str(cli.folder / "chart")),
     ]
 
 
@@ -153,9 +157,9 @@ def test_an_environment_may_ask_for_more_and_reports_are_written_beside(cli: Com
 
 
 def test_what_cannot_be_read_fails_the_check_beside_what_could_be_judged(cli: Command) -> None:
-    written(cli, job=JOB, runtime=RUNTIME, broken="a: [1\n")
+    written(cli, job=JOB, runtime=RUNTIME, broken="apiVersion: v1\nkind: [1\n")
     said = check(cli, ".", code=3)
-    assert "broken.yaml:2:1: is not YAML" in said
+    assert "broken.yaml:3:1: is not YAML" in said
     assert "privileged" in said
 
 
@@ -257,3 +261,47 @@ def test_a_policy_that_differs_from_the_revision_is_told(cli: Command) -> None:
     assert lines
     told = {each.strip("- ") for each in said.splitlines()}
     assert {"known.json", "trainer-policy.yaml", "vision/more.py"} <= told
+
+
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        ({}, ()),
+        ({"job": JOB}, ("--exclude", "*")),
+        ({"values": "a: 1\n", "train": "{a: 1}\n"}, ()),
+        ({"task": "{% if a %}\nkind: A\napiVersion: v1\n{% endif %}\n"}, ()),
+    ],
+)
+def test_no_object_is_no_pass(
+    cli: Command, files: dict[str, str], options: tuple[str, ...]
+) -> None:
+    written(cli, **files)
+    said = "The check is not complete: nothing was judged, because there is no object."
+    assert said in check(cli, ".", *options, code=3)
+    report = json.loads(cli("check", ".", *options, "--format", "json").out)
+    assert (report["exitCode"], report["objects"]) == (3, 0)
+    assert len(report["inventory"]) == len(files)
+    for form in ("sarif", "junit", "github", "markdown"):
+        assert "nothing was judged" in cli("check", ".", *options, "--format", form).out
+
+
+def test_that_nothing_has_changed_is_a_pass_and_that_all_is_excluded_is_none(cli: Command) -> None:
+    written(cli, job=JOB, runtime=RUNTIME)
+    commit(cli)
+    assert "0 objects of 0 files" in check(cli, ".", "--changed-from", "main")
+    check(cli, ".", "--changed-from", "main", "--exclude", "*", code=3)
+    for name in ("job", "runtime"):
+        (cli.folder / f"{name}.yaml").unlink()
+    check(cli, ".", "--changed-from", "main")
+
+
+def test_every_report_counts_the_files(cli: Command) -> None:
+    written(cli, runtime=RUNTIME.replace("true   # for the debugger", "false"), values="a: 1\n")
+    (cli.folder / "gone.yaml").symlink_to("nowhere")
+    counted = "of 3 files and folders: 1 judged, 1 data, 1 passed over"
+    for form in ("text", "junit", "markdown"):
+        assert counted in cli("check", ".", "--format", form).out
+    sarif = json.loads(cli("check", ".", "--format", "sarif").out)
+    assert sarif["runs"][0]["properties"]["inventory"] == {"judged": 1, "data": 1, "passed over": 1}
+    for form in ("text", "github", "markdown", "junit", "json"):
+        assert "gone.yaml: a link that leads nowhere" in cli("check", ".", "--format", form).out

@@ -14,8 +14,9 @@ from tests.cli.command import Command
 from trainer_infra.cli import main, policy
 from trainer_infra.review import rules_page
 from trainer_infra.review.formats import FORMATS
+from trainer_infra.review.inventory import Use
 from trainer_infra.rules import RULES, configuration, exemption, pack, packs, subject
-from trainer_infra.rules.configuration import Configuration, Environment
+from trainer_infra.rules.configuration import ChartValues, Configuration, Environment
 from trainer_infra.rules.exemption import Exemption, ExemptionLimits
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.pack import Enforcement, Selection, Setting
@@ -29,7 +30,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
-FILE, OBJECT, LIMITS, ELSEWHERE, CASES = blocks("yaml")
+CHARTS, FILE, OBJECT, LIMITS, ELSEWHERE, CASES = blocks("yaml")
 PACK, SERVED = blocks("python")
 
 
@@ -51,8 +52,13 @@ def test_the_configuration_is_one_with_every_key() -> None:
     assert (settled.pools, settled.is_whole) == ((), True)
     assert [each.expires for each in settled.exemptions] == [date(2027, 1, 31)]
     written = {*keys(yaml.safe_load(FILE))}
-    models = (Configuration, Environment, Setting, Pool, Taint, Exemption)
+    models = (Configuration, ChartValues, Environment, Setting, Pool, Taint, Exemption)
     assert [name for model in models for name in wire(model) if name not in written] == []
+
+
+def test_the_configuration_of_charts_is_one_with_every_key() -> None:
+    (found,) = configuration.read_configuration(CHARTS, "policy.md").charts
+    assert found.to_wire().keys() == {*wire(ChartValues)}
 
 
 def test_a_configuration_says_what_annotations_may_exempt_from() -> None:
@@ -114,7 +120,9 @@ def test_tables_name_every_option_format_pack_and_word() -> None:
     shown = set(re.findall(r"^\| `(--[a-z-]+)", PAGE, re.MULTILINE))
     assert shown | {"--kubeconfig", "--context"} == options
     named = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
-    assert named == [*FORMATS, *(each.name for each in packs.PACKS)]
+    uses = (Use.JUDGED, Use.DATA)
+    assert named == [*uses, *FORMATS, *(each.name for each in packs.PACKS)]
+    assert [each for each in Use if f"| `{each}` |" not in PAGE] == []
     assert ([*policy.Format], [*policy.Least]) == ([*FORMATS], [*Severity])
     words = (*Severity, *Enforcement, *wire(Selection), policy.USUAL)
     assert [each for each in words if f"`{each}`" not in PAGE] == []

@@ -35,5 +35,5 @@ def test_the_content_is_in_the_file_and_in_no_plain_text(
 
 def test_content_that_is_not_hidden_is_refused(stack: Stack) -> None:
     stack.program(PROGRAM.format(content='"text"'))
-    said = "files['/etc/team/key.json']: must say where the file's content comes from, got 'text'; give Secret("
+    said = "files['/etc/team/key.json']: must say where the file's content comes from, not hold the content itself; give Secret("
     assert said in stack.preview(ok=False)

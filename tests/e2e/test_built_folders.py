@@ -14,8 +14,9 @@ from tests.review import checked, trees
 from trainer_infra.cli import main
 from trainer_infra.review import changed_files, sources
 from trainer_infra.review.check import Reach
+from trainer_infra.review.inventory import Use
 from trainer_infra.review.revision import Span
-from trainer_infra.review.sources import SourceObjects
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +114,7 @@ def test_a_chart_is_rendered_and_its_objects_are_placed_in_its_templates() -> No
     ]
     plain = ("image-latest", "chart/templates/plain.yaml", 9, "spec.trainer.image")
     job = ("image-latest", "chart/templates/job.yaml", 14, "spec.trainer.image")
-    more = sources.read_sources(["chart"], ["chart/more.yaml"])
+    more = sources.read_sources(["chart"], SourceScope(values=("chart/more.yaml",)))
     assert job not in checked.places(checked.of(found.documents, "image-latest"))
     assert checked.places(checked.of(more.documents, "image-latest")) == [job, plain]
 
@@ -133,7 +134,9 @@ def test_what_helm_says_is_told_in_the_names_of_the_user(work: Path) -> None:
     (work / "chart/templates/bad.yaml").write_text('{{ required "name a queue" .Values.none }}')
     (problem,) = sources.read_sources(["chart"]).problems
     assert problem.startswith("chart: cannot be rendered: Error: execution error at")
-    assert problem.endswith("name a queue")
+    assert problem.endswith(
+        "name a queue; values that it needs go under `charts` in trainer-policy.yaml"
+    )
     assert str(work) not in problem
 
 
@@ -177,7 +180,9 @@ def test_a_chart_of_three_lines_hides_nothing(work: Path) -> None:
     trees.write({"r/templates/f.yaml": "{{ if .Values.f }}\n" + JOB % "f" + "{{ end }}\n"}, work)
     found = sources.read_sources(["r"])
     assert hidden(found) == sorted(f"r/{each}" for each in names)
-    assert found.passed_over == ("r: helm renders no object of templates/f.yaml with these values",)
+    assert [each.path for each in found.files if each.use == Use.PASSED_OVER] == [
+        "r/templates/f.yaml"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from datetime import date
 
 from hypothesis import strategies as st
 
+from trainer_infra.review.inventory import SourceFile, Use
 from trainer_infra.review.report import Edit, Excuse, Item, Place, Report, UnseenRule
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Severity
@@ -96,6 +97,12 @@ FULL = Report(
     ),
     baseline="known.json",
     notes={"Cost": "12.50 $/h\nbefore: 10.00 $/h"},
+    inventory=(
+        SourceFile("jobs/tj.yaml", Use.JUDGED),
+        SourceFile("jobs/base.yaml", Use.BUILT, "jobs"),
+        SourceFile(".ci", Use.PASSED_OVER, "a hidden folder, which is not read"),
+        SourceFile("jobs/bad.yaml", Use.UNREAD),
+    ),
 )
 CLEAN = Report(items=(), rules=(DIGEST,), objects=2, files=("jobs/tj.yaml",))
 
@@ -161,6 +168,7 @@ def hostile(words: str) -> Report:
         unused=(words,),
         unseen=(UnseenRule(words, words, words, words, ("gpu-limits",)),),
         notes={words: words},
+        inventory=(SourceFile(words, Use.PASSED_OVER, words),),
     )
 
 
@@ -220,4 +228,7 @@ reports = st.builds(
     baseline=texts,
     fail_on=st.sampled_from(Severity),
     notes=st.dictionaries(texts, texts, max_size=2),
+    inventory=st.lists(
+        st.builds(SourceFile, path=texts, use=st.sampled_from(Use), why=texts), max_size=2
+    ).map(tuple),
 )

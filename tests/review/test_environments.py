@@ -8,7 +8,7 @@ import pytest
 
 from tests.review import checked
 from tests.review.checked import TODAY
-from trainer_infra.review import baseline, changed_files, check, environments, sources
+from trainer_infra.review import baseline, changed_files, check, environments, source_objects
 from trainer_infra.review.check import CheckScope, Reach
 from trainer_infra.review.documents import Document, Part
 from trainer_infra.review.report import Report
@@ -48,7 +48,7 @@ FITS = ("quota-fits", "unique-name")
 
 
 def read(files: dict[str, str]) -> tuple[Document, ...]:
-    found = [sources.of_text(text, file) for file, text in files.items()]
+    found = [source_objects.of_text(text, file) for file, text in files.items()]
     assert not [each for one in found for each in one.problems]
     return tuple(each for one in found for each in one.documents)
 
@@ -163,10 +163,10 @@ def test_an_object_that_two_overlays_build_unchanged_is_of_both() -> None:
         for folder, text in quotas.items()
         for each in read({"base/queues.yaml": text})
     ]
-    built = sources.joined_sources(
+    built = source_objects.joined_sources(
         [
-            sources.SourceObjects((overlays(job, "overlays/dev"), *queues[:3])),
-            sources.SourceObjects((overlays(job, "overlays/prod"), *queues[3:])),
+            source_objects.SourceObjects((overlays(job, "overlays/dev"), *queues[:3])),
+            source_objects.SourceObjects((overlays(job, "overlays/prod"), *queues[3:])),
         ]
     )
     assert [each.folders for each in built.documents if each.value["kind"] == "TrainJob"] == [
@@ -186,12 +186,47 @@ def test_what_two_overlays_say_alike_has_the_place_of_each() -> None:
         )
         for folder in ("overlays/dev", "overlays/qa")
     ]
-    built = sources.joined_sources(sources.SourceObjects((each,)) for each in of_overlays)
+    built = source_objects.joined_sources(
+        source_objects.SourceObjects((each,)) for each in of_overlays
+    )
     assert [each.folders for each in built.documents] == [("overlays/dev",), ("overlays/qa",)]
     report = checked.of(built.documents, "deadline")
     assert [each.place.file for each in report.items] == [
         f"{each}/patch.yaml" for each in ("overlays/dev", "overlays/qa")
     ]
+
+
+def rendered(text: str, *ways: str) -> list[Document]:
+    """Objects of a chart that have come out so in some renderings of it."""
+    found = read({"charts/t/templates/a.yaml": text})
+    return [replace(each, folders=("charts/t",), renderings=ways) for each in found]
+
+
+def test_each_rendering_of_a_chart_is_an_environment_of_its_own() -> None:
+    small, large = rendered(SMALL, "values-dev.yaml"), rendered(LARGE, "values-prod.yaml")
+    job = rendered(DIGITS, "values-dev.yaml", "values-prod.yaml")
+    report = checked.of([*small, *large, *job], *FITS, "unique-name")
+    (item,) = report.items
+    assert (item.rule.id, item.what.rpartition(", in ")[2]) == ("quota-fits", "values-dev.yaml")
+
+
+def test_a_rendering_goes_with_the_folder_of_its_name() -> None:
+    small, large = rendered(SMALL, "values-dev.yaml"), rendered(LARGE, "values-prod.yaml")
+    jobs = read({"envs/dev/job.yaml": DIGITS, "envs/prod/job.yaml": DIGITS})
+    report = checked.of([*small, *large, *jobs], *FITS)
+    assert [each.place.file for each in report.items] == ["envs/dev/job.yaml"]
+
+
+def test_a_finding_of_several_renderings_is_one_and_names_them() -> None:
+    texts = {"own": DIGITS, "dev": DIGITS.replace("digits", "dev"), "prod": JOB.format(name="prod")}
+    found = [each for way, text in texts.items() for each in rendered(text, f"{way}.yaml")]
+    items = checked.of(found, "deadline").items
+    assert [each.what for each in items] == ["is not set"]
+    some = [*found, *rendered(SMALL, "eu.yaml")]
+    (item,) = checked.of(some, "deadline").items
+    assert item.what == "is not set, with own.yaml, dev.yaml, prod.yaml"
+    loop = rendered(f"{DIGITS}---\n{JOB.format(name='b')}", "own.yaml")
+    assert len(checked.of([*loop, *rendered(DIGITS, "dev.yaml")], "deadline").items) == 2
 
 
 CONFIGURED = {

@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 from tests.review import trees
 from trainer_infra.cli import main
 from trainer_infra.errors import InvalidInput
-from trainer_infra.review import sources
+from trainer_infra.review import source_objects, sources
 from trainer_infra.review.exclusion import Exclusion
+from trainer_infra.review.source_objects import SourceScope
 
 JOB = trees.JOB.format(name="x")
 FILES = {
@@ -46,9 +47,10 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kubectl_program: Path)
 
 def read(paths: Sequence[str], *patterns: str) -> tuple[list[str], tuple[str, ...]]:
     """The files that are read, and what is excluded."""
-    found = sources.read_sources(paths, (), Exclusion.of(patterns))
+    found = sources.read_sources(paths, SourceScope(exclusion=Exclusion.of(patterns)))
     assert found.problems == ()
-    return [each.file for each in found.documents], found.excluded
+    excluded = tuple(each.path for each in found.files if each.why == source_objects.EXCLUDED)
+    return [each.file for each in found.documents], excluded
 
 
 def checked(*arguments: str) -> dict[str, Any]:
@@ -115,15 +117,19 @@ def test_an_excluded_overlay_is_not_built_and_what_it_was_built_on_is(work: Path
 def test_option_and_configuration_exclude_and_the_report_says_how_much(work: Path) -> None:
     trees.write({"trainer-policy.yaml": "exclude: [charts/**/tests]\n"}, work)
     report = checked(".", "--exclude", "examples/old", "--exclude", "/tests")
-    assert report["notes"] == {"Files and folders that are excluded": "4"}
+    assert report["notes"] == {
+        "Passed over, and so was not judged": (
+            "charts/a/tests, charts/b/c/tests, examples/old, tests: excluded"
+        )
+    }
     assert {each["place"]["file"] for each in report["findings"]} == {
         "a.yaml",
         "examples/new/a.yaml",
     }
     assert checked("a.yaml")["notes"] == {}
     text = CliRunner().invoke(main.app, ["check", ".", "--exclude", "*.yaml"]).stdout
-    assert "Files and folders that are excluded:\n    - 4\n" not in text
     assert "0 objects of 0 files" in text
+    assert "The check is not complete: nothing was judged, because there is no object." in text
 
 
 def test_what_is_excluded_is_no_part_of_the_revision_to_compare_with_either(

@@ -7,6 +7,7 @@ import pytest
 from tests.review import checked, trees
 from trainer_infra.errors import NotAvailable
 from trainer_infra.review import helm, report_item, template_text
+from trainer_infra.review.renderings import ChartRendering
 
 RENDERED = f"""\
 ---
@@ -207,7 +208,7 @@ def test_without_helm_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(
         NotAvailable, match="install it, or pipe what it renders: `helm template chart"
     ):
-        helm.read_chart(Path("chart"))
+        helm.read_chart(Path("chart"), ChartRendering())
 
 
 def rendered(template: str, *objects: str) -> str:

@@ -107,6 +107,7 @@ transformers: [../transformer]
         paths(work, "top/job.yaml"),
         paths(work, "top/kustomization.yaml", "top/patch.yaml", "top/merge.yaml"),
         paths(work, "base", "transformer"),
+        paths(work, "top/data.yaml"),
         is_component=True,
     )
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from trainer_infra.review import sources
+from trainer_infra.review import source_objects, sources
 from trainer_infra.review.documents import Document
-from trainer_infra.review.sources import SourceObjects
+from trainer_infra.review.inventory import Use
+from trainer_infra.review.source_objects import SourceObjects
 
 OBJECT = "apiVersion: v1\nkind: A\nmetadata: {name: %s}\n"
 
@@ -33,9 +34,20 @@ def named(read: SourceObjects) -> list[tuple[str, str]]:
     return [(each.file, each.value["metadata"]["name"]) for each in read.documents]
 
 
+def told(read: SourceObjects) -> dict[str, tuple[str, str]]:
+    """What became of each file, and why."""
+    return {each.path: (each.use, each.why) for each in read.files}
+
+
+def passed_over(read: SourceObjects) -> dict[str, str]:
+    """What was passed over, and why."""
+    return {each.path: each.why for each in read.files if each.use == Use.PASSED_OVER}
+
+
 def test_a_folder_is_read_with_the_folders_in_it_and_hidden_ones_are_not() -> None:
-    for name in ("b.yml", "a.yaml", "c/d.json", ".git/x.yaml", "c/.y.yaml", "node_modules/z.yaml"):
+    for name in ("b.yml", "a.yaml", "c/d.json", ".git/x.yaml", ".c/y.yaml", "node_modules/z.yaml"):
         write(name, OBJECT % "x")
+    write(".ci.yml", "jobs: []\n")
     write("notes.txt", OBJECT % "x")
     write("values.yaml", "a: 1\n")
     for path, before in ((".", ""), (str(Path.cwd()), f"{Path.cwd()}/")):
@@ -43,6 +55,22 @@ def test_a_folder_is_read_with_the_folders_in_it_and_hidden_ones_are_not() -> No
         assert named(sources.read_sources([path])) == [
             (f"{before}{name}", "x") for name in ("a.yaml", "b.yml", "c/d.json")
         ]
+    assert told(sources.read_sources(["."])) == {
+        ".ci.yml": ("data", ""),
+        "a.yaml": ("judged", ""),
+        "b.yml": ("judged", ""),
+        "values.yaml": ("data", ""),
+        "c/d.json": ("judged", ""),
+        "notes.txt": ("data", ""),
+        ".c": ("passed over", "a hidden folder, which is not read"),
+        ".git": ("passed over", ""),
+        "node_modules": ("passed over", "a folder of a tool, which is not read"),
+    }
+
+
+def test_a_hidden_file_is_read_as_kubectl_reads_it() -> None:
+    write("c/.y.yaml", OBJECT % "x")
+    assert named(sources.read_sources(["."])) == [("c/.y.yaml", "x")]
 
 
 def test_lists_are_unfolded_and_several_documents_are_read() -> None:
@@ -60,23 +88,32 @@ def test_lists_are_unfolded_and_several_documents_are_read() -> None:
 
 
 def test_what_cannot_be_read_is_a_sentence_and_hides_nothing() -> None:
-    write("a.yaml", "a: [\n")
-    Path("b.yaml").write_bytes(b"a: \xff\n")
+    write("a.yaml", "apiVersion: v1\nkind: [\n")
+    Path("b.yaml").write_bytes(b"apiVersion: v1\nkind: \xff\n")
     write("c.yaml", OBJECT % "c")
     Path("d.yaml").symlink_to("nowhere")
     found = sources.read_sources([".", "e.yaml"])
     assert named(found) == [("c.yaml", "c")]
     assert found.problems == (
-        "a.yaml:2:1: is not YAML: while parsing a flow node, did not find expected node content",
+        "a.yaml:3:1: is not YAML: while parsing a flow node, did not find expected node content",
         "b.yaml: is not UTF-8 text: invalid start byte",
         "e.yaml: is not there",
     )
+    assert passed_over(found) == {"d.yaml": "a link that leads nowhere"}
+    assert [each.path for each in found.files if each.use == Use.UNREAD] == [
+        "a.yaml",
+        "b.yaml",
+        "e.yaml",
+    ]
 
 
 def test_links_that_lead_to_each_other_are_read_once() -> None:
     write("a/x.yaml", OBJECT % "x")
     Path("a/b").symlink_to("..", target_is_directory=True)
-    assert named(sources.read_sources(["a"])) == [("a/x.yaml", "x")]
+    found = sources.read_sources(["a"])
+    assert named(found) == [("a/x.yaml", "x")]
+    assert passed_over(found) == {"a/b": "a link to a folder outside of what is checked"}
+    assert named(sources.read_sources(["."])) == [("a/x.yaml", "x")]
 
 
 def test_a_file_that_is_named_twice_is_read_once() -> None:
@@ -94,9 +131,7 @@ def test_stdin_is_read_and_cannot_be_edited(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_stdin_that_is_no_text_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
-    assert sources.read_sources(["-"]) == SourceObjects(
-        (), ("stdin: is not UTF-8 text: invalid start byte",)
-    )
+    assert sources.read_sources(["-"]).problems == ("stdin: is not UTF-8 text: invalid start byte",)
 
 
 def test_without_a_tool_what_it_builds_is_a_sentence_and_the_rest_is_read() -> None:
@@ -143,7 +178,7 @@ def test_a_broken_kustomization_does_not_hide_its_files() -> None:
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
-    (found,) = sources.of_text("\ufeff" + OBJECT % "x", "a.yaml").documents
+    (found,) = source_objects.of_text("\ufeff" + OBJECT % "x", "a.yaml").documents
     assert isinstance(found, Document)
     assert (found.lines[0], found.place(("apiVersion",))) == ("apiVersion: v1", (1, 1))
 
@@ -151,7 +186,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
 def test_a_document_that_is_no_yaml_keeps_no_other_of_its_file_from_being_read() -> None:
     job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: {}}}\n"
     text = f"{job.format('a')}---\na: [1\n--- # the last one\n{job.format('b')}"
-    found = sources.of_text(text, "jobs.yaml")
+    found = source_objects.of_text(text, "jobs.yaml")
     assert [each.value["metadata"]["name"] for each in found.documents] == ["a", "b"]
     assert [each.place(("kind",))[0] for each in found.documents] == [2, 8]
     (problem,) = found.problems
@@ -161,7 +196,7 @@ def test_a_document_that_is_no_yaml_keeps_no_other_of_its_file_from_being_read()
 def test_a_few_aliases_that_stand_for_billions_of_values_are_one_problem() -> None:
     lines = ["- &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"- &a{each} [{', '.join([f'*a{each - 1}'] * 9)}]" for each in range(1, 10)]
-    found = sources.of_text("kind: a\nspec:\n" + "\n".join(lines), "bomb.yaml")
+    found = source_objects.of_text("kind: a\nspec:\n" + "\n".join(lines), "bomb.yaml")
     assert found.problems == ("bomb.yaml: stands for more than 1,000,000 values by its aliases",)
 
 
@@ -180,9 +215,7 @@ def test_a_chart_hides_no_manifest_that_helm_does_not_read() -> None:
     assert {each.file for each in found.documents} == {*plain}
     (problem,) = found.problems
     assert problem.startswith(".: `helm` is needed")
-    assert found.passed_over == (
-        "values-prod.yaml: is text for a template of its chart, and no YAML",
-    )
+    assert told(found)["values-prod.yaml"] == ("data", "")
 
 
 def test_a_chart_inside_a_chart_that_is_none_of_its_parts_is_a_chart_of_its_own() -> None:
@@ -200,7 +233,9 @@ def test_templates_of_a_library_are_passed_over_and_named() -> None:
     found = sources.read_sources(["."])
     assert named(found) == [("templates/plain.yaml", "x")]
     assert found.problems == ()
-    assert found.passed_over == (".: helm renders no object of templates/t.yaml with these values",)
+    assert passed_over(found) == {
+        "templates/t.yaml": "a template of a library chart, which helm renders only as a part of others"
+    }
 
 
 @pytest.mark.parametrize(
@@ -247,6 +282,5 @@ def test_the_objects_of_a_component_that_nothing_uses_are_read_as_they_are_writt
     write("part/p.yaml", OBJECT % "p")
     found = sources.read_sources(["."])
     assert named(found) == [("part/x.yaml", "x")]
-    assert found.passed_over == (
-        "part: is a Component that no kustomization here uses: what its patches make was not judged",
-    )
+    why = "of a Component that no kustomization here uses: what its patches make was not judged"
+    assert passed_over(found) == {"part/kustomization.yaml": why, "part/p.yaml": why}

@@ -90,7 +90,7 @@ def test_what_cannot_be_mounted_is_said(write: Write, problems: Problems) -> Non
             "files['/opt/trainer-infra/code/main.py']: is in the folder of trainer_infra itself; use "
             "another one"
         ),
-        f"files['/a']: must say where the file's content comes from, got 'text'; {forms}",
+        f"files['/a']: must say where the file's content comes from, not hold the content itself; {forms}",
         (
             "files['/b']: must say where the file's content comes from, got {'secretKeyRef': {'name': 'x'}}; "
             f"{forms}"

@@ -4,6 +4,7 @@ Reads as kubectl does (yaml_scalar.py), JSON included, but refuses what a reader
 silence: a key written twice, a key that is not a string.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 from typing_extensions import override
+from yaml.composer import Composer, ComposerError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from trainer_infra.api import yaml_scalar
@@ -29,8 +31,15 @@ _UNTAGGED: Final[dict[type[Node], str]] = {
 _TYPED: Final = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 _SURROGATES: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
+_BLANK: Final = re.compile(r"\s*")
+_HEAD: Final = re.compile(r"\s*(---[ \t]*\n\s*)?")
 _MARKER: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 """Begins a document, wherever it stands at the beginning of a line."""
+NO_YAML: Final = "is not YAML"
+"""Begins what is said of a text that has another syntax."""
+NO_KEY: Final = "?"
+"""Stands in a path for a key that is an object or a list."""
+_ANCHOR_TWICE: Final = "found duplicate anchor"
 MOST_VALUES: Final = 1_000_000
 """Values of a text with aliases: a few hundred characters can stand for billions."""
 
@@ -144,6 +153,33 @@ def documents_apart(text: str) -> Iterator[str]:
         yield "\n" * text.count("\n", 0, start) + text[start:end]
 
 
+def json_documents(text: str) -> Iterator[tuple[str, Any]]:
+    """JSON documents of a text that stand one after another, as kubectl reads them, each with its value.
+
+    Each is behind as many lines and columns as stand above it. What is not JSON, the whole text or the rest of
+    it, is its own value.
+    """
+    decoder, start = json.JSONDecoder(), _end_of(_HEAD, text)
+    lines = above = 0
+    while text.startswith("{", start):
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except ValueError:
+            break
+        lines, above = lines + text.count("\n", above, start), start
+        column = start - text.rfind("\n", 0, start) - 1
+        yield "\n" * lines + " " * column + text[start:end], value
+        start = _end_of(_BLANK, text, end)
+    if start < len(text):
+        rest = "\n" * text.count("\n", 0, start) + text[start:]
+        yield rest, rest
+
+
+def _end_of(pattern: re.Pattern[str], text: str, start: int = 0) -> int:
+    found = pattern.match(text, start)
+    return found.end() if found else start
+
+
 def _weight(node: Node, known: dict[int, int]) -> int:
     """How many values a node stands for, aliases written out."""
     if id(node) not in known:
@@ -161,14 +197,14 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
     what = ", ".join(part for part in (error.context, error.problem) if part)
-    return Problem("", f"is not YAML: {what}", where=place)
+    return Problem("", f"{NO_YAML}: {what}", where=place)
 
 
 def _unreadable(error: yaml.reader.ReaderError, text: str, file: str) -> Problem:
     # libyaml counts bytes.
     before = text.encode()[: error.position].decode(errors="ignore").split("\n")
     place = f"{file}:{len(before)}:{len(before[-1]) + 1}"
-    return Problem("", f"is not YAML: {error.reason}", chr(error.character), where=place)
+    return Problem("", f"{NO_YAML}: {error.reason}", chr(error.character), where=place)
 
 
 class _Composer(yaml.CBaseLoader):
@@ -181,11 +217,36 @@ class _Composer(yaml.CBaseLoader):
         return _UNTAGGED[kind]
 
 
-def _nodes(text: str) -> Iterator[Node]:
+class _AnchorsAgain(Composer, _Composer):
+    """The same, ten times as slow, for an anchor that stands twice: its aliases mean the nearest above."""
+
+    def __init__(self, text: str) -> None:
+        _Composer.__init__(self, text)
+        Composer.__init__(self)
+
+    @override
+    def compose_node(self, parent: Node | None, index: int) -> Node | None:
+        event = self.peek_event()
+        if isinstance(event, yaml.NodeEvent) and not isinstance(event, yaml.AliasEvent):
+            self.anchors.pop(event.anchor, None)
+        return super().compose_node(parent, index)
+
+
+def _nodes(text: str) -> list[Node]:
     if text.lstrip().startswith(("{", "[")):
         # JSON writes characters beyond the 16-bit ones as two escapes, which YAML does not know.
         text = _SURROGATES.sub(_one_escape, text)
-    return yaml.compose_all(text, Loader=_Composer)
+    try:
+        return list(yaml.compose_all(text, Loader=_Composer))
+    except ComposerError as error:
+        if not (error.context or "").startswith(_ANCHOR_TWICE):
+            raise
+        return list(yaml.compose_all(text, Loader=_AnchorsAgain))
+    except yaml.MarkedYAMLError:
+        apart = [part for part, _ in json_documents(text)] if "{" in text else []
+        if len(apart) < 2:  # noqa: PLR2004  one alone is what could not be read
+            raise
+        return [node for part in apart for node in _nodes(part)]
 
 
 def _one_escape(pair: re.Match[str]) -> str:
@@ -267,8 +328,8 @@ class _Build:
     def _key(self, node: Node, path: Path) -> str:
         what = "a key must be a string"
         if not isinstance(node, ScalarNode):
-            self._add((*path, "?"), what)
-            return "?"
+            self._add((*path, NO_KEY), what)
+            return NO_KEY
         text: str = node.value
         if _is_plain(node) and isinstance(_scalar(node), str):
             return text

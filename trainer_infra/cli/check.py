@@ -20,11 +20,12 @@ from trainer_infra.cli.judge import FilesHere, Judge
 from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.errors import NotAvailable
 from trainer_infra.review import check as checking
-from trainer_infra.review import environments, sources
+from trainer_infra.review import environments, inventory, source_objects, sources
+from trainer_infra.review import report as reports
 from trainer_infra.review.documents import Document
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Report
-from trainer_infra.review.sources import SourceObjects
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 from trainer_infra.rules.finding import Severity
 
 if TYPE_CHECKING:
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
     from trainer_infra.review.live import Live
     from trainer_infra.review.revision import Span
 
-EXCLUDED: Final = "Files and folders that are excluded"
 PASSED_OVER: Final = "Passed over, and so was not judged"
-"""The title of how many there are."""
+"""The title of what was."""
 CONFIGURATION: Final = "The configuration, from a folder above"
 MANY: Final = 200
 """Documents from which on processes of their own are worth their start."""
@@ -139,7 +139,9 @@ def _given(asked: CheckRequest, files: tuple[str, ...]) -> _MendingInputs:
     chosen = judge.judge_of(asked, FilesHere())
     there: Live | None = None
     before: ComparedRevision | None = None
-    stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
+    stdin = sources.read_sources(
+        [each for each in asked.paths or () if each == source_objects.STDIN]
+    )
     span, named = _change(asked, files)
     if span is not None:
         from trainer_infra.cli import compared_revision
@@ -179,24 +181,23 @@ def _change(
 
 def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     """All objects of the paths, each once."""
+    wanted = given.judge.scope(asked.values or ())
     if given.span and given.span.now:
         from trainer_infra.review import changed_files
 
-        paths, values = asked.paths or (), asked.values or ()
-        return changed_files.objects_now(paths, given.span, values, given.judge.exclusion)
-    return sources.joined_sources(
-        given.stdin if each == sources.STDIN else _read_path(each, asked, given)
+        return changed_files.objects_now(asked.paths or (), given.span, wanted)
+    return source_objects.joined_sources(
+        given.stdin if each == source_objects.STDIN else _read_path(each, given, wanted)
         for each in asked.paths or ()
     )
 
 
-def _read_path(path: str, asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
-    values, exclusion = tuple(asked.values or ()), given.judge.exclusion
+def _read_path(path: str, given: _MendingInputs, wanted: SourceScope) -> SourceObjects:
     if given.application is None:
-        return sources.read_sources([path], values, exclusion)
+        return sources.read_sources([path], wanted)
     from trainer_infra.review import application
 
-    return application.read_applied(path, given.application, values, exclusion)
+    return application.read_applied(path, given.application, wanted)
 
 
 def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
@@ -214,10 +215,9 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
     else:
         report = _of_change(judged, scope, before)
     notes = {**report.notes, **unread}
-    if found.excluded:
-        notes[EXCLUDED] = str(len(found.excluded))
-    if found.passed_over:
-        notes[PASSED_OVER] = "\n".join(found.passed_over)
+    passed_over = "\n".join(inventory.passed_over_lines(found.files))
+    if passed_over:
+        notes[PASSED_OVER] = passed_over
     if before is not None:
         notes |= {**before.notes(judged), **_policy_note(asked, given, before)}
     file = given.judge.file
@@ -229,7 +229,22 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         shown_from=Severity(asked.show),
         notes=notes,
         paths=_paths(report),
+        inventory=found.files,
+        problems=(*report.problems, *_nothing(report, found, given)),
     )
+
+
+def _nothing(report: Report, found: SourceObjects, given: _MendingInputs) -> Sequence[str]:
+    """The problem that nothing was judged; none where nothing has changed, or no file of a hook has an object.
+
+    What is excluded has not been compared.
+    """
+    is_compared = given.named is not None or (
+        given.before is not None
+        and (found.documents or all(each.why != source_objects.EXCLUDED for each in found.files))
+    )
+    is_judged = report.objects or report.unchanged or report.problems
+    return () if is_judged or is_compared else (reports.NOTHING,)
 
 
 def _paths(report: Report) -> dict[str, str]:

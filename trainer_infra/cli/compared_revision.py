@@ -104,8 +104,8 @@ def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedR
         files = FilesThere(span, Path(scratch))
         there, is_usable = _judge_there(asked, here, files)
         changed = tuple(judge.changed_policy(asked, (here, there), files))
-    paths, values = asked.paths or (), asked.values or ()
-    base = changed_files.objects_in_base(paths, span, values, there.exclusion)
+    wanted = there.scope(asked.values or ())
+    base = changed_files.objects_in_base(asked.paths or (), span, wanted)
     settled = there.settled
     documents = environments.documents_of(
         asked.environment, base.found.documents, settled.folders, settled.root

@@ -5,7 +5,7 @@ With `--changed-from` it is the revision's: a change does not choose what it is 
 # ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -14,6 +14,7 @@ from trainer_infra.cli.policy import USUAL, CheckRequest
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.recurrence import Mark
+from trainer_infra.review.source_objects import SourceScope
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 
@@ -115,6 +116,10 @@ class Judge:
     """Findings of the baseline."""
     file: str = ""
     """The configuration; empty where there is none."""
+
+    def scope(self, values: Sequence[str]) -> SourceScope:
+        """What is read, with files of values for charts."""
+        return SourceScope(tuple(values), self.exclusion, self.settled.charts)
 
 
 def judge_of(asked: CheckRequest, files: Files) -> Judge:

@@ -4,14 +4,13 @@ Secrets that were given as such are not among the settings; a key that was writt
 or a variable as plain text is, and is hidden here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from trainer_infra import names
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Run
 from trainer_infra.runs.settings import RunSettings
+from trainer_infra.secret_texts import texts
 
 
 def shown_settings(run: Run) -> RunSettings:
@@ -19,10 +18,10 @@ def shown_settings(run: Run) -> RunSettings:
     given = run.settings
     return replace(
         given,
-        arguments=_shown(given.arguments),
-        defaults=_shown(given.defaults),
-        env=_shown(given.env),
-        command=tuple(_words(given.command)),
+        arguments=texts.shown_value(given.arguments),
+        defaults=texts.shown_value(given.defaults),
+        env=texts.shown_value(given.env),
+        command=texts.shown_value(given.command),
     )
 
 
@@ -44,26 +43,3 @@ def settings_facts(run: Run) -> Mapping[str, str]:
         "Variables": sentences.settings_line(given.env),
         "Inputs": sentences.settings_line(given.inputs),
     }
-
-
-def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _without_secrets(name, each) for name, each in values.items()}
-
-
-def _words(words: Sequence[str]) -> Iterator[str]:
-    before = ("", *words)
-    for option, word in zip(before, words, strict=False):
-        yield _without_secrets(option if option.startswith("-") else "", word)
-
-
-def _without_secrets(name: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return _shown(value)
-    if isinstance(value, list):
-        return [_without_secrets(name, each) for each in value]
-    if not isinstance(value, str) or not value:
-        return value
-    # The rules are imported only where there is a text: they are many.
-    from trainer_infra.rules.pod_security import literal_secrets  # noqa: PLC0415
-
-    return names.SECRET_SHOWN if literal_secrets.kind_of_secret(value, name) else value

@@ -98,7 +98,7 @@ def _differences(applied: Any, live: Any, path: str, writers: Writers) -> Iterat
             yield from _of_field(item, found, below, _narrowed_to_item(writers, name))
         return
     if applied != live and not _is_ours(writers):
-        yield path, f"{shown(live)}{_whose(writers)}"
+        yield path, f"{shown(live, name=path)}{_whose(writers)}"
 
 
 def _of_field(applied: Any, live: Any, path: str, writers: Writers) -> Iterator[tuple[str, str]]:

@@ -17,9 +17,10 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import SECRET
 from trainer_infra.runs import reports
-from trainer_infra.runs.redaction import Redaction, decoded_text
+from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import Run, RunKey
 from trainer_infra.runs.view import Observation
+from trainer_infra.secret_texts.forms import decoded_text
 
 NOTHING: Final = Redaction()
 """Of a run without a Secret of its own."""

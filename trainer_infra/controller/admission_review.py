@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
-from trainer_infra.errors import Problem
+from trainer_infra.errors import Problem, without_secrets
 from trainer_infra.json_values import JSONDict, JSONObject
 
 T = TypeVar("T")
@@ -196,7 +196,7 @@ def _shown(value: Any, longest: int) -> str:
         if len(text) > longest:
             break
     text = text if isinstance(value, str) else text.translate(_ESCAPES)
-    return text if len(text) <= longest else f"{text[:longest]}…"
+    return without_secrets(text if len(text) <= longest else f"{text[:longest]}…")
 
 
 class LargeReviews:

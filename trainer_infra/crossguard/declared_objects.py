@@ -8,7 +8,7 @@ spec, so that what is shown is what is created.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -28,7 +28,8 @@ from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules.finding import Change
 from trainer_infra.rules.pods import KNOWN_KINDS
 from trainer_infra.rules.subject import AnyRuntime, Subject
-from trainer_infra.rules.value import UNKNOWN
+from trainer_infra.rules.value import UNKNOWN, Root, Value
+from trainer_infra.trainers.code import OURS
 
 Runtimes = Mapping[RuntimeKey, AnyRuntime]
 
@@ -142,7 +143,18 @@ def wire_of_train_job(properties: JSONObject) -> dict[str, Any]:
 
 
 def train_job(properties: JSONObject) -> Subject:
-    """The TrainJob of a resource's inputs; rendered here where a value is not known as yet."""
+    """The TrainJob of a resource's inputs with its code; rendered here where a value is not known as yet."""
+    subject, code = _train_job(properties), properties.get("code")
+    if code is None:
+        return subject
+    files = code.get("files") if isinstance(code, Mapping) else None
+    if isinstance(files, Mapping):
+        mine = {path: text for path, text in files.items() if not path.startswith(OURS)}
+        code = {**code, "files": mine}
+    return replace(subject, code=Value({"code": code}, Root(unseen=subject.noted)))
+
+
+def _train_job(properties: JSONObject) -> Subject:
     value = wire_of_train_job(properties)
     given, rendered = properties.get("runtime"), properties.get("rendered")
     if not isinstance(given, Mapping):

@@ -23,12 +23,14 @@ from trainer_infra.crossguard.declared_objects import (
 )
 from trainer_infra.crossguard.server import AfterAll, FindingReceiver, RulePolicy
 from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts, judged_object, of_runtime
-from trainer_infra.errors import InvalidInput
+from trainer_infra.errors import InvalidInput, without_secrets
 from trainer_infra.rules import configuration, exemption, pack
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Change, Finding
 from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pack import Pack, PackRule
+from trainer_infra.rules.pod_security import literal_secrets
+from trainer_infra.runs.redaction import Redaction
 
 ENVIRONMENT: Final = "TRAINER_INFRA_ENVIRONMENT"
 """Variable that names the environment of a pack's configuration."""
@@ -109,7 +111,7 @@ def _saying(
 ) -> Callable[..., None]:
     def validate(args: ResourceValidationArgs, report: FindingReceiver) -> None:
         for each in say(verdicts.of_resource(args), verdicts):
-            report(each)
+            report(without_secrets(each))
 
     return validate
 
@@ -257,7 +259,11 @@ class _RuleParameters:
 
 
 def _message(declared: DeclaredObject, finding: Finding) -> str:
-    return f"{_member(declared)}{finding_message(finding)}"
+    """The finding without the object's secrets."""
+    said = literal_secrets.texts_with_secrets(declared.subject)
+    texts = {path_text(each.path): each.raw for each in said if isinstance(each.raw, str)}
+    hidden = Redaction.of(texts)
+    return hidden.text(f"{_member(declared)}{finding_message(finding)}")
 
 
 def finding_message(finding: Finding) -> str:

@@ -27,7 +27,7 @@ from trainer_infra import names
 from trainer_infra.deploy.operations.answers import UnfinishedOperation
 from trainer_infra.deploy.operations.session import Connection, EngineGone, Messages, StackSession
 from trainer_infra.deploy.operations.values import plain_json
-from trainer_infra.errors import Problem, TrainerInfraError
+from trainer_infra.errors import Problem, TrainerInfraError, without_secrets
 
 ENGINE_TIMEOUT: Final = 5.0
 """Seconds after which an engine that does not answer is taken for gone."""
@@ -73,7 +73,7 @@ class EngineMessages(Messages):
         if engine is None:
             return
         request = engine_pb2.LogRequest(
-            severity=severity, message=message, urn=self._urn, ephemeral=ephemeral
+            severity=severity, message=without_secrets(message), urn=self._urn, ephemeral=ephemeral
         )
         try:
             engine.Log(request, timeout=ENGINE_TIMEOUT)

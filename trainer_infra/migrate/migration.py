@@ -13,6 +13,7 @@ from trainer_infra.api.finding import Path, path_text
 from trainer_infra.api.runtime import TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
+from trainer_infra.secret_texts import texts
 
 MISPLACED: Final = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
 """Fields of the run policy that the first operators had in the spec itself, where charts still write them."""
@@ -25,13 +26,15 @@ class Note:
     path: Path
     """Where it stands in the v1 job."""
     value: object
-    """What it says; shown whole, for it is nowhere else then."""
+    """What it says; shown whole, for it is nowhere else then, but for secrets."""
     advice: str
     """What becomes of it and what to do, a clause without a full stop."""
 
     @override
     def __str__(self) -> str:
-        return f"{path_text(self.path)}: {self.value!r}: {self.advice}"
+        place = path_text(self.path)
+        value = texts.shown_value(self.value, place)
+        return texts.shown_text(f"{place}: {value!r}: {self.advice}")
 
 
 class SchedulingPolicy(KubeModel):

@@ -10,6 +10,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve, resources
 from trainer_infra.render.command_lines import launch_faults
@@ -52,7 +53,8 @@ def launch_sentences(job: TrainJob, runtime: Runtime, job_set: JSONObject) -> It
         found = launch_faults.launch_faults_of(line, words, nodes if is_start else None, variables)
         for each in found:
             where = f"job {replicated['name']}, container {container['name']}"
-            yield f"{where}: {words[each.item]!r} {each.what}; {each.fix}"
+            before = words[each.item - 1] if each.item else ""
+            yield f"{where}: {shown(words[each.item], name=before)} {each.what}; {each.fix}"
         if is_start and framework == MPI and not found:
             yield from _not_exported(own, line, variables)
 

@@ -99,8 +99,8 @@ def conflict_sentences(job: TrainJob) -> tuple[str, ...]:
             if old != value:
                 found.append(
                     f"spec.runtimePatches[{position}] (manager {given[position].manager}) sets "
-                    f"{field} to {shown(value)}, which spec.runtimePatches[{before}] (manager "
-                    f"{given[before].manager}) sets to {shown(old)}; the later one wins"
+                    f"{field} to {shown(value, name=field)}, which spec.runtimePatches[{before}] (manager "
+                    f"{given[before].manager}) sets to {shown(old, name=field)}; the later one wins"
                 )
             first[field] = position, value
     return tuple(found)

@@ -8,16 +8,16 @@ Sources: Argo CD's tool detection and its plugins' environment; Flux's generatio
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.review import helm, kustomize, sources
+from trainer_infra.review import helm, kustomize, source_objects, sources
 from trainer_infra.review.documents import Document
-from trainer_infra.review.exclusion import Exclusion
-from trainer_infra.review.helm import HELMS_OWN, ChartRelease
-from trainer_infra.review.sources import SourceObjects
+from trainer_infra.review.inventory import SourceFile, Use
+from trainer_infra.review.renderings import HELMS_OWN, ChartRendering
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 ARGO_CD: Final = "argocd"
 FLUX: Final = "flux"
@@ -25,6 +25,7 @@ _FILES: Final = "values-files"
 _PARAMETERS: Final = "helm-parameters"
 _ENVIRONMENT: Final = "ARGOCD_ENV_"
 """How Argo CD begins the name of a variable that an application sets."""
+_BELOW: Final = "is not applied: Argo CD reads no folders below an application's"
 _BREAKS: Final = str.maketrans(
     {each: f"\\u{ord(each):04x}" for each in "\x7f\x85\u2028\u2029\ufeff"}
 )
@@ -37,10 +38,8 @@ class Application:
 
     tool: str
     """What applies it."""
-    release: ChartRelease = HELMS_OWN
+    way: ChartRendering = HELMS_OWN
     """Of a chart."""
-    values: tuple[str, ...] = ()
-    """Files of values for a chart, the last one wins."""
 
 
 def application_of(tool: str, variables: Mapping[str, str]) -> Application:
@@ -66,62 +65,63 @@ def application_of(tool: str, variables: Mapping[str, str]) -> Application:
     options += [
         f"{option}={variables[each]}" for each, option in versions.items() if variables.get(each)
     ]
-    release = ChartRelease(
+    top = _top(variables.get("ARGOCD_APP_SOURCE_PATH", ""))
+    files = [_inside(each, top) for each in given.get(_FILES, ())]
+    way = ChartRendering(
+        ", ".join(files),
+        tuple(map(os.path.realpath, files)),
+        tuple(options),
         variables.get("ARGOCD_APP_NAME", ""),
         variables.get("ARGOCD_APP_NAMESPACE", ""),
-        tuple(options),
     )
-    top = _top(variables.get("ARGOCD_APP_SOURCE_PATH", ""))
-    return Application(tool, release, tuple(_inside(each, top) for each in given.get(_FILES, ())))
+    return Application(tool, way)
 
 
-def read_applied(
-    folder: str, application: Application, values: tuple[str, ...], exclusion: Exclusion
-) -> SourceObjects:
+def read_applied(folder: str, application: Application, wanted: SourceScope) -> SourceObjects:
     """What is applied of a folder; what cannot be told is a problem.
 
     Args:
         folder: of the application.
         application: what it is built with.
-        values: further files of values, which are weaker.
-        exclusion: files that are not applied.
+        wanted: files that are not applied, and further files of values, which are weaker.
     """
     where = Path(folder)
     is_chart, is_kustomization = helm.is_one(where), kustomize.is_one(where)
     if not where.is_dir():
-        return SourceObjects(problems=(f"{folder}: is not a folder",))
+        return source_objects.unread(folder, f"{folder}: is not a folder")
     if is_chart and is_kustomization:
         said = "has a chart and a kustomization; which of them is applied is not certain"
-        return SourceObjects(problems=(f"{folder}: {said}",))
+        return source_objects.unread(folder, f"{folder}: {said}")
     if is_kustomization:
-        return sources.made_sources(where, kustomize.read_kustomization)
+        return source_objects.made(where, kustomize.read_kustomization)
     if is_chart:
-        files = (*values, *application.values)
-        return sources.made_sources(
-            where, lambda it: helm.read_chart(it, files, application.release)
-        )
+        weaker = map(os.path.realpath, wanted.values)
+        way = replace(application.way, values=(*weaker, *application.way.values))
+        return source_objects.made(where, lambda it: helm.read_chart(it, way))
     if application.tool == FLUX:
         # Flux generates a kustomization of all manifests below it.
-        return sources.read_sources([folder], values, exclusion)
-    return _plain(where, exclusion)
+        return sources.read_sources([folder], wanted)
+    return _plain(where, wanted)
 
 
-def _plain(folder: Path, exclusion: Exclusion) -> SourceObjects:
+def _plain(folder: Path, wanted: SourceScope) -> SourceObjects:
     """The manifests of a folder without those of folders in it, as Argo CD reads it."""
     inside = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
-    files = [str(each) for each in inside if each.suffix in sources.SUFFIXES and each.is_file()]
-    programs = tuple(
-        f"{each}: is Jsonnet, which the check cannot build"
+    files = [
+        str(each) for each in inside if each.suffix in source_objects.SUFFIXES and each.is_file()
+    ]
+    programs = (
+        source_objects.unread(str(each), f"{each}: is Jsonnet, which the check cannot build")
         for each in inside
         if each.suffix in {".jsonnet", ".libsonnet"}
     )
     folders = tuple(
-        f"{each}: is not applied: Argo CD reads no folders below an application's"
+        SourceFile(str(each), Use.PASSED_OVER, _BELOW)
         for each in inside
-        if each.is_dir() and any(one.suffix in sources.SUFFIXES for one in each.rglob("*"))
+        if each.is_dir() and any(one.suffix in source_objects.SUFFIXES for one in each.rglob("*"))
     )
-    found = sources.read_sources(files, (), exclusion)
-    return sources.joined_sources((found, SourceObjects(problems=programs, passed_over=folders)))
+    found = sources.read_sources(files, replace(wanted, values=()))
+    return source_objects.joined_sources((found, *programs, SourceObjects(files=folders)))
 
 
 def objects_text(documents: Iterable[Document]) -> str:

@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from trainer_infra.json_values import JSONDict
 from trainer_infra.review import summary
+from trainer_infra.review.inventory import SourceFile
 from trainer_infra.review.report import QUOTING, Edit, Excuse, Item, Place, Report, UnseenRule
 from trainer_infra.rules.rule import AnyRule
 
@@ -33,6 +34,7 @@ def json_text(report: Report) -> str:
             "unchanged": report.unchanged,
             "unjudged": dict(report.unjudged),
             "files": report.files,
+            "inventory": [fields_wire(each) for each in report.inventory],
             "counts": summary.count_by_severity(report),
             "findings": [_item(each, fails=report.fails(each)) for each in report.items],
             "unseen": [fields_wire(each) for each in report.unseen],
@@ -99,7 +101,9 @@ def _item(item: Item, *, fails: bool) -> JSONDict:
     }
 
 
-def fields_wire(value: Item | Place | Excuse | UnseenRule, names: Iterable[str] = ()) -> JSONDict:
+def fields_wire(
+    value: Item | Place | Excuse | UnseenRule | SourceFile, names: Iterable[str] = ()
+) -> JSONDict:
     """Fields of a part of the report, all of them where none is named."""
     chosen = names or (each.name for each in fields(value))
     return {_camel(name): getattr(value, name) for name in chosen}

@@ -22,16 +22,16 @@ from trainer_infra.review import (
     inner_documents,
     recurrence,
     revision,
+    source_objects,
     source_of_built,
     sources,
     summary,
 )
 from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
-from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.report import Report
 from trainer_infra.review.revision import Span
-from trainer_infra.review.sources import SourceObjects
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 from trainer_infra.rules import tree
 
 _PLACE: Final = re.compile(r"(.*?)(?::\d+)*: ", re.DOTALL)
@@ -64,77 +64,55 @@ class BaseObjects:
 
 
 def objects_in_base(
-    paths: Sequence[str],
-    span: Span,
-    values: Sequence[str] = (),
-    exclusion: Exclusion = sources.NOTHING,
+    paths: Sequence[str], span: Span, wanted: SourceScope = source_objects.ALL
 ) -> BaseObjects:
     """The objects below the paths as the branch found them: where its commits part from a revision's.
 
     Args:
         paths: as for `sources.read_sources`; stdin has no revision.
         span: the change.
-        values: files of values for charts; those of the repository as they were.
-        exclusion: what is left out there as well.
+        wanted: what is read; files of values of the repository as they were.
 
     Raises:
         NotAvailable: There is no git, no repository or no such revision; one sentence.
     """
     parts: list[SourceObjects] = []
     changed: set[str] = set()
-    wanted = [each for each in paths if each != sources.STDIN]
-    for repository, own in revision.by_repository(wanted).items():
+    named = [each for each in paths if each != source_objects.STDIN]
+    for repository, own in revision.by_repository(named).items():
         base = revision.base_tree(repository, span)
         now = revision.tree_of(repository, span.now) if span.now else None
-        parts.append(objects_in_tree(repository, base, own, values, exclusion))
+        parts.append(objects_in_tree(repository, base, own, wanted))
         changed |= {
             os.path.realpath(Path(repository, each))
             for each in revision.changed_paths(repository, base, now)
         }
-    return BaseObjects(sources.joined_sources(parts), frozenset(changed))
+    return BaseObjects(source_objects.joined_sources(parts), frozenset(changed))
 
 
 def objects_in_tree(
-    repository: str,
-    found: str,
-    paths: Mapping[str, str],
-    values: Sequence[str] = (),
-    exclusion: Exclusion = sources.NOTHING,
+    repository: str, found: str, paths: Mapping[str, str], wanted: SourceScope = source_objects.ALL
 ) -> SourceObjects:
     """The objects that a tree of a repository has at some paths, with the names that these have now."""
     with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
         revision.write_manifests(repository, found, paths.values(), Path(scratch))
-        there, files = exclusion.moved(repository, scratch), _moved(values, repository, scratch)
+        there = wanted.moved(repository, scratch)
         parts = (
-            _renamed(sources.read_sources([each], files, there), each, path)
+            _renamed(sources.read_sources([each], there), each, path)
             for path, inside in paths.items()
             if os.path.lexists(each := os.path.normpath(Path(scratch, inside)))
         )
-        return sources.joined_sources(parts)
-
-
-def _moved(files: Iterable[str], repository: str, copy: str) -> tuple[str, ...]:
-    """Files as a copy of the repository has them; those outside as they are, those that it lacks are left out."""
-    found = []
-    for each in files:
-        below = os.path.relpath(os.path.realpath(each), repository)
-        is_outside = below.startswith(os.pardir)
-        there = each if is_outside else str(Path(copy, below))
-        found += [there] if Path(there).exists() else []
-    return tuple(found)
+        return source_objects.joined_sources(parts)
 
 
 def objects_now(
     paths: Sequence[str],
     span: Span,
-    values: Sequence[str] = (),
-    exclusion: Exclusion = sources.NOTHING,
+    wanted: SourceScope = source_objects.ALL,
 ) -> SourceObjects:
     """The objects that there are, of the revision that has them or the index."""
-    return sources.joined_sources(
-        objects_in_tree(
-            repository, revision.tree_of(repository, str(span.now)), own, values, exclusion
-        )
+    return source_objects.joined_sources(
+        objects_in_tree(repository, revision.tree_of(repository, str(span.now)), own, wanted)
         for repository, own in revision.by_repository(paths).items()
     )
 
@@ -174,8 +152,9 @@ def _renamed(found: SourceObjects, there: str, path: str) -> SourceObjects:
         )
         for each in found.documents
     )
-    problems, passed = (tuple(map(sentence, each)) for each in (found.problems, found.passed_over))
-    return replace(found, documents=tuple(documents), problems=problems, passed_over=passed)
+    files = (replace(each, path=name(each.path), why=sentence(each.why)) for each in found.files)
+    problems = tuple(map(sentence, found.problems))
+    return SourceObjects(tuple(documents), problems, tuple(files))
 
 
 def reach_of_change(now: Sequence[Document], then: Iterable[Document]) -> dict[int, Reach]:
@@ -236,7 +215,7 @@ def _built_from(folder: Path) -> Iterator[str]:
 
     yield str(folder)
     for each, uses in kustomize.used_kustomizations([folder]).items():
-        yield from (each, *uses.files)
+        yield from (each, *uses.files, *uses.data, *uses.charts)
     chart = folder / helm.NAME
     if chart.is_file() and _LOCAL in chart.read_bytes():
         yield ""

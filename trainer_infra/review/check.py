@@ -163,7 +163,7 @@ def check_documents(
         return object_findings.object_findings(documents[position], one.judged[position], scope)
 
     found = tuple(spread(findings, len(work), everywhere))
-    items = tuple(_once(_of_environments(zip(work, found, strict=True), everywhere)))
+    items = tuple(_once(_of_environments(zip(work, found, strict=True), everywhere, documents)))
     told = [position for position in sorted(subjects) if asked.reach_of(position) in _TOLD]
     objects = [each for each in map(subjects.__getitem__, told) if not each.is_part]
     left = sum(not each.is_part for each in subjects.values()) - len(objects)
@@ -266,7 +266,9 @@ def _environment(
 
 
 def _of_environments(
-    found: Iterable[tuple[tuple[_Environment, int], ObjectFindings]], rules: Sequence[AnyRule]
+    found: Iterable[tuple[tuple[_Environment, int], ObjectFindings]],
+    rules: Sequence[AnyRule],
+    documents: Sequence[Document],
 ) -> tuple[Item, ...]:
     """All findings once, in the order in which a reader of the files meets them.
 
@@ -275,7 +277,8 @@ def _of_environments(
     by_position: dict[int, list[tuple[str, tuple[Item, ...]]]] = {}
     for (one, position), each in found:
         by_position.setdefault(position, []).append((one.name, each.items))
-    items = [item for each in by_position.values() for item in _merged(each)]
+    merged = ((documents[at], item) for at, each in by_position.items() for item in _merged(each))
+    items = _of_renderings(merged, documents)
     places = {each.id: index for index, each in enumerate(rules)}
 
     def order(item: Item) -> tuple[str, int, int, int]:
@@ -296,6 +299,40 @@ def _merged(found: Sequence[tuple[str, tuple[Item, ...]]]) -> Iterator[Item]:
     for item, names in holds.items():
         is_so_in_all = len(names) == len(found)
         yield item if is_so_in_all else replace(item, what=f"{item.what}, in {' and '.join(names)}")
+
+
+def _of_renderings(
+    found: Iterable[tuple[Document, Item]], documents: Iterable[Document]
+) -> Iterator[Item]:
+    """Findings of a chart's template once for all renderings; what only some have says which."""
+    ways: dict[str, set[str]] = {}
+    for each in documents:
+        for folder in each.folders if each.renderings else ():
+            ways.setdefault(folder, set()).update(each.renderings)
+    counts: Counter[tuple[object, ...]] = Counter()
+    holds: dict[tuple[object, ...], tuple[Item, list[str]]] = {}
+    for document, item in found:
+        if not document.renderings:
+            yield item
+            continue
+        said = (
+            item.rule.id,
+            item.severity,
+            item.place,
+            item.path,
+            item.what,
+            item.got,
+            item.excuse,
+            item.is_unchanged,
+        )
+        # A loop in a template makes several objects, in each rendering.
+        nth = max(counts[each, said] for each in document.renderings)
+        counts.update({(each, said): nth + 1 - counts[each, said] for each in document.renderings})
+        _, names = holds.setdefault((nth, *said), (item, []))
+        names += document.renderings
+    for item, names in holds.values():
+        is_so_in_all = set(names) == ways[item.folders[0]]
+        yield item if is_so_in_all else replace(item, what=f"{item.what}, with {', '.join(names)}")
 
 
 def _unjudged(subjects: Iterable[Subject], rules: Iterable[AnyRule]) -> Iterator[str]:

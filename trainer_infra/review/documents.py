@@ -66,6 +66,8 @@ class Document:
     """Files that changed what is written: kustomizations and their patches, in the order of their work."""
     folders: tuple[str, ...] = ()
     """Overlays and charts that it was built in; none where it is deployed as it is written."""
+    renderings: tuple[str, ...] = ()
+    """Of its chart, those that have it as it is; none where the chart is rendered once."""
     drawn: frozenset[Path] = frozenset()
     """Where it has values that a tool draws at random: they stand in no file."""
     faults: tuple[FieldFinding, ...] = ()
@@ -192,6 +194,11 @@ def _with_kinds(value: Any) -> Any:
         for each in value["items"]
     ]
     return {**value, "items": items}
+
+
+def has_object(value: Any) -> bool:
+    """Whether a document has an object, or cannot be told: a text that was not read."""
+    return isinstance(value, str) or any(True for _ in objects_of(value))
 
 
 def objects_of(value: Any) -> Iterator[tuple[Path, JSONObject]]:

@@ -7,6 +7,7 @@ overlay or chart that an object was built in.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -20,6 +21,7 @@ from trainer_infra.review.documents import Document, value_at
 Key: TypeAlias = tuple[str, str, str, str]
 """API group, kind, namespace and name."""
 _Positions: TypeAlias = frozenset[int]
+_VALUES: Final = re.compile(r"^values[-_.](?=.*[.])|([-_.]values)?[.](ya?ml|json)$")
 _MOST: Final = 64
 """Environments that are made by pairing folders whose names say nothing of one another."""
 
@@ -137,12 +139,15 @@ def _tree(documents: Sequence[Document]) -> _FolderDocuments:
     for position, document in enumerate(documents):
         key = object_key(document.value)
         for folder in document.deployed_from:
-            here = top
-            for part in PurePath(os.path.normpath(folder)).parts:
-                here = here.folders.setdefault(part, _FolderDocuments())
-                if key[-1]:
-                    here.keys.add(key)
-            here.positions.append(position)
+            # Each rendering of a chart is for a cluster of its own.
+            for rendering in document.renderings or ("",):
+                own = ("", "", folder, rendering and "Chart")
+                here = top
+                for part in (*PurePath(os.path.normpath(folder)).parts, rendering):
+                    if part:
+                        here = here.folders.setdefault(part, _FolderDocuments())
+                        here.keys.update(each for each in (key, own) if each[-1])
+                here.positions.append(position)
     return top
 
 
@@ -201,7 +206,8 @@ def _together(
 
 
 def _last(name: str) -> str:
-    return name.rpartition("/")[2]
+    """What says whose it is: `prod` of `envs/prod`, and of a rendering with `values-prod.yaml`."""
+    return _VALUES.sub("", name.rpartition("/")[2])
 
 
 def _longer(one: str, other: str) -> str:

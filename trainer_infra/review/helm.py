@@ -7,70 +7,50 @@ Helm names a template by the dependency that it comes through: its alias, where 
 is not in the folder, because the chart is packed, stands at its dependency.
 """
 
+import json
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from trainer_infra.api.finding import FieldFinding
+from trainer_infra.api.finding import FieldFinding, path_text
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.errors import InvalidInput, NotAvailable
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.review import (
     documents,
     plain_secret,
+    renderings,
     source_of_built,
     subprocess_tool,
     template_text,
 )
 from trainer_infra.review.documents import Document, Part, items_at, value_at
+from trainer_infra.review.renderings import ChartRendering
 from trainer_infra.review.subprocess_tool import ToolFailure
-
-
-@dataclass(frozen=True, slots=True)
-class ChartRelease:
-    """What an installation of a chart is called, and set to."""
-
-    name: str = ""
-    """Empty for Helm's own."""
-    namespace: str = ""
-    """Empty for Helm's own."""
-    options: tuple[str, ...] = ()
-    """Further options of `helm template`."""
-
+from trainer_infra.runs.redaction import Redaction
+from trainer_infra.secret_texts.variable_names import says_secret
 
 NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
-HELMS_OWN: Final = ChartRelease()
-VALUES: Final = "values.yaml"
-"""What the file of a chart's own values is called."""
 FOLDER: Final = "charts"
 """The folder of the charts that a chart is made with."""
 _SOURCE: Final = "# Source: "
-_PARTS: Final = ("templates", "crds")
+PARTS: Final = ("templates", "crds")
 """Folders of a chart whose files helm makes objects of."""
+SETTINGS: Final = ("values.schema.json", "requirements.yaml")
+"""Further files that helm reads of a chart."""
 _ACTION: Final = "{{"
 
 
 def is_one(folder: Path) -> bool:
     """Whether the folder is a chart."""
     return (folder / NAME).is_file()
-
-
-def chart_of_part(folder: Path) -> Path | None:
-    """The chart that helm reads a folder as a part of; None where it reads nothing there.
-
-    Source: helm's loader. Of `charts` it takes each folder that is not a hidden one, and no file.
-    """
-    above = folder.parent
-    if folder.name in _PARTS and is_one(above):
-        return above
-    is_dependency = above.name == FOLDER and not folder.name.startswith(("_", "."))
-    return above.parent if is_dependency and is_one(above.parent) else None
 
 
 def is_template(file: Path) -> bool:
@@ -90,22 +70,20 @@ def is_library(folder: Path) -> bool:
     return isinstance(value, dict) and value.get("type") == "library"
 
 
-def read_chart(
-    folder: Path, values: Sequence[str] = (), release: ChartRelease = HELMS_OWN
-) -> tuple[Document, ...]:
-    """The objects that the chart renders to with files of values, of which the last one wins.
+def read_chart(folder: Path, way: ChartRendering) -> tuple[Document, ...]:
+    """The objects that the chart renders to in one way.
 
     Raises:
         NotAvailable: It cannot be rendered; a sentence.
         InvalidInput: What it renders to is not YAML.
     """
-    text = _rendered(folder, values, release)
-    found = placed_chart(folder, text, values)
+    text = _rendered(folder, way)
+    found = placed_chart(folder, text, way.values)
     if not any(each.value.get("kind") == plain_secret.KIND for each in found):
         return found
     # What helm renders otherwise a second time, it has drawn at random.
-    other_text = _rendered(folder, values, release)
-    again = found if other_text == text else placed_chart(folder, other_text, values)
+    other_text = _rendered(folder, way)
+    again = found if other_text == text else placed_chart(folder, other_text, way.values)
     if again is found or len(again) != len(found):
         return found
     return tuple(
@@ -114,7 +92,7 @@ def read_chart(
     )
 
 
-def _rendered(folder: Path, values: Sequence[str], release: ChartRelease) -> str:
+def _rendered(folder: Path, way: ChartRendering) -> str:
     helm = subprocess_tool.find_tool("helm")
     if helm is None:
         raise NotAvailable(
@@ -122,17 +100,52 @@ def _rendered(folder: Path, values: Sequence[str], release: ChartRelease) -> str
             f"renders: `helm template {folder} | trainer-infra check -`"
         )
     # Whole paths: helm looks for others in its repositories.
-    options = [each for file in values for each in ("--values", os.path.realpath(file))]
-    options += [f"--namespace={release.namespace}"] if release.namespace else []
-    options += release.options
-    named = [release.name] if release.name else []
     real = os.path.realpath(folder)
-    try:
-        command = [helm, "template", *named, real, "--include-crds", *options]
-        return subprocess_tool.tool_output(command).decode("utf-8")
-    except ToolFailure as error:
-        words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
-        raise NotAvailable(f"cannot be rendered: {words}") from None
+    named = [way.release] if way.release else []
+    there = ["--namespace", way.namespace] if way.namespace else []
+    with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
+        values = [_file_of(each, Path(scratch, str(at))) for at, each in enumerate(way.values)]
+        options = [each for file in values for each in ("--values", file)]
+        given = ["--include-crds", *there, *options, *way.options]
+        # A release may be called as an option is.
+        command = [helm, "template", *given, "--", *named, real]
+        try:
+            return subprocess_tool.tool_output(command).decode("utf-8")
+        except ToolFailure as error:
+            words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
+            words = words.replace(f"{scratch}{os.sep}", "values ")
+            words = _hidden_values(folder, way).text(words)
+            with_them = f" with {way.name}" if way.values else ""
+            raise NotAvailable(f"cannot be rendered{with_them}: {words}") from None
+
+
+def _file_of(values: str, scratch: Path) -> str:
+    """The file of values; of a text, one that is written."""
+    if not values.startswith("{"):
+        return values
+    scratch.write_text(values, encoding="utf-8")
+    return str(scratch)
+
+
+def _hidden_values(folder: Path, way: ChartRendering) -> Redaction:
+    """The values whose name says secret: a template may say them when it fails."""
+    files = (str(folder / renderings.OWN), *way.values)
+    texts = [value for each in files for value in _values_in(each)]
+    texts += (dict([each.removeprefix("--set=").partition("=")[::2]]) for each in way.options)
+    found = {
+        f"{index} {path_text(path)}": leaf
+        for index, text in enumerate(texts)
+        for path, leaf in json_leaves(text)
+        if isinstance(leaf, str) and any(says_secret(str(key)) for key in path)
+    }
+    return Redaction.of(found)
+
+
+def _values_in(values: str) -> Iterator[JSONObject]:
+    if values.startswith("{"):
+        yield json.loads(values)
+    else:
+        yield from (each.value for each in documents.yaml_of_file(values))
 
 
 def placed_chart(folder: Path, text: str, values: Sequence[str] = ()) -> tuple[Document, ...]:
@@ -159,8 +172,9 @@ def _values(
     folder: Path, template: str, values: Sequence[str], read: Callable[[str], tuple[Document, ...]]
 ) -> Iterator[tuple[Document, FieldPath]]:
     """The files of a template's values, the strongest first, and where in each of them those of its chart are."""
-    files = [*reversed(values), str(folder / VALUES)]
-    texts = [text for file in files for text in read(file)[:1]]
+    files = [each for each in reversed(values) if not each.startswith("{")]
+    shown = [_shown(each, folder) for each in files]
+    texts = [text for file in (*shown, str(folder / renderings.OWN)) for text in read(file)[:1]]
     name, below = _dependency(template)
     if not name:
         yield from ((text, ()) for text in texts)
@@ -170,6 +184,11 @@ def _values(
     inner = next((each for each in called if (folder / FOLDER / each).is_dir()), None)
     if inner:
         yield from _values(folder / FOLDER / inner, below, (), read)
+
+
+def _shown(file: str, folder: Path) -> str:
+    """A file as the user would name it, who names the chart's folder so."""
+    return os.path.normpath(folder / os.path.relpath(file, os.path.realpath(folder)))
 
 
 def _placed(objects: Sequence[JSONObject], folder: Path, template: str) -> Iterator[Document]:

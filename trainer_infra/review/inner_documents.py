@@ -188,6 +188,7 @@ def _placed(outer: Document, path: Path, value: JSONObject) -> Document:
         parts=tuple(_parts_below(outer, path)),
         layers=outer.layers if text.file == outer.file or not outer.values else (outer.file,),
         folders=outer.folders,
+        renderings=outer.renderings,
         drawn=frozenset(),
         has_places=text.has_places and (text is not outer or outer.has(path)),
         outer=outer,

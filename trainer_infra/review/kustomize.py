@@ -5,7 +5,7 @@ the file of a patch sets, in that file.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,7 +16,14 @@ import yaml
 from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import documents, kustomize_build, kustomize_layers, source_of_built
+from trainer_infra.review import (
+    documents,
+    helm,
+    kustomize_build,
+    kustomize_layers,
+    source_of_built,
+    subprocess_tool,
+)
 from trainer_infra.review.documents import Document, Part
 from trainer_infra.review.kustomize_build import BuiltObject
 from trainer_infra.review.kustomize_layers import LayerPart
@@ -31,11 +38,25 @@ _CONFIGURED: Final = ("generators", "transformers", "validators", *_MERGED)
 """Fields with files and folders that say how it builds them; a text may be the YAML itself."""
 _BY_PATH: Final = ("patches", "patchesJson6902")
 """Fields with items whose `path` is a file that says so."""
+_READ: Final = ("crds", "configurations")
+"""Fields with files that say something of kinds or fields; an object in one is not built."""
+_READ_BY_PATH: Final = ("replacements",)
+_FILES: Final = ("files", "envs", "env")
+"""Fields of a generator with files that become data."""
+_CHARTS: Final = "helmCharts"
+_CHART_VALUES: Final = ("valuesFile", "additionalValuesFiles")
 _GENERATORS: Final = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 """Fields with items from each of which it makes an object."""
 _NOT_FETCHED: Final = (
     "was not built: it names a base by {scheme}://, and a check fetches by https and ssh alone; put the base into "
     "the repository, or pipe what kustomize builds"
+)
+_NO_HELM: Final = (
+    "`helm` is needed to build it, and is not on PATH; install it, or pipe what kustomize builds"
+)
+_NO_CHART: Final = (
+    "cannot be built: its chart {} is not there, and a check fetches none; `helm pull` it, or pipe what "
+    "kustomize builds"
 )
 
 
@@ -43,7 +64,7 @@ _NOT_FETCHED: Final = (
 class Uses:
     """What a kustomization builds from; whole paths without links.
 
-    Files that become data of a ConfigMap are none of it: kubectl or another kustomization may deploy them.
+    kubectl or another kustomization may deploy an object in files that become `data`.
     """
 
     objects: frozenset[str] = frozenset()
@@ -52,6 +73,10 @@ class Uses:
     """Files that say how, such as patches, and itself: no object of them is deployed as it stands."""
     folders: frozenset[str] = frozenset()
     """Other kustomizations."""
+    data: frozenset[str] = frozenset()
+    """Files that it reads otherwise: data of ConfigMaps, values of charts, what it says of kinds."""
+    charts: tuple[str, ...] = ()
+    """Charts that it renders, be they there or not."""
     is_component: bool = False
     """Whether it is only a part of others, which cannot be built by itself."""
 
@@ -82,17 +107,59 @@ def used_files(folder: Path) -> Uses:
         frozenset(filter(os.path.isfile, objects)),
         own.union(filter(os.path.isfile, configuration)),
         frozenset(each for each in (*objects, *configuration) if is_one(Path(each))),
+        frozenset(filter(os.path.isfile, _data(folder, value))),
+        tuple(_charts(folder, value)),
         documents.value_at(value, ("kind",)) == "Component",
     )
 
 
-def used_kustomizations(folders: Iterable[Path]) -> dict[str, Uses]:
-    """The folders' kustomizations and those that these build upon, those that are nearer first."""
+def _data(folder: Path, value: Any) -> Iterator[str]:
+    """Files that a kustomization reads without building objects of them, be they there or not."""
+    yield from _paths(folder, value, _READ, _READ_BY_PATH)
+    texts = [documents.value_at(value, ("openapi", "path"))]
+    for field in _GENERATORS:
+        for each in documents.items_at(value, field):
+            said = _listed(each, _FILES)
+            # `key=file` names the key too.
+            texts += (one.rpartition("=")[2] for one in said)
+    for each in documents.items_at(value, _CHARTS):
+        texts += _listed(each, _CHART_VALUES)
+    yield from (os.path.realpath(folder / each) for each in texts if _may_be_path(each))
+
+
+def _listed(value: Any, fields: Iterable[str]) -> Iterator[str]:
+    """The texts of fields that are a text or a list of them."""
+    for field in fields:
+        said = documents.value_at(value, (field,))
+        yield from (
+            each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)
+        )
+
+
+def _charts(folder: Path, value: Any) -> Iterator[str]:
+    """Where charts that a kustomization renders are, or are put once they have been fetched."""
+    home = documents.value_at(value, ("helmGlobals", "chartHome")) or helm.FOLDER
+    for each in documents.items_at(value, _CHARTS):
+        name = str(documents.value_at(each, ("name",)))
+        fetched = f"{name}-{documents.value_at(each, ('version',))}"
+        here, there = (
+            os.path.realpath(folder / str(home) / one) for one in (name, f"{fetched}/{name}")
+        )
+        yield there if Path(there).is_dir() else here
+
+
+def used_kustomizations(
+    folders: Iterable[Path], known: Mapping[str, Uses] | None = None
+) -> dict[str, Uses]:
+    """The folders' kustomizations and those that these build upon, those that are nearer first.
+
+    What is known already is not read again.
+    """
     found: dict[str, Uses] = {}
     waiting = [*map(os.path.realpath, folders)]
     for each in waiting:
         if each not in found:
-            found[each] = used_files(Path(each))
+            found[each] = (known or {}).get(each) or used_files(Path(each))
             waiting += sorted(found[each].folders)
     return found
 
@@ -109,7 +176,13 @@ def read_kustomization(folder: Path) -> tuple[Document, ...]:
             scheme = moving_sources.scheme(address)
             if scheme not in kustomize_build.fetched_schemes():
                 raise NotAvailable(_NOT_FETCHED.format(scheme=scheme))
-    top, text = kustomize_build.built_text(folder)
+    charts = [each for uses in used_kustomizations([folder]).values() for each in uses.charts]
+    missing = [each for each in charts if not helm.is_one(Path(each))]
+    if missing:
+        raise NotAvailable(_NO_CHART.format(os.path.relpath(missing[0])))
+    if charts and subprocess_tool.find_tool("helm") is None:
+        raise NotAvailable(_NO_HELM)
+    top, text = kustomize_build.built_text(folder, has_charts=bool(charts))
     return placed_kustomization(folder, top, text)
 
 
@@ -141,7 +214,10 @@ def placed_kustomization(folder: Path, top: str, text: str) -> tuple[Document, .
         if id(document.value) in layers
         else document
         for file, objects in by_file.items()
-        for document in source_of_built.placed_document(objects, placing.written(file), file)
+        for document in map(
+            placing.at_chart,
+            source_of_built.placed_document(objects, placing.written(file), file),
+        )
     )
 
 
@@ -190,6 +266,22 @@ class _Placing:
                 for one in kustomize_layers.generated_parts(document, each)
             )
         return replace(document, parts=tuple(parts[::-1]), layers=tuple(dict.fromkeys(through)))
+
+    def at_chart(self, document: Document) -> Document:
+        """An object without a text of its own, where its kustomization names the chart that has it."""
+        if document.source is not None or Path(document.file).name not in NAMES:
+            return document
+        name = str(documents.value_at(document.value, ("metadata", "name")))
+        places = [
+            (text, index, str(documents.value_at(each, ("releaseName",))) in name)
+            for text in documents.yaml_of_file(document.file)
+            for index, each in enumerate(documents.items_at(text.value, _CHARTS))
+        ]
+        fitting = [each for each in places if each[2]] or places
+        if len(fitting) != 1:
+            return document
+        text, index, _ = fitting[0]
+        return replace(document, source=text.source, start=(_CHARTS, index), lines=text.lines)
 
     def _shown(self, file: Path) -> str:
         """A file as the user would name it."""

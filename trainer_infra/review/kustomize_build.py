@@ -8,7 +8,6 @@ kustomizations whose transformers it went through, the innermost first, whether 
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -45,6 +44,8 @@ _QUOTED: Final = {
     r" with config: `.*?`": "",
     r":? node contents:.*": "",
     r"(?<=patch from \[patch: ).*(?=\])": "…",
+    r"(?<=out of bounds for value ).*": "…",
+    r"(?<=file sources: \[).*?\]: source .*(?= key name or file path contains)": "…]: one",
     r"(?<=literal sources \[).*?\]: invalid literal source .*?(?=, expected)": "…]: invalid one",
 }
 """What it repeats of files: a secret may stand there."""
@@ -72,8 +73,8 @@ def fetched_schemes() -> tuple[str, ...]:
     return tuple(os.environ.get(_ALLOWED, _FETCHES[_ALLOWED]).split(":"))
 
 
-def built_text(folder: Path) -> tuple[str, str]:
-    """The folder that origins are relative to, and what kustomize prints.
+def built_text(folder: Path, *, has_charts: bool = False) -> tuple[str, str]:
+    """The folder that origins are relative to, and what kustomize prints; charts need helm.
 
     Raises:
         NotAvailable: There is no kustomize, or it cannot build the folder; what it said.
@@ -83,7 +84,7 @@ def built_text(folder: Path) -> tuple[str, str]:
         below = os.path.relpath(os.path.realpath(folder), top)
         on_top = {**_ON_TOP, "resources": [below]}
         Path(top, _NAME).write_text(json.dumps(on_top), encoding="utf-8")
-        return top, _built(folder, top, below)
+        return top, _built(folder, top, below, has_charts=has_charts)
 
 
 def built_object(value: JSONObject) -> BuiltObject:
@@ -99,7 +100,7 @@ def built_object(value: JSONObject) -> BuiltObject:
     return BuiltObject(_without(value, said), ours, is_from_patch, tuple(layers))
 
 
-def _built(folder: Path, top: str, below: str) -> str:
+def _built(folder: Path, top: str, below: str, *, has_charts: bool) -> str:
     alone, kubectl = subprocess_tool.find_tool("kustomize"), subprocess_tool.find_tool("kubectl")
     if alone is None and kubectl is None:
         raise NotAvailable(
@@ -107,6 +108,7 @@ def _built(folder: Path, top: str, below: str) -> str:
             f"or pipe what it builds: `kustomize build {folder} | trainer-infra check -`"
         )
     command = [alone, "build", top] if alone else [str(kubectl), "kustomize", top]
+    command += ["--enable-helm"] if has_charts else []
     try:
         return subprocess_tool.tool_output(command, variables=_FETCHES).decode("utf-8")
     except ToolFailure as error:
@@ -119,9 +121,7 @@ def failure_words(said: str, folder: Path, top: str, below: str) -> str:
 
     `top` is our own folder, and `below` the user's as ours refers to it.
     """
-    words = subprocess_tool.whole_words(said)
-    for quoted, instead in _QUOTED.items():
-        words = re.sub(quoted, instead, words)
+    words = subprocess_tool.without_quotes(subprocess_tool.whole_words(said), _QUOTED)
     real = os.path.realpath(folder)
     for each in _OURS:
         words = words.removeprefix(each.format(below=below, real=real))

@@ -1,5 +1,6 @@
 """One object of an environment -> what the rules find in it, with places, exemptions and edits. Pure."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -21,11 +22,22 @@ from trainer_infra.rules.pod_security import literal_secrets
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.shape import schema
 from trainer_infra.rules.subject import Subject, subject_of_part
+from trainer_infra.rules.supply_chain import images
 from trainer_infra.rules.world import World
 
 _NAME: Final = ("metadata", "name")
 _SECURITY: Final = ("pod-security", "supply-chain")
 """Groups of rules without which a check does not pass."""
+_FORMS: Final = ("shape", "admission")
+"""Groups of rules about the form of values."""
+_PLAIN: Final = frozenset(
+    (
+        *("name", "namespace", "image", "limits", "requests", "nominalQuota", "storage"),
+        *("numNodes", "numProcPerNode", "replicas", "parallelism", "completions", "backoffLimit"),
+    )
+)
+"""Fields, or those above them, whose values people have filled in."""
+_VARIABLE: Final = re.compile(r"\$\{[A-Za-z_]\w*([:=?+-].*)?\}|^\$[A-Za-z_]\w*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +78,19 @@ def object_findings(document: Document, subject: Subject, asked: ObjectScope) ->
     judged = tuple(judge.judge(subject, asked.around, asked.rules, asked.today))
     used: set[Exemption] = set()
     items = []
+    missed = _missed(judged, is_inner=document.outer is not None)
     of_rules = ((verdict.chosen, each) for verdict in judged for each in verdict.findings)
     of_file = () if asked.is_unchanged else _of_file(document, asked.rules)
     for chosen, finding in (*of_file, *of_rules):
+        if _is_filled_in_later(chosen, finding):
+            missed.setdefault(finding.path, []).append(chosen)
+            continue
         excusing = book.excusing(chosen.rule.id, chosen.severity)
         used.update(filter(None, (excusing,)))
         excuse = report_item.excuse_of(excusing, asked.today) if excusing else None
         found = report_item.item_of(document, subject, (chosen, finding), excuse, asked.hidden)
         items.append(replace(found, is_unchanged=True) if asked.is_unchanged else found)
-    is_inner = document.outer is not None
-    unseen = _unseen(subject, _missed(judged, is_inner=is_inner), book, asked)
+    unseen = _unseen(subject, missed, book, asked)
     problems = () if asked.is_unchanged else own.problems
     return ObjectFindings(
         tuple(items),
@@ -110,6 +125,17 @@ def _of_file(
             yield from ((chosen, each) for each in (*document.findings(), *of_kind))
         elif chosen.rule.id == literal_secrets.RULE.id:
             yield from ((chosen, each) for each in plain_secret.plain_secret_findings(document))
+
+
+def _is_filled_in_later(chosen: ConfiguredRule, finding: OfYaml) -> bool:
+    """Whether the form of a value is wrong because envsubst or Flux is to write it: `${IMAGE}`, `$NODES`.
+
+    What decides over rights is not let pass as `${PRIVILEGED}`.
+    """
+    is_of_form = chosen.rule.tags[0] in _FORMS or chosen.rule.id == images.IMAGE_NAME.id
+    is_plain = bool(_PLAIN.intersection(map(str, finding.path[-2:])))
+    is_variable = isinstance(finding.got, str) and _VARIABLE.search(finding.got)
+    return bool(is_of_form and is_plain and is_variable)
 
 
 def _missed(judged: Iterable[RuleVerdict], *, is_inner: bool) -> dict[Path, list[ConfiguredRule]]:

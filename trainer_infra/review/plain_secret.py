@@ -12,9 +12,8 @@ from typing import Any, Final
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review.documents import Document, value_at
-from trainer_infra.rules.pod_security import secret_forms, secret_names
-from trainer_infra.rules.pod_security.secret_names import is_placeholder, without_references
-from trainer_infra.runs.redaction import decoded_text
+from trainer_infra.secret_texts import forms, values, variable_names
+from trainer_infra.secret_texts.values import is_placeholder, without_references
 
 KIND: Final = "Secret"
 _PARTS: Final = ("data", "stringData")
@@ -44,7 +43,7 @@ _FIX: Final = (
 def plain_secret_findings(document: Document) -> Iterator[FieldFinding]:
     """One for a Secret whose values stand in a file."""
     value = document.value
-    is_secret = value.get("kind") == KIND and value.get("apiVersion") == "v1"
+    is_secret = value.get("kind") == KIND and value.get("apiVersion") in {None, "v1"}
     is_of_cluster = value_at(value, ("metadata", "uid")) is not None
     if not is_secret or is_of_cluster or _ENCRYPTED in value:
         return
@@ -74,31 +73,34 @@ def _values(value: JSONObject) -> Iterator[tuple[tuple[str, str], str]]:
         if any(str(key).startswith(f"{_ENCRYPTED}_") for key in texts):
             continue
         for key, each in texts.items():
-            if isinstance(key, str) and isinstance(each, str):
-                yield (part, key), (decoded_text(each) if part == "data" else "") or each
+            is_value = isinstance(each, str | int | float) and not isinstance(each, bool)
+            if isinstance(key, str) and is_value:
+                text = str(each)
+                yield (part, key), (forms.decoded_text(text) if part == "data" else "") or text
 
 
 def _is_kept(key: str, text: str) -> bool:
     """Whether a value has something in it that is to be kept."""
-    if any(secret_forms.kinds(text)):
+    if any(forms.kinds(text)):
         return True
     if is_placeholder(text) or _PUBLIC.fullmatch(key):
         return False
     inside = _settings(text)
     if inside is None:
         return not _is_open(key, text)
-    named = [each for each in inside if secret_names.says_secret(each[0])] or inside
+    named = [each for each in inside if variable_names.says_secret(each[0])] or inside
     return any(not _is_open(*each) for each in named) or any(
-        secret_names.looks_secret(value) and not _is_open(name, value) for name, value in inside
+        values.looks_secret(value) and not _is_open(name, value) for name, value in inside
     )
 
 
 def _is_open(name: str, text: str) -> bool:
     """Whether anybody may read it: a placeholder, a name, an address without a password."""
+    text = values.with_defaults(text)
     rest = without_references(text)
-    if rest != text and not secret_names.looks_secret(rest):
+    if rest != text and not values.looks_secret(rest):
         return True
-    is_name = _OPEN.fullmatch(name) is not None or secret_names.is_about_secret(name)
+    is_name = _OPEN.fullmatch(name) is not None or variable_names.is_about_secret(name)
     return is_placeholder(text) or (is_name and "\n" not in text.strip())
 
 

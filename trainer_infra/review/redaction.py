@@ -10,10 +10,12 @@ from trainer_infra.names import SECRET_SHOWN
 from trainer_infra.review.documents import Document, value_at, written_place
 from trainer_infra.review.report import QUOTING, Item, Place, UnseenRule
 from trainer_infra.rules import subject as rule_subject
-from trainer_infra.rules.pod_security import literal_secrets, secret_forms, secret_names
+from trainer_infra.rules.pod_security import literal_secrets
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
-from trainer_infra.runs.redaction import Redaction, decoded_text, spellings_of
+from trainer_infra.runs.redaction import Redaction, spellings_of
+from trainer_infra.secret_texts import texts
+from trainer_infra.secret_texts.forms import decoded_text
 
 _KIND: Final = "Secret"
 
@@ -55,15 +57,11 @@ class ReportRedaction:
         return self.secrets.text(text)
 
     def sentence(self, text: str) -> str:
-        """What a tool or a reader says, without these secrets and without any of a known form.
+        """What a tool or a reader says, without these secrets and without what looks like one.
 
         What could not be read was not searched for secrets.
         """
-        text = self.text(text)
-        for form in secret_forms.FORMS:
-            if form.mark in text:
-                text = form.pattern.sub(SECRET_SHOWN, text)
-        return text
+        return texts.shown_text(self.text(text))
 
     def value(self, value: Any) -> Any:
         """The JSON value without secrets: they are found before it is shown, cut and escaped."""
@@ -109,12 +107,10 @@ class ReportRedaction:
 
 def _secret(subject: Subject) -> Iterator[Value]:
     """Texts of an object that have a secret in them."""
-    if subject.kind == _KIND:
-        for part in ("stringData", "data"):
-            yield from (value for _, value in subject.object[part].fields())
-    else:
-        found = literal_secrets.texts_with_secrets(subject)
-        yield from (each for each in found if isinstance(each.raw, str))
+    for part in ("stringData", "data") if subject.kind == _KIND else ():
+        yield from (value for _, value in subject.object[part].fields())
+    found = literal_secrets.texts_with_secrets(subject)
+    yield from (each for each in found if isinstance(each.raw, str))
 
 
 def _written(document: Document) -> Iterator[tuple[Document, Path, Value]]:
@@ -152,15 +148,5 @@ def _lines(document: Document, path: Path) -> Iterator[tuple[str, int]]:
 def _spelled(text: str) -> Iterator[str]:
     """A value, its lines, its secret parts, and what it says in base64: what may be shown of it."""
     for each in filter(None, (text, decoded_text(text))):
-        for part in (each, *each.splitlines(), *_parts(each)):
+        for part in (each, *each.splitlines(), *texts.secret_parts(each)):
             yield from spellings_of(part)
-
-
-def _parts(text: str) -> Iterator[str]:
-    """What in a command line or an address is the secret itself."""
-    for form in secret_forms.FORMS:
-        if form.mark in text:
-            yield from (match[0] for match in form.pattern.finditer(text))
-    for name, value in secret_names.assigned_values(text):
-        if secret_names.looks_secret(value) or secret_names.looks_chosen(name, value):
-            yield value

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
+from trainer_infra.review.inventory import SourceFile
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
 
@@ -24,6 +25,8 @@ QUOTING: Final = (
     "inside",
 )
 """Fields of a finding that quote an object."""
+NOTHING: Final = "nothing was judged, because there is no object"
+"""The problem of a check that has nothing to say whether anything is good."""
 
 
 DIGITS: Final = 16
@@ -181,6 +184,8 @@ class Report:
     """How many more objects are as the revision has them."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Further figures by title, for example the cost beside that of the base branch."""
+    inventory: tuple[SourceFile, ...] = ()
+    """What became of each file below the paths."""
 
     paths: Mapping[str, str] = field(default_factory=dict)
     """What forges call files: the path from the repository's folder; none for what is not one."""

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from trainer_infra.json_values import JSONDict
-from trainer_infra.review import as_json, finding_groups, summary
+from trainer_infra.review import as_json, finding_groups, inventory, summary
 from trainer_infra.review.finding_groups import FindingGroup
 from trainer_infra.review.report import Edit, Item, Report
 from trainer_infra.rules.finding import Severity
@@ -52,6 +52,7 @@ def sarif_text(report: Report) -> str:
         "properties": {
             "objects": report.objects,
             "files": len(report.files),
+            "inventory": inventory.counted_files(report.inventory),
             **({"notes": dict(report.notes)} if report.notes else {}),
         },
     }

@@ -22,8 +22,16 @@ _LOGGED: Final = re.compile(
 )
 """How kubectl logs its end: a text in quotes, or lines with an indent."""
 _SILENT: Final = "it failed and said nothing"
-_ASIDE: Final = ("#", "warning", "level=warn", "use --debug")
+_ASIDE: Final = ("#", "warning", "level=warn", "use --debug", "walk.go")
 """How lines begin that say nothing of what is wrong."""
+_WARNED: Final = re.compile(r"\S+\.go:\d+: warning:", re.IGNORECASE)
+"""How those of helm's libraries begin."""
+_QUOTED: Final = {
+    r"(cannot unmarshal !!\w+ )`[^`]*`": r"\1`…`",
+    r"unknown anchor '[^']*'": "unknown anchor '…'",
+    r"(at '[^']*': )'[^']*'": r"\1'…'",
+}
+"""What readers of YAML and judges of values repeat of files: a secret may stand there."""
 
 
 class ToolFailure(NotAvailable):
@@ -80,9 +88,21 @@ def whole_words(text: str) -> str:
     if logged:
         text = logged["lines"] or _unquoted(logged["text"] or "")
     lines = [each.strip() for each in text.splitlines() if each.strip()]
-    told = [each for each in lines if not each.lower().startswith(_ASIDE)] or lines
+    told = [each for each in lines if not _is_aside(each)] or lines
+    told = [without_quotes(each, _QUOTED) for each in told]
     joined = "".join(f"{each}{' ' if each.endswith((':', ',')) else '; '}" for each in told)
     return joined.removesuffix("; ").strip()[:_LONGEST] or _SILENT
+
+
+def without_quotes(text: str, quoted: Mapping[str, str]) -> str:
+    """The text with something else in place of what it repeats, by the pattern of that."""
+    for pattern, instead in quoted.items():
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+def _is_aside(line: str) -> bool:
+    return line.lower().startswith(_ASIDE) or _WARNED.match(line) is not None
 
 
 def _unquoted(text: str) -> str:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from trainer_infra.review import inventory
 from trainer_infra.review import report as reports
 from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
@@ -29,6 +30,8 @@ def verdict(report: Report) -> str:
     failing, blind = len(report.failing()), len(report.blind())
     worse = "critical" if report.fail_on == Severity.CRITICAL else f"{report.fail_on} or worse"
     bad = f"{count_text(failing, 'finding')} {'is' if failing == 1 else 'are'} {worse}"
+    if reports.NOTHING in report.problems:
+        return f"The check is not complete: {reports.NOTHING}"
     if report.problems:
         unread = f"{count_text(len(report.problems), 'thing')} could not be read"
         return f"The check is not complete: {unread}{f', and {bad}' if failing else ''}"
@@ -83,12 +86,13 @@ def _changed_scope(report: Report) -> str:
     objects = f"{count_text(report.objects, 'object')} of {count_text(len(report.files), 'file')}"
     rules = count_text(len(report.rules), "rule")
     unjudged = sum(report.unjudged.values())
+    others = inventory.counted_text(report.inventory)
     if not unjudged:
-        return f"{objects} judged by {rules}"
+        return f"{objects} judged by {rules}{others}"
     kinds = ", ".join(one_line(each) or "no kind" for each in report.unjudged)
     general = sum(not each.kinds.isdisjoint((EVERY_KIND, EVERY_POD)) for each in report.rules)
     by = f"{count_text(general, 'rule')} for every kind" if general else "none"
-    return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by {by}: {kinds}"
+    return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by {by}: {kinds}{others}"
 
 
 def remarks(item: Item) -> Iterator[str]:

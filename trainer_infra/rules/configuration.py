@@ -35,6 +35,21 @@ class Environment(KubeModel):
     of all of them."""
 
 
+class ChartValues(KubeModel):
+    """How a Helm chart is rendered where its own values do not do."""
+
+    path: str
+    """The chart's folder, as a pattern."""
+    values: tuple[str, ...] = ()
+    """Files of values; the last one wins."""
+    inline: dict[str, Any] = Field(default_factory=dict)
+    """Values that win over those of the files."""
+    release: str = ""
+    """Name of the release; empty for helm's own."""
+    namespace: str = ""
+    """Its namespace; empty for helm's own."""
+
+
 class Configuration(KubeModel):
     """The file."""
 
@@ -50,6 +65,8 @@ class Configuration(KubeModel):
     """Whether what is not in the files that are checked is nowhere."""
     exclude: tuple[str, ...] = ()
     """Files and folders that a check leaves out, as patterns of a .gitignore file."""
+    charts: tuple[ChartValues, ...] = ()
+    """How charts are rendered; the first entry that names a chart lies beneath its other values."""
     environments: dict[str, Environment] = Field(default_factory=dict)
     """By name."""
 
@@ -64,6 +81,7 @@ class ResolvedConfiguration:
     exemptions: tuple[Exemption, ...] = ()
     is_whole: bool = False
     exclude: tuple[str, ...] = ()
+    charts: tuple[ChartValues, ...] = ()
     environments: Mapping[str, "ResolvedConfiguration"] = field(default_factory=dict)
     """What holds in environments that have folders, by name; none where one alone is asked for."""
     folders: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -125,6 +143,7 @@ def _resolved(file: Configuration, there: Environment, pack: Pack) -> ResolvedCo
         (*file.exemptions, *there.exemptions),
         file.is_whole if there.is_whole is None else there.is_whole,
         file.exclude,
+        file.charts,
     )
 
 

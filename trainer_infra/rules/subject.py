@@ -90,6 +90,8 @@ class Subject:
     """Whether that is a subject too: rules say of it what is wrong with it."""
     runtime_is_shipped: bool = False
     """Whether it is one of the catalog that is installed elsewhere: nothing that is judged has it."""
+    code: Value | None = None
+    """What its pods get beside it, below the field `code`; None where it brings nothing, or none is known."""
     behaviour: Behaviour = OURS
     """What renders it."""
     render: Callable[["Subject"], Rendering] = lambda _: NOTHING

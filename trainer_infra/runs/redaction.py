@@ -6,7 +6,6 @@ before a line or a Run leaves them; `review.redaction` finds those of files. Pur
 """
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -100,14 +99,6 @@ def spellings_of(value: str) -> Iterator[str]:
     yield quote(content, safe="")
     yield quote(content)
     yield base64.b64encode(content).decode().rstrip("=")
-
-
-def decoded_text(text: str) -> str:
-    """What base64 stands for; empty where it is none, or stands for no text."""
-    try:
-        return base64.b64decode("".join(text.split()), validate=True).decode()
-    except (binascii.Error, ValueError):
-        return ""
 
 
 def _parts(value: str) -> Iterator[str]:

@@ -13,8 +13,9 @@ from trainer_infra import catalog
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict, judge
-from trainer_infra.rules.pod_security import literal_secrets, secret_names
+from trainer_infra.rules.pod_security import literal_secrets
 from trainer_infra.rules.value import UNKNOWN
+from trainer_infra.secret_texts import values as secret_values
 
 RANDOM = "qW3eR5tY7uI9oP1aS2dF"
 LETTERS = "AbCdEfGhIjKlMnOpQrStUvWxYz"
@@ -195,11 +196,26 @@ def test_a_random_value_of_a_name_that_says_secret_is_one() -> None:
     assert [name for name in SECRET_NAMES if len(of_variable(name, RANDOM)) != 1] == []
 
 
-CHOSEN = ("minioadmin", "SummerVision2026", "hunter22", "letmein!", "correcthorsebatterystaple")
+CHOSEN = (
+    *("minioadmin", "SummerVision2026", "hunter22", "letmein!", "correcthorsebatterystaple"),
+    *("$ecret-2031", "change-Kirschbaum-2031!", "[Kirsch]baum", "*Kirschbaum2031", "~Kirschbaum!"),
+    *("%Kirschbaum", "Winter.Kirsch", "P@$$w0rd!", "<Kirsch>baum", "#Kirsch2031", "Kirsch:baum"),
+    *("$ECret2031", "Kirsch{baum}", "@Kirsch!baum"),
+)
 NOT_CHOSEN = (
     *("changeme", "your-password", "password", "xxxxxxxx", "<password>", "$(PASSWORD)", "true"),
     *("/run/secrets/password", "${PASSWORD}", "{{ .Values.password }}", "my-secret", "none", ""),
     *("vault:secret/data/ml#password", "a sentence about it", "YOUR_PASSWORD_HERE", "12345678"),
+    *("$password", "{password}", "%(password)s", "%PASSWORD%", "@PASSWORD@", "__PASSWORD__"),
+    *("~/.pgpass", ".data.password", "config.password", "password.txt", "ENC[AES256_GCM,data:x]"),
+    *(
+        "required",
+        "db-password",
+        "existing-secret",
+        "POSTGRES_PASSWORD",
+        "${PW:-}",
+        "get_password()",
+    ),
 )
 
 
@@ -237,6 +253,44 @@ def test_command_lines_and_code_without_one_are_left_alone(text: str) -> None:
 def test_an_option_and_its_value_may_be_two_arguments() -> None:
     [finding] = found(train_job(trainer={"args": ["--api-key", RANDOM, "--name", RANDOM]}))
     assert finding.path == ("spec", "trainer", "args", 1)
+
+
+def test_a_header_has_a_secret_behind_its_scheme() -> None:
+    assert seen("Authorization", ["Bearer $(TOKEN)", "Bearer <token>", "Basic", "enabled"]) == none(
+        ["Bearer $(TOKEN)", "Bearer <token>", "Basic", "enabled"]
+    )
+    assert len(of_variable("Authorization", "Bearer SummerVision2026")) == 1
+
+
+LISTS: tuple[tuple[list[str], list[str], str, int], ...] = (
+    (["curl", "-u", "team:SummerVision2026"], [], "command", 2),
+    (["mysqldump"], ["-uteam", "-pSummerVision2026"], "args", 1),
+    (["docker", "login", "-u", "team", "-p"], ["SummerVision2026"], "args", 0),
+    (["train"], ["--password", "SummerVision2026"], "args", 1),
+)
+
+
+@pytest.mark.parametrize(("command", "args", "field", "index"), LISTS)
+def test_a_program_knows_a_password_by_its_place(
+    command: list[str], args: list[str], field: str, index: int
+) -> None:
+    [finding] = found(train_job(trainer={"command": command, "args": args}))
+    assert finding.path == ("spec", "trainer", field, index)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--pass-through", "--num_key_value_heads=8"],
+        ["--no-password", "--lr=0.1"],
+        ["--token", "--epochs", "3"],
+        ["--use_auth_token", "--lr", "0.1"],
+        ["-u", "$(USER):$(PASSWORD)"],
+        ["--password-stdin", "registry.example.com:5000"],
+    ],
+)
+def test_an_option_is_no_value_of_the_one_before_it(args: list[str]) -> None:
+    assert found(train_job(trainer={"command": ["curl"], "args": args})) == []
 
 
 def test_a_wandb_key_has_a_name_of_its_own() -> None:
@@ -325,15 +379,15 @@ def test_nearly_all_random_values_are_told_from_words(
 ) -> None:
     dice = random.Random(length)
     values = ["".join(dice.choices(letters, k=length)) for _ in range(1000)]
-    assert sum(map(secret_names.looks_secret, values)) / 1000 >= least
+    assert sum(map(secret_values.looks_secret, values)) / 1000 >= least
 
 
 def test_random_bytes_are_secret_and_random_uuids_are_not() -> None:
     dice = random.Random(1)
     encoded = [base64.b64encode(dice.randbytes(32)).decode() for _ in range(1000)]
     named = [str(uuid.UUID(int=dice.getrandbits(128))) for _ in range(1000)]
-    assert sum(map(secret_names.looks_secret, encoded)) >= 970
-    assert sum(map(secret_names.looks_secret, named)) == 0
+    assert sum(map(secret_values.looks_secret, encoded)) >= 970
+    assert sum(map(secret_values.looks_secret, named)) == 0
 
 
 @pytest.mark.parametrize("part", ["eyJ-", "eyJaaaaaaaaaa.eyJ-", "a-b://", "--token ", 'token="'])

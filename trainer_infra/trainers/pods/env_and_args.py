@@ -85,7 +85,8 @@ def text_problems(path: str, value: Any, before: str = "") -> Iterator[Problem]:
         yield Problem(path, "must be text, not NoneType", fix="leave it out")
     elif not isinstance(value, str):
         what = f"must be text, not {type(value).__name__}"
-        yield Problem(path, what, got=value, fix=f'quote it: "{value}"')
+        fix = f'quote it: "{value}"' if isinstance(value, int | float) else "give text"
+        yield Problem(path, what, got=value, fix=fix)
     elif "\0" in value:
         what = "has a NUL character in it, which ends every argument and variable"
         yield Problem(path, what, got=value, fix="give other text, for example base64 of the bytes")

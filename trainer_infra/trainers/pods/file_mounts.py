@@ -55,9 +55,12 @@ def file_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
             if not value.later:
                 yield from value.problems(where)
         elif not _is_reference(value):
-            yield Problem(
-                where, "must say where the file's content comes from", got=value, fix=FORMS
-            )
+            what = "must say where the file's content comes from"
+            if isinstance(value, Mapping):
+                yield Problem(where, what, got=value, fix=FORMS)
+            else:
+                # It may be the secret that the user meant to give as one.
+                yield Problem(where, f"{what}, not hold the content itself", fix=FORMS)
 
 
 def _is_reference(value: Any) -> bool:
