@@ -12,7 +12,7 @@ from trainer_infra.catalog.hardening import SUFFIX, WITHOUT, hardened
 from trainer_infra.json_values import with_leaves
 from trainer_infra.platform import catalog_content
 from trainer_infra.render import pipeline
-from trainer_infra.review import check, source_objects
+from trainer_infra.review import check, source_objects, sources
 from trainer_infra.review.check import CheckScope
 from trainer_infra.review.report import Report
 from trainer_infra.rules.configuration import Configuration, resolve_configuration
