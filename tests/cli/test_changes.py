@@ -205,13 +205,13 @@ def test_revisions_without_a_common_commit_are_told_apart(branch: Command) -> No
 
 def test_what_could_not_be_read_before_is_a_note_until_it_is_touched(branch: Command) -> None:
     git(branch, "checkout", "--quiet", "main")
-    commit(branch, broken="a: [\n")
+    commit(branch, broken="apiVersion: v1\nkind: Pod\na: [\n")
     git(branch, "checkout", "--quiet", "-B", "topic")
     commit(branch, notes__a="words: more\n")
     found = report(branch)
     assert (found["exitCode"], found["problems"]) == (0, [])
     assert any("broken.yaml" in each for each in found["notes"].values())
-    commit(branch, broken="a: [ \n")
+    commit(branch, broken="apiVersion: v1\nkind: Pod\na: [ \n")
     assert report(branch)["exitCode"] == 3
 
 
