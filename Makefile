@@ -85,8 +85,8 @@ e2e: equipment ## run the tests on a real cluster: pods, frameworks, interruptio
 equipment: cluster
 	@$(BIN)/python -m from_source.cluster.equipment
 
-# Streams of about the same length; three at a time, for with four clusters and their trainings at once a machine of two
-# cores and little memory answers no request in time. One of yours serves the first three.
+# Streams of about the same length; three at a time: beside four clusters and their trainings, API servers on two cores
+# were seen to answer no request in time. A cluster of yours serves the first three streams.
 e2e-shared:
 	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak" tests/e2e $(patsubst %,--ignore=%,$(ALONE) $(OWN_CLUSTERS))
 

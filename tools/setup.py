@@ -240,7 +240,8 @@ def _partial() -> Path:
 def _go_env() -> dict[str, str]:
     """As in from_source/cluster/build.py, which builds other programs of the same packages."""
     flags = "-mod=readonly -buildvcs=false -gcflags=all=-dwarf=false"
-    return {**os.environ, "GOFLAGS": flags, "GOWORK": "off", "CGO_ENABLED": "0"}
+    collection = {"GOGC": "off", "GOMEMLIMIT": "2GiB"}
+    return {**os.environ, **collection, "GOFLAGS": flags, "GOWORK": "off", "CGO_ENABLED": "0"}
 
 
 def _run(*steps: Step) -> None:

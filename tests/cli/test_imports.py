@@ -22,14 +22,13 @@ from trainer_infra.cluster.provider import engine_provider
 """
 
 
+def printed(program: str) -> str:
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def loaded(after: str) -> tuple[list[str], list[str]]:
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED.format(after=after)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    libraries, modules = done.stdout.splitlines()
+    libraries, modules = printed(LOADED.format(after=after)).splitlines()
     return libraries.split(), modules.split()
 
 
@@ -59,7 +58,4 @@ def test_a_program_that_names_a_trainer_loads_no_library_and_no_renderer() -> No
 def test_a_supervisor_starts_without_a_built_model() -> None:
     """Each run starts one: Pydantic looks for its plugins when the first model is built, which costs a tenth."""
     program = "import sys, trainer_infra.local.supervisor; print('pydantic.plugin._loader' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False\n"
+    assert printed(program) == "False\n"

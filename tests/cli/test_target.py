@@ -78,6 +78,14 @@ def test_stacks_that_say_the_same_need_no_choice(cli: Command) -> None:
     assert cli("get").err == HERE
 
 
+def test_stacks_of_one_place_need_no_choice_whatever_else_they_say(cli: Command) -> None:
+    project(cli, one="target: local", two="allowDestroy: 'true'", three="")
+    assert cli("get").err == HERE
+    pods = "target: kubernetes; kubeconfig: nowhere; "
+    project(cli, one=f"{pods}engine: provider", two=pods, three=f"{pods}allowDestroy: 'true'")
+    assert cli("get").err == missing(cli.folder / "nowhere")
+
+
 def test_stacks_that_differ_ask_for_a_choice(cli: Command) -> None:
     project(cli, dev="target: local", prod="target: kubernetes; context: big; kubeconfig: nowhere")
     found = cli("get")

@@ -2,11 +2,13 @@
 
 import json
 import os
+import pwd
 import re
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -121,11 +123,21 @@ def test_a_relative_folder_begins_in_the_project(tmp_path: Path) -> None:
     assert found == _of(project / "states")
 
 
-def test_the_users_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    made(tmp_path)
+@pytest.mark.parametrize("has_entry", [True, False])
+def test_the_users_folder_is_the_systems_and_home_where_it_has_none(
+    has_entry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Pulumi looks there: HOME is somebody else's after `sudo -E`, and one of many in a CI container.
+    own, other = tmp_path / "own", tmp_path / "other"
+    for each in (own, other):
+        each.mkdir()
+        made(each)
+    monkeypatch.setenv("HOME", str(other if has_entry else own))
+    known = {os.getuid(): SimpleNamespace(pw_dir=str(own))} if has_entry else {}
+    monkeypatch.setattr(pwd, "getpwuid", known.__getitem__)
     environment: Mapping[str, str] = {"PULUMI_BACKEND_URL": "file://~"}
-    assert backend.backend_identity(environment, {}, "organization", ()) == _of(tmp_path)
+    assert backend.backend_identity(environment, {}, "organization", ()) == _of(own)
+    assert backend.pulumi_home({}) == own / ".pulumi"
 
 
 JOB = 'TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train), suspend=True)\n'

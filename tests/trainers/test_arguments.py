@@ -184,7 +184,7 @@ def test_variables_written_as_words_are_answered_with_a_mapping_and_without_thei
 
 
 def test_a_full_trainer_in_wire_form(write: Write) -> None:
-    write("train.py", "")
+    write("train.py", "print()")
     packed = CustomTrainer(
         "train.py",
         args=["--a"],
@@ -215,7 +215,7 @@ def test_a_full_trainer_in_wire_form(write: Write) -> None:
 
 
 def test_resource_requirements_pass_as_they_are(write: Write, problems: Problems) -> None:
-    write("train.py", "")
+    write("train.py", "print()")
     given: dict[str, Any] = {"limits": {"cpu": 1}}
     assert CustomTrainer("train.py", resources_per_node=given).pack().trainer == {
         "resourcesPerNode": given

@@ -52,6 +52,18 @@ def fixes(text: str) -> list[str]:
             f"def train():\n    yield 1\n{GUARD}train()\n",
             "train is a generator; make it a plain function without yield",
         ),
+        ("", "name the file that trains"),
+        ('"""Trains."""\n\n# Soon.\n', "name the file that trains"),
+        ("pass\n...\n", "name the file that trains"),
+        (
+            "from churn import train\nif __name__ == '__main':\n    train()\n",
+            "line 2 compares __name__ with '__main'; write \"__main__\"",
+        ),
+        (
+            "import torch\nlog = logging.getLogger()\nclass Trainer:\n    def fit(self): ...\n",
+            "call it at the end of the file",
+        ),
+        (f"class Trainer: ...\n{GUARD}pass\n", "call it at the end of the file"),
     ],
 )
 def test_what_was_meant_is_told(text: str, fix: str) -> None:
@@ -61,9 +73,13 @@ def test_what_was_meant_is_told(text: str, fix: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "import train_now\n",
+        "RATE = 0.1\n",
+        "import keras\nhistory = keras.Model().fit()\n",
         "print('x')\n",
+        "class Net: ...\nimport lightning\nresult = lightning.Trainer().fit(Net())\n",
+        "class Config: ...\nfrom library import fit\nresult = fit('data')\n",
+        "class Config: ...\nfor each in range(3):\n    Config()\n",
         f"{TRAIN}train()\n",
         f"{TRAIN}{GUARD}train()\n",
         f"{TRAIN}if __name__ in ('__main__', '__mp_main__'):\n    train()\n",

@@ -181,7 +181,7 @@ def test_a_fetch_that_was_killed_leaves_nothing_that_counts(
     assert "main.py" in sources(f"{repository.url}#app:main.py")
     assert len(trees(tmp_path)) == 2
     os.utime(folder.parent, (0, 0))
-    repository.commit({"app/main.py": ""})
+    repository.commit({"app/main.py": "print(3)\n"})
     assert "main.py" in sources(f"{repository.url}#app:main.py")
     assert not folder.exists()
 
@@ -406,7 +406,7 @@ def test_submodules_and_pointers_of_lfs_are_refused_unless_they_are_left_out(
     repository: Repository, tmp_path: Path, problems: Problems
 ) -> None:
     other = new_repository(tmp_path / "other")
-    other.commit({"a.py": ""})
+    other.commit({"a.py": "print()"})
     repository.git("submodule", "--quiet", "add", str(other.folder), "app/third")
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
     repository.commit({"app/weights.txt": pointer})

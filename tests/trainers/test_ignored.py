@@ -28,7 +28,7 @@ def test_files_of_the_pulumi_program_are_left_out(write: Write) -> None:
 def test_a_program_that_changes_is_the_same_work(write: Write) -> None:
     write("train.py", "def fit(): pass\n")
     write("Pulumi.yaml", "name: mine\nruntime: python\n")
-    main = write("__main__.py", "")
+    main = write("__main__.py", "print()")
     before = CustomTrainer(".:train:fit").pack().code
     main.write_text("import pulumi\npulumi.export('x', 1)\n")
     assert CustomTrainer(".:train:fit").pack().code == before
@@ -45,7 +45,7 @@ def test_ignore_files_count_as_git_reads_them(write: Write) -> None:
     write("app/.gitignore", "*.csv\n!small.csv\n")
     write("app/.trainerignore", "notes/\n!wanted.ckpt\n")
     for path in ("main.py", "a.ckpt", "wanted.ckpt", "big.csv", "small.csv", "runs/x.py"):
-        write(f"app/{path}", "1\n")
+        write(f"app/{path}", "print()\n")
     write("app/notes/x.py", "1\n")
     write("app/pkg/runs/y.py", "1\n")
     write("app/pkg/.gitignore", "z*\n")
@@ -66,7 +66,7 @@ def test_ignore_files_count_as_git_reads_them(write: Write) -> None:
     ids=["bom", "crlf", "no_range", "nothing_negated", "nothing_escaped", "other_line_ends"],
 )
 def test_lines_count_as_git_reads_them(write: Write, lines: str) -> None:
-    write("app/main.py", "1\n")
+    write("app/main.py", "print()\n")
     write("app/key.json", "{}\n")
     Path("app/.gitignore").write_bytes(lines.encode())
     assert packed("app:main.py") == ["main.py"]
@@ -74,19 +74,19 @@ def test_lines_count_as_git_reads_them(write: Write, lines: str) -> None:
 
 def test_git_files_outside_of_a_repository_do_not_count(write: Write) -> None:
     write(".gitignore", "*.py\n")
-    write("app/main.py", "1\n")
+    write("app/main.py", "print()\n")
     assert packed("app:main.py") == ["main.py"]
 
 
 def test_virtual_environments_are_left_out_under_any_name(write: Write) -> None:
-    write("app/main.py", "1\n")
+    write("app/main.py", "print()\n")
     write("app/venv/pyvenv.cfg", "home = /usr\n")
     write("app/venv/lib/x.py", "1\n")
     assert packed("app:main.py") == ["main.py"]
 
 
 def test_a_link_that_is_ignored_is_not_followed(write: Write) -> None:
-    write("app/main.py", "1\n")
+    write("app/main.py", "print()\n")
     write("app/.gitignore", "data\n")
     write("elsewhere/x.csv", "1\n")
     Path("app/data").symlink_to("../elsewhere")
@@ -95,7 +95,7 @@ def test_a_link_that_is_ignored_is_not_followed(write: Write) -> None:
 
 def test_an_entry_that_is_left_out_is_said(write: Write, problems: Problems) -> None:
     write("Pulumi.yaml", "name: mine\nruntime: python\n")
-    write("__main__.py", "")
+    write("__main__.py", "print()")
     (said,) = problems(CustomTrainer(".:__main__.py"))
     assert said.startswith(".: train: is a file of the folder that does not travel")
     assert said.endswith("and a Pulumi program's own")

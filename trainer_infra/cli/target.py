@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -25,6 +25,15 @@ from trainer_infra.runs.target import Target
 
 if TYPE_CHECKING:
     from trainer_infra.cluster.runs import ClusterRuns
+
+_UNSET: Final = {
+    "target": LOCAL,
+    "engine": PROVIDER,
+    "kubeconfig": None,
+    "context": None,
+    "namespace": None,
+}
+"""What a stack says of its place, with what holds where it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +108,11 @@ def _only(stacks: Sequence[Settings], told: Collection[str]) -> Settings | None:
     """The stack to go by, whatever its values of the keys that were told; None when there is none.
 
     Raises:
-        NotAvailable: There are several that say different things.
+        NotAvailable: There are several that name different places.
     """
-    values = [{key: each.values[key] for key in each.values if key not in told} for each in stacks]
-    if all(each == values[0] for each in values):
+    asked = [key for key in _UNSET if key not in told]
+    places = [[each.values.get(key, _UNSET[key]) for key in asked] for each in stacks]
+    if all(each == places[0] for each in places):
         return stacks[0] if stacks else None
     said = ", ".join(f"{each.stack}: {_summary(each.values)}" for each in stacks)
     raise NotAvailable(

@@ -11,6 +11,7 @@ backend keeps an id beside its `meta.yaml`; of a folder the command reads nothin
 import json
 import os
 import platform
+import pwd
 import re
 import secrets
 import tempfile
@@ -74,7 +75,17 @@ def backend_url(environment: Mapping[str, str], project: JSONObject) -> str:
 
 def pulumi_home(environment: Mapping[str, str]) -> Path:
     """The Pulumi command's own folder."""
-    return Path(environment.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    return Path(environment.get("PULUMI_HOME") or _users_folder() / ".pulumi")
+
+
+def _users_folder() -> Path:
+    """The folder that Pulumi takes for the user's: the system's own, whatever HOME says (Go's `user.Current`).
+
+    HOME is another one in a container of a CI service, or after `sudo -E`.
+    """
+    with suppress(KeyError):
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    return Path.home()
 
 
 def backend_identity(
@@ -108,7 +119,7 @@ def backend_identity(
 def _of_folder(path: str, folders: tuple[Path, ...]) -> str:
     """The id that the folder keeps; where it can keep none, the machine and its path."""
     if path.startswith("~"):
-        places = [Path.home() / path[2:]]
+        places = [_users_folder() / path[2:]]
     else:
         begins = (Path("/"),) if path.startswith("/") else folders
         places = [Path(os.path.normpath(each / path)) for each in begins]

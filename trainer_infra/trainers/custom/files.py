@@ -101,8 +101,7 @@ def _script(
     where = shown_path(root / path)
     if path not in files:
         return CodeSource(files, launch, None, where, (_no_entry(root, entry, files),))
-    tree = trees.get(path, ast.Module([], []))
-    problems = tuple(source.runs_nothing(tree, train, where))
+    problems = tuple(source.runs_nothing(trees[path], train, where)) if path in trees else ()
     return CodeSource(files, launch, None, where, problems)
 
 

@@ -67,24 +67,30 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
 
 
 def runs_nothing(tree: ast.Module, entry: str, where: str) -> Iterator[Problem]:
-    """A script, such as `train.py`, that defines functions and calls none: it ends at once and counts as complete."""
+    """A script, such as `train.py`, that only defines things, or is empty: it ends at once and counts as complete."""
     functions = {each.name: each for each in tree.body if isinstance(each, Function)}
-    own = frozenset(each.name for each in tree.body if isinstance(each, Function | ast.ClassDef))
+    own = [each.name for each in tree.body if isinstance(each, Function | ast.ClassDef)]
     steps = tuple(_run_steps(tree.body))
-    if not functions or any(_does_something(each, own, functions) for each in steps):
+    mistaken = [each for each in tree.body if _name_test(each) not in {None, "__main__"}]
+    # Without a definition any other statement may be the program, also an import.
+    may_be_all = not own and not mistaken
+    if may_be_all and not all(isinstance(each, ast.Expr | ast.Pass) for each in steps):
         return
-    started = next((name for name in _ENTRIES if name in functions), _last_uncalled(functions))
-    fix = f'did you mean "{entry}:{started}"?'
-    for each in tree.body:
-        if _name_test(each) not in {None, "__main__"}:
-            tested = _name_test(each)
-            fix = f'line {each.lineno} compares __name__ with {tested!r}; write "__main__"'
+    if any(_does_something(each, frozenset(own), functions) for each in steps):
+        return
+    fix = "call it at the end of the file" if own else "name the file that trains"
+    if functions:
+        started = next((name for name in _ENTRIES if name in functions), _last_uncalled(functions))
+        fix = f'did you mean "{entry}:{started}"?'
+    for each in mistaken:
+        fix = f'line {each.lineno} compares __name__ with {_name_test(each)!r}; write "__main__"'
     waiting = (each for each in steps if _called(each) in functions)
     for each in waiting:
         fix = f"line {each.lineno} calls {_called(each)} and runs nothing of it; write asyncio.run(...)"
         if not isinstance(functions[_called(each)], ast.AsyncFunctionDef):
             fix = f"{_called(each)} is a generator; make it a plain function without yield"
-    yield Problem("train", f"defines {', '.join(functions)} and runs nothing", fix=fix, where=where)
+    what = f"defines {', '.join(functions or own)} and runs nothing" if own else "runs nothing"
+    yield Problem("train", what, fix=fix, where=where)
 
 
 def _last_uncalled(functions: Mapping[str, Function]) -> str:
@@ -132,10 +138,11 @@ def _does_something(step: ast.stmt, own: frozenset[str], functions: Mapping[str,
         return False
     names = {each.id for each in ast.walk(step) if isinstance(each, ast.Name)}
     calls = [each for each in ast.walk(step) if isinstance(each, ast.Call)]
-    if isinstance(step, ast.Assign | ast.AnnAssign | ast.AugAssign):
+    if isinstance(step, ast.Assign | ast.AnnAssign | ast.AugAssign) and functions:
         return any(isinstance(each.func, ast.Name) and each.func.id in own for each in calls)
-    if isinstance(step, ast.Expr):
-        return bool(calls) and (bool(names & own) or not _SETS_UP.match(ast.unparse(step.value)))
+    if isinstance(step, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign):
+        value = ast.unparse(step.value) if step.value else ""
+        return bool(calls) and (bool(names & own) or not _SETS_UP.match(value))
     return True
 
 
