@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.render.command_lines.command_line import CommandLine, Program
+from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, commands
@@ -35,7 +35,6 @@ _FOLLOWS: Final = ("-f", "-F", "--follow", "--retry")
 _INTERACTIVE: Final = ("jupyter", "code-server", "openvscode-server")
 _APPLICATIONS: Final = (("lab",), ("notebook",), ("server",), ("nbclassic",))
 """Of jupyter, those that are servers."""
-_DEADLINE: Final = "activeDeadlineSeconds"
 _END: Final = "let the command end with the training, or leave the GPUs out"
 
 
@@ -50,25 +49,32 @@ def _check_idle(place: ContainerCommand, context: Context[IdleGpus]) -> Iterator
     container, every = place.container, place.line.every
     if container is None or container.is_init or not place.is_main or not every:
         return
-    found = _waiting(place, context.parameters.at_most_seconds)
-    if found is None and (what := _kept_open(container, place.line, context.subject)):
-        found = every[0], f"{what}, and the GPUs are kept until then"
+    found = _waiting(place, container, context)
+    if found is None and _is_terminal(container, every):
+        found = every[0], "is a terminal that waits for input, and the GPUs are kept until then"
     if found and amounts.gpus_of(container.value):
         yield place.finding(*found, _END)
 
 
-def _waiting(place: ContainerCommand, most: int) -> tuple[Program, str] | None:
+def _waiting(
+    place: ContainerCommand, container: PodContainer, context: Context[IdleGpus]
+) -> tuple[Program, str] | None:
     """The program that waits, and how."""
     every = place.line.every
     for each in every:
         if each.kind == LauncherKind.PYTHON and any(code.sleeps for code in place.codes):
             return each, "has Python sleep, and the GPUs are kept while it waits"
-    if any(each.file in _SERVES for each in every):
-        return None
-    works = any(each.is_main and each.file not in _PREPARES for each in every)
-    is_joined = not works and any(each.name == "wait" for each in every)
+    notebooks = [each for each in every if each.is_main and _is_notebook(each)]
+    prepares = (each.file in _PREPARES or each in notebooks for each in every if each.is_main)
+    is_joined = any(each.name == "wait" for each in every) and all(prepares)
+    serves = any(each.file in _SERVES for each in every)
     for each in every:
-        if (is_joined or not each.around.is_background) and (what := _wait(each, every, most)):
+        if each.around.is_background and not is_joined:
+            continue
+        if each in notebooks and not _has_deadline(container, context.subject):
+            return each, "is a notebook without a deadline, and the GPUs are kept until then"
+        what = "" if serves else _wait(each, every, context.parameters.at_most_seconds)
+        if what:
             return each, f"{what}, and the GPUs are kept while it waits"
     return None
 
@@ -100,17 +106,13 @@ def _seconds(words: Sequence[str]) -> float:
     return total
 
 
-def _kept_open(container: PodContainer, line: CommandLine, subject: Subject) -> str:
-    """What a person is to use as long as they like; empty for nothing."""
-    only = line.every[0]
+def _is_terminal(container: PodContainer, every: Sequence[Program]) -> bool:
+    """Whether it is a shell or `cat` that reads what a person types."""
+    only = every[0]
     reads = container.value["stdin"].raw is True or container.value["tty"].raw is True
     is_shell = only.kind == LauncherKind.SHELL and not only.operands
     is_cat = only.file == "cat" and only.starts in ((), ("-",))
-    if reads and len(line.every) == 1 and (is_shell or is_cat):
-        return "is a terminal that waits for input"
-    serves = any(map(_is_notebook, line.programs))
-    is_limited = serves and _has_deadline(container, subject)
-    return "is a notebook without a deadline" if serves and not is_limited else ""
+    return reads and len(every) == 1 and (is_shell or is_cat)
 
 
 def _is_notebook(program: Program) -> bool:
@@ -121,9 +123,8 @@ def _is_notebook(program: Program) -> bool:
 def _has_deadline(container: PodContainer, subject: Subject) -> bool:
     pod = container.pod
     holders = [pod.spec, pod.job_spec, pod.job["spec"]]
-    if subject.kind == names.TRAIN_JOB:
-        holders.append(subject.object["spec"])
-    return any(each[_DEADLINE].raw is not ABSENT for each in holders)
+    holders += [subject.object["spec"]] if subject.kind == names.TRAIN_JOB else []
+    return any(each["activeDeadlineSeconds"].raw is not ABSENT for each in holders)
 
 
 RULE: Final = Rule(

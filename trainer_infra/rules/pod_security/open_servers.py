@@ -7,13 +7,12 @@ from typing import Final
 
 from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
-from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
 from trainer_infra.rules.placement.commands import CodeText, Place
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 
 _ANY: Final = ("0.0.0.0", "::", "[::]", "*", "+")  # noqa: S104  looked for
-_LOCAL: Final = ("127.0.0.1", "localhost", "::1", "[::1]")
+_LOCAL: Final = ("127.0.0.1", "localhost", "::1", "[::1]", "unix:")
 _JUPYTER: Final = re.compile(
     r"jupyter(?:-?(?:lab|notebook|server|_server))?|notebook|start-(?:notebook|singleuser)(?:\.sh|\.py)?"
 )
@@ -132,11 +131,10 @@ def _openness(name: str, words: tuple[str, ...]) -> str:
     if is_other or not options.keys().isdisjoint(server.asks):
         return ""
     hosts = [value for each in server.hosts for value in options.get(each, ())]
+    hosts = [*map(_host, others[:1] if name == "gdbserver" else hosts)]
     if any(each in words or _has(options, each) for each in server.opens):
-        return "" if hosts and all(map(_is_local, hosts)) else "asks for no token"
-    if name == "gdbserver":
-        hosts = list(others[:1])
-    is_open = any(map(_is_any, hosts)) if hosts else server.listens_to_all
+        return "" if hosts and all(each in _LOCAL for each in hosts) else "asks for no token"
+    is_open = any(each in _ANY for each in hosts) if hosts else server.listens_to_all
     is_silent = is_open and not server.asks_itself
     return "listens on every address and asks for no token" if is_silent else ""
 
@@ -148,21 +146,15 @@ def _has(options: Mapping[str, tuple[str, ...]], option: str) -> bool:
     return value in given if has_value else bool(given) and given[-1] not in ("false", "0")
 
 
-def _is_local(address: str) -> bool:
-    return _host(address) in _LOCAL or address.startswith("unix:")
-
-
-def _is_any(address: str) -> bool:
-    host = _host(address)
-    return UNREAD not in host and host in _ANY
-
-
 def _host(address: str) -> str:
     """The host of `tcp://HOST:PORT`, `HOST:PORT` or `HOST`; every address where only a port is named after a colon."""
+    if address.startswith("unix:"):
+        return "unix:"
     plain = address.strip("'\"").rpartition("//")[2]
     if plain.startswith(":") and plain[1:].isdigit():
         return _ANY[0]
-    return plain if plain.count(":") > 1 and "]" not in plain else re.sub(r":\d+$", "", plain)
+    is_ipv6 = plain.count(":") > 1 and "]" not in plain
+    return plain if is_ipv6 else re.sub(r":\d+$", "", plain)
 
 
 RULE: Final = Rule(

@@ -30,7 +30,25 @@ _WITHIN: Final = (".svc", ".local", ".localhost", ".localdomain")
 """How names end that only a cluster, or a machine, has."""
 _ENDINGS: Final = (
     *("com", "org", "net", "io", "dev", "cloud", "app", "edu", "gov", "eu", "de", "uk", "fr"),
-    *("jp", "cn"),
+    *(
+        "jp",
+        "cn",
+        "co",
+        "me",
+        "us",
+        "ch",
+        "at",
+        "it",
+        "nl",
+        "se",
+        "no",
+        "dk",
+        "fi",
+        "pl",
+        "es",
+        "pt",
+    ),
+    *("be", "cz", "ru", "in", "br", "kr", "au", "ca", "info", "xyz", "biz"),
 )
 """How public names of two words end; other names of two are those of a service and its namespace."""
 

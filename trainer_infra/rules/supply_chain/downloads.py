@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import urlsplit
 
-from trainer_infra.render.command_lines.command_line import Program
+from trainer_infra.render.command_lines.command_line import ALONE, Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
@@ -105,7 +105,11 @@ def _what_is_run(program: Program, known: Mapping[str, Program]) -> str:
             return f"has {shell} run what {source.file} downloads{from_host(source)}, unchecked"
         if any(each.file in _DECODERS and not _DECODE.isdisjoint(each.starts) for each in read):
             return f"has {shell} run text that is encoded, so that no reviewer can read it"
-    path = run_path(program) if known else ""
+    path = run_path(program)
+    if path.startswith(("http://", "https://")) and not PINNED.search(path):
+        # The first word of `args` alone belongs to the image's entrypoint.
+        is_program = program.item > 0 or around is not ALONE
+        return f"runs a file from {host_of(path)}, unchecked" if is_program else ""
     source = next((each for at, each in known.items() if _is_file(path, at)), None)
     if source is None:
         return ""

@@ -160,7 +160,8 @@ def _fault(origin: _Origin, allow: tuple[str, ...] | None) -> str:
     shown = f"{host} by {origin.named}"
     if allow is not None:
         return "" if _is_in(value, allow) else f"takes packages from {shown}, which is not allowed"
-    if _is_inside(host):
+    # A name without a domain, that of a Service, or this machine.
+    if "." not in host or host.endswith((".svc", ".local")) or host == "127.0.0.1":
         return ""
     is_foreign = role == EXTRA and not _is_in(value, _OF_VENDORS)
     source = f"takes packages from {shown}"
@@ -175,18 +176,10 @@ def _fault(origin: _Origin, allow: tuple[str, ...] | None) -> str:
 
 def _is_in(value: str, allow: Iterable[str]) -> bool:
     """Whether a URL, a host or a channel is, or is below, one that is allowed."""
-    whole = re.sub(r"^(?:https?:)?//(?:[^/@]*@)?", "", value).rstrip("/")
-    found = (whole, re.sub(r":\d+(?=/|$)", "", whole, count=1))
-    return any(
-        one == each.rstrip("/") or one.startswith(f"{each.rstrip('/')}/")
-        for each in allow
-        for one in found
-    )
-
-
-def _is_inside(host: str) -> bool:
-    """Whether a host is in the cluster or on this machine: a name without a domain, or of a Service."""
-    return "." not in host or host.endswith((".svc", ".local")) or host == "127.0.0.1"
+    whole = re.sub(r"^(?:https?:)?//(?:[^/@]*@)?", "", value).rstrip("/") + "/"
+    given = (whole, re.sub(r":\d+(?=/)", "", whole, count=1))
+    allowed = tuple(f"{each.rstrip('/')}/" for each in allow)
+    return any(each.startswith(allowed) for each in given)
 
 
 def _fix(origin: _Origin, allow: tuple[str, ...] | None) -> str:
