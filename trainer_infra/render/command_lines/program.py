@@ -2,8 +2,9 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from trainer_infra.render.command_lines import program_options, references, shell_script
@@ -119,9 +120,8 @@ def _as_words(words: _Words, reading: _Reading) -> _Words:
     (item, name), *rest = words
     is_option = _SCRIPT_OPTION.fullmatch(name) is not None
     if (is_option and rest) or " " in name.strip():
-        own = _Reading(reading.variables, is_main=False)
-        _read_script(rest[0][1] if is_option else name, rest[0][0] if is_option else item, own)
-        reading.programs += own.programs
+        at, text = rest[0] if is_option else words[0]
+        _read_aside(reading, partial(_read_script, text, at))
     if not _is_a_line(name):
         return words
     reading.add(item, ("is the name of one program, blanks included", _EACH_WORD))
@@ -150,6 +150,9 @@ def _read_literals(words: _Words, reading: _Reading) -> None:
 def _read_shell(words: _Words, reading: _Reading) -> None:
     (_, shell), *rest = words
     given = next((at for at, (_, each) in enumerate(rest) if _SCRIPT_OPTION.fullmatch(each)), None)
+    # Further options, `--` among them, may stand between `-c` and the script.
+    while given is not None and given + 2 < len(rest) and rest[given + 1][1][:1] in ("-", "+"):
+        given += 1
     if given is None or given + 1 >= len(rest):
         _read_file(words, reading)
         return
@@ -318,19 +321,31 @@ def _read_program(words: _Words, reading: _Reading) -> None:
         kind, own = (kind, own[1:]) if own[:1] == ["run"] else (LauncherKind.OTHER, own)
     if kind == LauncherKind.OTHER:
         reading.start(Program(kind, name, item, starts=tuple(own)))
+        _read_started(own, item, reading, is_launcher=False)
+        if file_name(name) == "ssh":
+            _, others = program_options.separated(own, program_options.OF_SSH)
+            _read_aside(reading, partial(_read_script, " ".join(others[1:]), item))
         return
     options, starts, unread = _options(own, program_options.OPTIONS[kind])
     reading.start(Program(kind, name, item, options, tuple(starts), unread))
     if kind == LauncherKind.MPIRUN or "no_python" in options:
-        _read_started(tuple(starts), item, reading)
+        _read_started(starts, item, reading, is_launcher=True)
 
 
-def _read_started(words: tuple[str, ...], item: int, reading: _Reading) -> None:
-    """What a launcher starts on each node, in case that is a shell."""
-    if not words or file_name(words[0]) not in program_options.SHELLS:
-        return
+def _read_started(words: Sequence[str], item: int, reading: _Reading, *, is_launcher: bool) -> None:
+    """A shell that a program starts, on each node where it is a launcher: other programs only name most words."""
+    shells = (at for at, each in enumerate(words) if file_name(each) in program_options.SHELLS)
+    at = next(shells, len(words))
+    has_script = any(map(_SCRIPT_OPTION.fullmatch, words[at + 1 : -1]))
+    if has_script or (is_launcher and at == 0 and words):
+        shell = [(item, each) for each in words[at:]]
+        _read_aside(reading, partial(_read, shell, has_shell=True))
+
+
+def _read_aside(reading: _Reading, read: Callable[[_Reading], None]) -> None:
+    """Reads what runs elsewhere: its programs count, and not what is wrong with its words."""
     own = _Reading(reading.variables, around=reading.around, is_main=False, depth=reading.depth)
-    _read([(item, each) for each in words], own, has_shell=True)
+    read(own)
     reading.programs += own.programs
 
 

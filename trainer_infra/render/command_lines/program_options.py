@@ -216,6 +216,10 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
 """By the names of their files."""
 
 
+OF_SSH: Final = frozenset(f"-{each}" for each in "bcDeFIiJLlmoOpQRSwW")
+"""Options of ssh with a value."""
+
+
 def separated(
     words: Sequence[str], valued: frozenset[str]
 ) -> tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]:

@@ -6,7 +6,6 @@ What decides only when it runs what is started (a condition, a loop, a function)
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -34,9 +33,9 @@ _BRINGS_VARIABLES: Final = re.compile(r"\b(?:source|eval)\b|(?:^|[;&\n])[ \t]*\.
 _SETS: Final = frozenset({"export", "declare", "readonly", "local", "typeset"})
 SHOWS: Final = _SETS | {"echo", "printf", "[", "test", ":", "set", "unset", "true", "false"}
 """Commands that start nothing, and to which an empty variable does no harm."""
-_ENDLESS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    "while": (("true",), (":",), ("[", "1", "]")),
-    "until": (("false",),),
+_ENDLESS: Final = {
+    "while": re.compile(r"true|:|\[ [\w.]+ \]|sleep .*"),
+    "until": re.compile("false"),
 }
 """Conditions of loops that never end."""
 
@@ -205,10 +204,9 @@ class _ScriptReading:
 
     def _begin_loop(self) -> None:
         block = self._open[-1]
-        condition = tuple(each.words for each in self.commands[block.first :])
-        only = condition[0] if len(condition) == 1 else ()
-        sleeps = block.word == "while" and only[:1] == ("sleep",)
-        never_ends = sleeps or only in _ENDLESS.get(block.word, ())
+        condition = "\n".join(" ".join(each.words) for each in self.commands[block.first :])
+        endless = _ENDLESS.get(block.word)
+        never_ends = endless is not None and bool(endless.fullmatch(condition))
         self._open[-1] = replace(block, never_ends=never_ends)
 
     def _close(self) -> None:

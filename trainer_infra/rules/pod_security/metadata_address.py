@@ -24,7 +24,7 @@ _MARKS: Final = (
     *("192.0.0.", "3221225664", "0xc0", "0300"),
 )
 """Texts without any of these are not searched."""
-_PATH: Final = re.compile(r"[^\s\"'`)]*")
+_PATH: Final = re.compile(r"[^\s\"'`);|]*")
 _ABOUT_ALONE: Final = re.compile(
     r".*/(?:placement(?:/.*)?|instance-type|instance-id|ami-id|zone|region|machine-type|hostname|local-ipv4"
     r"|availability-zone|regionInfo|compute/(?:location|zone|vmSize)\S*)/?"

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from trainer_infra.render.command_lines.command_line import Program
-from trainer_infra.render.command_lines.program_options import LauncherKind, separated
+from trainer_infra.render.command_lines.program_options import OF_SSH, LauncherKind, separated
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
 from trainer_infra.rules.placement.commands import CodeText, Place
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
+from trainer_infra.rules.supply_chain.downloads import host_of, is_inside, urls_of
 
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 """Files by which Bash opens a connection."""
@@ -17,8 +18,6 @@ _NETCATS: Final = frozenset({"nc", "ncat", "netcat", "nc.openbsd", "nc.tradition
 _GIVE_SHELL: Final = frozenset({"-e", "-c", "--exec", "--sh-exec", "--lua-exec"})
 """Options of netcats that name a program for the connection."""
 _OF_NETCATS: Final = _GIVE_SHELL | {"-p", "-s", "-w", "-q"}
-_OF_SSH: Final = frozenset(f"-{each}" for each in "bcDeFIiJLlmoOpQRSwW")
-"""Options of ssh with a value."""
 _TUNNELS: Final = frozenset(
     {
         *(
@@ -54,7 +53,7 @@ _OPENED: Final = re.compile(
     r"TCPSocket|fsockopen|IO::Socket|use Socket|net\.Socket|net\.connect|Sockets\.TCPClient|/inet/tcp"
 )
 _SHELL: Final = re.compile(
-    r"(?:ba)?sh\s+-i|/bin/(?:ba)?sh|cmd\.exe|child_process|proc_open|getline|exec\b"
+    r"(?:ba)?sh\s+-i|/bin/(?:ba)?sh|cmd\.exe|child_process|proc_open|getline|exec\b|fdopen|system\b"
 )
 """Code of Perl, Ruby, PHP, Node and PowerShell that gives a shell to a connection."""
 _INTERPRETER: Final = re.compile(r"(perl|ruby|php|node|pwsh|powershell|lua|awk|gawk)[\d.]*")
@@ -62,6 +61,11 @@ _KEYS: Final = re.compile(
     r"/var/run/secrets/|/etc/(?:passwd|shadow)|/\.(?:ssh|aws|kube|docker|netrc)|/proc/\d*(?:self)?/environ"
 )
 """Files with keys, passwords or variables."""
+_SENT: Final = re.compile(
+    r"(?:^|\s)(?:(?:[^\s-]\S*)?@|(?:-T|--upload-file|--post-file|--body-file)[ =]?)\S*?"
+    rf"(?:{_KEYS.pattern})"
+)
+"""One of them that curl or wget sends."""
 _PRINT_VARIABLES: Final = ("env", "printenv", "set")
 _TEST_A_PORT: Final = ("", ":", "echo", "true", "printf")
 _OUT: Final = "remove it: nothing outside the cluster may take part in a training"
@@ -100,7 +104,7 @@ def _is_tunnel(program: Program) -> bool:
     if program.kind == LauncherKind.PYTHON:
         return "m" in program.options and not _TUNNELS.isdisjoint(words[:1])
     if program.file in ("ssh", "autossh"):
-        options, _ = separated(words, _OF_SSH)
+        options, _ = separated(words, OF_SSH)
         forwards = any("remoteforward" in each.lower() for each in options.get("-o", ()))
         return "-R" in options or "-w" in options or forwards
     if program.file == "lt":
@@ -136,14 +140,18 @@ def _connects(program: Program) -> bool:
 
 
 def _sends_keys(program: Program) -> bool:
-    """Whether curl or wget sends all variables, or a file with keys."""
-    if program.file not in ("curl", "wget", "http"):
+    """Whether a program that sends something gets all variables, or a file with keys, for another host."""
+    if program.file not in ("curl", "wget", "http") and not _connects(program):
+        return False
+    hosts = [host_of(each) for each in urls_of(program)]
+    if hosts and all(each and is_inside(each) for each in hosts):
         return False
     read = (*program.around.reads, *program.around.made_by)
     files = (word for each in read for word in each.starts)
-    sent = (each for each in program.starts if each[:1] != "-" and "@" in each)
     prints_all = any(each.file in _PRINT_VARIABLES for each in read)
-    return prints_all or any(map(_KEYS.search, (*files, *sent)))
+    return (
+        prints_all or any(map(_KEYS.search, files)) or bool(_SENT.search(" ".join(program.starts)))
+    )
 
 
 def _is_socket(program: Program, every: Iterable[Program]) -> bool:

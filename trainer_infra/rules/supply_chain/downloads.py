@@ -200,6 +200,11 @@ def host_of(url: str) -> str:
     return "" if UNREAD in host else host
 
 
+def is_inside(host: str) -> bool:
+    """Whether a host has a name without a domain, or that of a Service, or is this machine."""
+    return "." not in host or host.endswith((".svc", ".local")) or host == "127.0.0.1"
+
+
 def installed_words(program: Program) -> tuple[str, ...]:
     """The words after the name of an installer that installs: those of pip, of uv and of conda; none of others."""
     words = program.starts
@@ -257,7 +262,7 @@ def run_path(program: Program) -> str:
         return next(iter(program.starts), "")
     if _INTERPRETER.fullmatch(program.file):
         return next((each for each in program.starts if not each.startswith("-")), "")
-    return program.name if "/" in program.name else f"/usr/local/bin/{program.name}"
+    return program.name if "/" in program.name else f"bin/{program.name}"
 
 
 def _is_file(run: str, written: str) -> bool:
@@ -265,6 +270,8 @@ def _is_file(run: str, written: str) -> bool:
     run, written = run.removeprefix("./"), written.removeprefix("./")
     if not run or not written or UNREAD in (run, written):
         return False
+    if run.startswith("bin/"):
+        return written.endswith(run)
     name = written.rpartition("/")[2]
     is_relative = not (run.startswith("/") and written.startswith("/"))
     return run == written or (is_relative and run.rpartition("/")[2] == name)

@@ -8,7 +8,7 @@ from typing import Final
 
 from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import separated
-from trainer_infra.render.command_lines.references import UNREAD
+from trainer_infra.render.command_lines.references import UNREAD, Fault
 from trainer_infra.rules.placement import commands
 from trainer_infra.rules.placement.commands import CodeText, Place
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
@@ -59,8 +59,8 @@ _TABLE: Final = re.compile(
     r"\[\[(?:tool\.uv\.|tool\.poetry\.|tool\.pdm\.)?(?:index|source)\]\][^\[]*?\burl[ \t]*=[ \t]*[\"']([^\"'\n]+)"
 )
 """An index of uv.toml or of pyproject.toml."""
+_PUBLIC: Final = ("pypi.org", "files.pythonhosted.org", "pypi.python.org", "test.pypi.org")
 _OF_VENDORS: Final = (
-    *("pypi.org", "files.pythonhosted.org", "pypi.python.org", "test.pypi.org"),
     *("download.pytorch.org", "pypi.nvidia.com", "pypi.ngc.nvidia.com", "data.pyg.org"),
     *("storage.googleapis.com/jax-releases", "storage.googleapis.com/libtpu-releases"),
     *("storage.googleapis.com/libtpu-wheels", "wheels.vllm.ai", "flashinfer.ai", "repo.radeon.com"),
@@ -96,14 +96,24 @@ class _Origin:
 def _check_indexes(place: Place, context: Context[PackageIndex]) -> Iterator[Finding]:
     allow = context.parameters.allow
     if isinstance(place, CodeText):
-        for origin in _of_text(place):
-            if what := _fault(origin, allow):
-                yield place.value.finding(what, None, _fix(origin, allow))
+        for what, fix in _faults(_of_text(place), allow):
+            yield place.value.finding(what, None, fix)
         return
     for each in place.line.every:
-        for origin in _of_program(each):
-            if what := _fault(origin, allow):
-                yield place.finding(each, what, _fix(origin, allow))
+        for what, fix in _faults(_of_program(each), allow):
+            yield place.finding(each, what, fix)
+
+
+def _faults(origins: Iterable[_Origin], allow: tuple[str, ...] | None) -> Iterator[Fault]:
+    """What is wrong with where one command, variable or file has packages from."""
+    given = tuple(origins)
+    urls = (each.value for each in given if each.role == INDEX and "://" in each.value)
+    has_own = not all(_is_in(each, (*_PUBLIC, *_OF_VENDORS)) for each in urls)
+    # Beside an index of one's own, anybody's uploads replace what is there.
+    trusted = _OF_VENDORS if has_own else (*_PUBLIC, *_OF_VENDORS)
+    for each in given:
+        if what := _fault(each, allow, trusted):
+            yield what, _fix(each, allow)
 
 
 def _of_program(program: Program) -> Iterator[_Origin]:
@@ -150,7 +160,7 @@ def _of_text(place: CodeText) -> Iterator[_Origin]:
     yield from (_Origin(EXTRA, found[1], "url") for found in _TABLE.finditer(text))
 
 
-def _fault(origin: _Origin, allow: tuple[str, ...] | None) -> str:
+def _fault(origin: _Origin, allow: tuple[str, ...] | None, trusted: Iterable[str]) -> str:
     """What is wrong with where packages come from, in words that show no credential; empty for nothing."""
     role, value = origin.role, origin.value
     is_known = role in (CHANNEL, TRUSTED) or value.startswith(("http://", "https://", "//"))
@@ -160,10 +170,9 @@ def _fault(origin: _Origin, allow: tuple[str, ...] | None) -> str:
     shown = f"{host} by {origin.named}"
     if allow is not None:
         return "" if _is_in(value, allow) else f"takes packages from {shown}, which is not allowed"
-    # A name without a domain, that of a Service, or this machine.
-    if "." not in host or host.endswith((".svc", ".local")) or host == "127.0.0.1":
+    if downloads.is_inside(host):
         return ""
-    is_foreign = role == EXTRA and not _is_in(value, _OF_VENDORS)
+    is_foreign = role == EXTRA and not _is_in(value, trusted)
     source = f"takes packages from {shown}"
     faults = {
         f"trusts {shown} without checking its certificate": role == TRUSTED,

@@ -19,6 +19,8 @@ _HASHED: Final = re.compile(r"[#&]sha(?:256|384|512)=[0-9a-f]{64,}")
 _FROM: Final = re.compile(r"(?:[\w.\[\],-]+\s*@\s*)?((?:git\+|https?://)[^\s\"';]+)")
 """A requirement with an address."""
 _ARCHIVE: Final = (".whl", ".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".conda")
+_OF_HUB: Final = re.compile(r"/([\w.]+(?:-[\w.]+)*)/archive/")
+"""The repository in the address of GitHub's archive, whose folder has its name before that of the branch."""
 _UNPACK: Final = ("tar", "unzip", "bsdtar", "7z")
 _HERE: Final = "."
 _GIT_VALUED: Final = frozenset(
@@ -96,9 +98,10 @@ def _unpacked(program: Program, before: Sequence[Program]) -> tuple[str, str] | 
     found = next((files[each] for each in program.starts if each in files), piped)
     if found is None or any(map(downloads.PINNED.search, downloads.urls_of(found))):
         return None
-    urls = [each for each in downloads.urls_of(found) if "/" in each]
-    name = urls[-1].partition("?")[0].rpartition("/")[2] if urls else ""
-    folder = re.sub(r"(\.tar)?\.\w+$", "", name)
+    urls = [each.partition("?")[0] for each in downloads.urls_of(found) if "/" in each]
+    folder = re.sub(r"(\.tar)?\.\w+$", "", urls[-1].rpartition("/")[2]) if urls else ""
+    if archived := _OF_HUB.search(urls[-1] if urls else ""):
+        folder = f"{archived[1]}-{folder}"
     return folder, f"an archive that {found.file} downloads{downloads.from_host(found)}"
 
 
