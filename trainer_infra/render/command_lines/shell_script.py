@@ -12,7 +12,7 @@ from typing import Final
 
 from trainer_infra.render.command_lines.command_line import ShellCommand, ShellScript
 from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables, Fault
-from trainer_infra.render.command_lines.shell_words import Lexeme, ShellWords, Token
+from trainer_infra.render.command_lines.shell_words import OPERATOR, REDIRECTION, ShellWords, Token
 
 MOST_CHARACTERS, MOST_HERE_DOCUMENTS, MOST_NESTED = 2**15, 16, 4
 MOST_COMMANDS, MOST_SUBSTITUTED = 2**10, 2**8
@@ -134,13 +134,13 @@ class _ScriptReading:
     def take(self, token: Token) -> None:
         """The next part of the script."""
         now = self._now
-        if token.lexeme == Lexeme.OPERATOR:
+        if token.lexeme == OPERATOR:
             self._operator(token.text)
         elif token.here is not None:
             now.here.append(token.here)
             now.made_by += token.made_by
             now.missing += token.missing
-        elif token.lexeme == Lexeme.REDIRECTION:
+        elif token.lexeme == REDIRECTION:
             now.target = now.here if token.text.endswith("<<<") else now.files
         elif now.target is not None:
             now.target.append(token.text)

@@ -8,13 +8,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from typing import Final
 
 from trainer_infra.render.command_lines import references
 from trainer_infra.render.command_lines.command_line import ShellScript
 from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables, Fault
 
+WORD, OPERATOR, REDIRECTION = "word", "operator", "redirection"
 _PASSED_OVER: Final = re.compile(r"(?:[ \t\r]|\\\n)+|#[^\n]*")
 _OPERATOR: Final = re.compile(r";;&?|;&|&&|\|\||\|&|[;&|()\n]")
 _REDIRECTION: Final = re.compile(r"(?:\d+|\{\w+\})?(?:&>>?|>>|>\||<<<|<<-?|<>|<&|>&|<|>)")
@@ -38,19 +38,12 @@ _SPLIT: Final = "\2"
 """Stands where a shell splits the value of a variable."""
 
 
-class Lexeme(Enum):
-    """What a part of a script is."""
-
-    WORD = auto()
-    OPERATOR = auto()
-    REDIRECTION = auto()
-
-
 @dataclass(slots=True)
 class Token:
     """One part of a script."""
 
-    lexeme: Lexeme
+    lexeme: str
+    """`WORD`, `OPERATOR` or `REDIRECTION`."""
     text: str
     """It as the program gets it; `UNREAD` stands for what is known only when it runs."""
     is_bare: bool = True
@@ -105,7 +98,7 @@ class ShellWords:
             elif found := _REDIRECTION.match(text, self._at):
                 yield self._redirection(found[0])
             elif text.startswith(ARITHMETIC, self._at) and self._is_arithmetic():
-                yield Token(Lexeme.WORD, ARITHMETIC, words=(ARITHMETIC,))
+                yield Token(WORD, ARITHMETIC, words=(ARITHMETIC,))
             elif found := _OPERATOR.match(text, self._at):
                 yield self._operator(found[0])
             else:
@@ -123,11 +116,11 @@ class ShellWords:
         self._at += len(found)
         if found == "\n" and self._after_texts:
             self._at, self._after_texts = max(self._at, self._after_texts), 0
-        return Token(Lexeme.OPERATOR, found)
+        return Token(OPERATOR, found)
 
     def _redirection(self, found: str) -> Token:
         self._at += len(found)
-        token = Token(Lexeme.REDIRECTION, found)
+        token = Token(REDIRECTION, found)
         if found.endswith(("<<", "<<-")) and not found.endswith("<<<"):
             self._here_document(token)
         return token
@@ -150,7 +143,7 @@ class ShellWords:
         token.here = body
 
     def _word(self) -> Token:
-        token = Token(Lexeme.WORD, "")
+        token = Token(WORD, "")
         parts: list[str] = []
         while self._at < len(self._text):
             part = self._part(token, parts)

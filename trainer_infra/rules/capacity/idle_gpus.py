@@ -50,7 +50,8 @@ def _check_idle(place: ContainerCommand, context: Context[IdleGpus]) -> Iterator
     if container is None or container.is_init or not place.is_main or not every:
         return
     found = _waiting(place, container, context)
-    if found is None and _is_terminal(container, every):
+    reads = container.value["stdin"].raw is True or container.value["tty"].raw is True
+    if found is None and reads and len(every) == 1 and _takes_input(every[0]):
         found = every[0], "is a terminal that waits for input, and the GPUs are kept until then"
     if found and amounts.gpus_of(container.value):
         yield place.finding(*found, _END)
@@ -106,13 +107,10 @@ def _seconds(words: Sequence[str]) -> float:
     return total
 
 
-def _is_terminal(container: PodContainer, every: Sequence[Program]) -> bool:
+def _takes_input(program: Program) -> bool:
     """Whether it is a shell or `cat` that reads what a person types."""
-    only = every[0]
-    reads = container.value["stdin"].raw is True or container.value["tty"].raw is True
-    is_shell = only.kind == LauncherKind.SHELL and not only.operands
-    is_cat = only.file == "cat" and only.starts in ((), ("-",))
-    return reads and len(every) == 1 and (is_shell or is_cat)
+    is_shell = program.kind == LauncherKind.SHELL and not program.operands
+    return is_shell or (program.file == "cat" and program.starts in ((), ("-",)))
 
 
 def _is_notebook(program: Program) -> bool:

@@ -5,7 +5,7 @@ Python code, here documents and files that a script writes have further ones in 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -72,18 +72,11 @@ class CodeText:
     """A text that is a command, a part of one, or the value of a variable, or that stands in a ConfigMap."""
 
     value: Value
-    name: str = ""
+    name: str
     """That of the variable or key; empty for a word of a command."""
-
-    @property
-    def text(self) -> str:
-        """The text itself."""
-        return str(self.value.raw)
-
-    def has_one(self, marks: Iterable[str]) -> bool:
-        """Whether one of these parts, in small letters, stands in its name or in it."""
-        whole = f"{self.name}\n{self.value.raw}".lower()
-        return any(each in whole for each in marks)
+    text: str
+    small: str
+    """Name and text in small letters."""
 
 
 Place = ContainerCommand | CodeText
@@ -99,9 +92,10 @@ def texts_with(*marks: str) -> Callable[[Subject], Iterator[CodeText]]:
 
     def found(subject: Subject) -> Iterator[CodeText]:
         texts = subject.once(_texts)
-        # Most objects have none of them: one search in all texts says so.
-        if texts and any(each in subject.once(_all_text)[0] for each in marks):
-            yield from (each for each in texts if each.has_one(marks))
+        # Most objects have none of them.
+        whole = "\n".join(each.small for each in texts)
+        if any(mark in whole for mark in marks):
+            yield from (each for each in texts if any(mark in each.small for mark in marks))
 
     return found
 
@@ -117,14 +111,10 @@ def places_with(*marks: str) -> Callable[[Subject], Iterator[Place]]:
     return found
 
 
-def _all_text(subject: Subject) -> Iterator[str]:
-    yield "\n".join(f"{each.name}\n{each.value.raw}" for each in subject.once(_texts)).lower()
-
-
 def _texts(subject: Subject) -> Iterator[CodeText]:
     for value, name in _values(subject):
         if not value.is_noted() and isinstance(value.raw, str):
-            yield CodeText(value, name)
+            yield CodeText(value, name, value.raw, f"{name}\n{value.raw}".lower())
 
 
 def _values(subject: Subject) -> Iterator[tuple[Value, str]]:
