@@ -10,7 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra.render.command_lines import program, python_code, references
-from trainer_infra.render.command_lines.command_line import NOTHING, CommandLine, Program
+from trainer_infra.render.command_lines.command_line import (
+    NOTHING,
+    CommandLine,
+    Program,
+    file_name,
+)
 from trainer_infra.render.command_lines.program_options import LauncherKind
 from trainer_infra.render.command_lines.python_code import PythonCode
 from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables
@@ -38,6 +43,7 @@ _PYTHON_TEXT: Final = re.compile(r"\s*#![^\n]*\bpython")
 _CODE_OPTION: Final = re.compile(r"\w?\w?c")
 """`-c` of Python, alone or behind others, without its dash."""
 _WRITERS: Final = ("cat", "tee", "read")
+_DESCRIPTOR: Final = re.compile(r"\d+|stdout|stderr|null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +196,11 @@ def _python_texts(each: Program) -> Iterator[str]:
 
 def _files(each: Program) -> Iterator[tuple[str, str]]:
     """Name and text of files that a script writes from texts in it."""
-    if each.name in _WRITERS and each.around.here:
-        name = next(iter((*each.around.files, *each.starts)), "")
-        for text in each.around.here:
-            yield (name.rpartition("/")[2] if each.name != "read" else ".py"), text
+    name = file_name(next(iter((*each.around.files, *each.starts)), ""))
+    if each.name in ("echo", "printf") and each.around.files and "." in name:
+        yield name, " ".join(each.starts).replace("\\n", "\n")
+    elif each.name in _WRITERS and not _DESCRIPTOR.fullmatch(name):
+        yield from ((".py" if each.name == "read" else name, text) for text in each.around.here)
 
 
 def _of_file(key: str, text: str, outer: ContainerCommand) -> Iterator[ContainerCommand]:
