@@ -28,27 +28,8 @@ _OPTION: Final = re.compile(r"(?:--?)?[\w.-]+=(.*)", re.ASCII | re.DOTALL)
 _QUOTES: Final = "'\";"
 _WITHIN: Final = (".svc", ".local", ".localhost", ".localdomain")
 """How names end that only a cluster, or a machine, has."""
-_ENDINGS: Final = (
-    *("com", "org", "net", "io", "dev", "cloud", "app", "edu", "gov", "eu", "de", "uk", "fr"),
-    *(
-        "jp",
-        "cn",
-        "co",
-        "me",
-        "us",
-        "ch",
-        "at",
-        "it",
-        "nl",
-        "se",
-        "no",
-        "dk",
-        "fi",
-        "pl",
-        "es",
-        "pt",
-    ),
-    *("be", "cz", "ru", "in", "br", "kr", "au", "ca", "info", "xyz", "biz"),
+_ENDING: Final = re.compile(
+    r"com|org|net|dev|cloud|app|edu|gov|info|xyz|biz|(?!ai|ci|db|ml|qa)[a-z]{2}"
 )
 """How public names of two words end; other names of two are those of a service and its namespace."""
 
@@ -133,9 +114,9 @@ def _is_near(host: str, allow: tuple[str, ...]) -> bool:
     try:
         address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:
-        first, *others = host.rstrip(".").split(".")
+        _, *others = host.rstrip(".").split(".")
         # The name of a service, or that and its namespace.
-        is_service = not others[1:] and (others or [first])[0] not in _ENDINGS
+        is_service = not others[1:] and not any(map(_ENDING.fullmatch, others))
         return is_service or f".{host}".endswith(_WITHIN)
     return address.is_loopback or address.is_link_local or address.is_unspecified
 

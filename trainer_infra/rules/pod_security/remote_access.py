@@ -14,26 +14,14 @@ from trainer_infra.rules.supply_chain.downloads import host_of, is_inside, urls_
 
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
 """Files by which Bash opens a connection."""
-_NETCATS: Final = frozenset({"nc", "ncat", "netcat", "nc.openbsd", "nc.traditional"})
+_NETCATS: Final = ("nc", "ncat", "netcat", "nc.openbsd", "nc.traditional")
 _GIVE_SHELL: Final = frozenset({"-e", "-c", "--exec", "--sh-exec", "--lua-exec"})
 """Options of netcats that name a program for the connection."""
 _OF_NETCATS: Final = _GIVE_SHELL | {"-p", "-s", "-w", "-q"}
-_TUNNELS: Final = frozenset(
-    {
-        *(
-            "ngrok",
-            "cloudflared",
-            "frpc",
-            "chisel",
-            "bore",
-            "localtunnel",
-            "tailscale",
-            "tailscaled",
-        ),
-        *("zerotier-one", "wstunnel", "gs-netcat", "gsocket", "rathole", "pagekite", "pagekite.py"),
-        *("tmate", "upterm", "teleconsole", "inlets", "inlets-pro", "playit", "sish", "pyngrok"),
-        *("sshx", "openvpn", "wg-quick", "revsocks", "gost", "ligolo-ng"),
-    }
+_TUNNELS: Final = re.compile(
+    r"ngrok|pyngrok|cloudflared|frpc|chisel|bore|localtunnel|tailscaled?|zerotier-one|wstunnel|gs-netcat|gsocket"
+    r"|rathole|pagekite(?:\.py)?|tmate|upterm|teleconsole|inlets(?:-pro)?|playit|sish|sshx|openvpn|wg-quick"
+    r"|revsocks|gost|ligolo-ng"
 )
 _MINERS: Final = re.compile(
     r"xmrig(?:-\w+)?|xmr-stak\S*|minerd|cpuminer\S*|ethminer|nbminer|lolminer|t-rex|trex-miner|gminer|phoenixminer"
@@ -90,7 +78,7 @@ def _way_out(program: Program, every: Iterable[Program]) -> str:
     file = program.file
     if _MINERS.fullmatch(file):
         return f"runs {file}, a miner of cryptocurrencies"
-    if file in _TUNNELS or _is_tunnel(program):
+    if _TUNNELS.fullmatch(file) or _is_tunnel(program):
         return f"opens a tunnel into the cluster by {file}"
     if _sends_keys(program):
         return f"sends variables or keys of the pod elsewhere by {file}"
@@ -102,7 +90,7 @@ def _way_out(program: Program, every: Iterable[Program]) -> str:
 def _is_tunnel(program: Program) -> bool:
     words = program.starts
     if program.kind == LauncherKind.PYTHON:
-        return "m" in program.options and not _TUNNELS.isdisjoint(words[:1])
+        return "m" in program.options and any(map(_TUNNELS.fullmatch, words[:1]))
     if program.file in ("ssh", "autossh"):
         options, _ = separated(words, OF_SSH)
         forwards = any("remoteforward" in each.lower() for each in options.get("-o", ()))

@@ -23,22 +23,16 @@ _VALUED: Final = frozenset(
     }
 )
 """Options of curl and wget whose value may be the next word, but for wget's -O, which has none of curl's."""
-_FETCHERS: Final = frozenset(
-    {"curl", "wget", "wget2", "aria2c", "fetch", "http", "https", "lwp-download"}
-)
+_FETCHERS: Final = re.compile(r"curl|wget2?|aria2c|fetch|https?|lwp-download")
 _AS_REMOTE: Final = frozenset({"-O", "--remote-name", "--remote-name-all"})
 """Options by which curl names a file as its address does."""
 _INTERPRETER: Final = re.compile(r"(i?python|pypy|perl|ruby|node|php|lua|Rscript|julia)[\d.]*")
 _SUMS: Final = re.compile(r"(sha\d*|b2|md5)sum|shasum|rhash")
 _COMPARES: Final = re.compile(r"--check|-\w*c\w*")
-_VERIFIERS: Final = frozenset(
-    {"gpg", "gpgv", "gpg2", "cosign", "minisign", "openssl", "slsa-verifier"}
-)
+_VERIFIERS: Final = re.compile(r"gpg[v2]?|cosign|minisign|openssl|slsa-verifier")
 """Programs that compare a file with what it has to be, beside those that compare checksums."""
 _COPIES: Final = frozenset({"mv", "cp", "install", "ln"})
-_INSTALLERS: Final = frozenset(
-    {"pip", "uv", "uvx", "pipx", "poetry", "pdm", "conda", "mamba", "micromamba"}
-)
+_INSTALLERS: Final = re.compile(r"(pipx?|uvx?|poetry|pdm|conda|(micro)?mamba)[\d.]*")
 _DECODERS: Final = frozenset({"base64", "base32", "xxd", "uudecode", "openssl"})
 _DECODE: Final = frozenset({"-d", "-D", "--decode", "-r", "-di"})
 PINNED: Final = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64})(?![0-9a-f])")
@@ -167,7 +161,7 @@ def fetcher(programs: Iterable[Program]) -> Program | None:
 
 def fetches(program: Program) -> bool:
     """Whether it downloads something that may be another thing tomorrow."""
-    if program.file not in _FETCHERS:
+    if not _FETCHERS.fullmatch(program.file):
         return False
     urls = urls_of(program)
     return not (urls and all(map(PINNED.search, urls)))
@@ -211,7 +205,7 @@ def installed_words(program: Program) -> tuple[str, ...]:
     if program.kind == LauncherKind.PYTHON and "m" in program.options:
         name, words = words[:1], words[1:]
         return words if name in (("pip",), ("uv",)) else ()
-    return words if re.sub(r"[\d.]+$", "", program.file) in _INSTALLERS else ()
+    return words if _INSTALLERS.fullmatch(program.file) else ()
 
 
 def _note(program: Program, known: dict[str, Program]) -> None:
@@ -235,7 +229,8 @@ def compares(program: Program) -> bool:
     words = program.starts
     if _SUMS.fullmatch(program.file):
         return not program.is_main or any(map(_COMPARES.fullmatch, words))
-    return program.file in _VERIFIERS and any("verify" in each for each in words)
+    is_verifier = _VERIFIERS.fullmatch(program.file) is not None
+    return is_verifier and any("verify" in each for each in words)
 
 
 def written_files(program: Program) -> Iterator[str]:
