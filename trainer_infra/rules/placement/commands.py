@@ -10,12 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra.render.command_lines import program, python_code, references
-from trainer_infra.render.command_lines.command_line import (
-    NOTHING,
-    CommandLine,
-    Program,
-    file_name,
-)
+from trainer_infra.render.command_lines.command_line import NOTHING, CommandLine, Program, file_name
 from trainer_infra.render.command_lines.program_options import LauncherKind
 from trainer_infra.render.command_lines.python_code import PythonCode
 from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables
@@ -136,9 +131,7 @@ def _values(subject: Subject) -> Iterator[tuple[Value, str]]:
         yield from ((value, key) for key, value in subject.object["data"].fields())
 
 
-def _words_of(
-    subject: Subject,
-) -> Iterator[tuple[tuple[Value, ...], PodContainer, bool]]:
+def _words_of(subject: Subject) -> Iterator[tuple[tuple[Value, ...], PodContainer, bool]]:
     """The words of each command of a container, and whether they are what it is for."""
     for each in pods.containers(subject):
         value = each.value

@@ -115,9 +115,9 @@ def _code_of(program: Program) -> Iterator[Program]:
     around = program.around
     if _reads_code(program):
         yield from around.reads
-    if _is_made_code(program) or (
-        _reads_code(program) and any(UNREAD in each for each in (*around.files, *around.here))
-    ):
+        is_made = any(UNREAD in each for each in (*around.files, *around.here))
+        yield from around.made_by if is_made else ()
+    if _is_made_code(program):
         yield from around.made_by
 
 
@@ -210,12 +210,11 @@ def installed_words(program: Program) -> tuple[str, ...]:
 
 def _note(program: Program, known: dict[str, Program]) -> None:
     """Adds the files that a program writes; those that it compares are as they have to be."""
-    source = program if fetches(program) else fetcher(all_read(program.around.reads))
     if compares(program):
         known.clear()
     elif fetches(program):
         known |= dict.fromkeys(written_files(program), program)
-    elif source is not None:
+    elif source := fetcher(all_read(program.around.reads)):
         copied = program.starts if program.file == "tee" else ()
         known |= dict.fromkeys((*program.around.files, *copied), source)
     elif program.file in _COPIES:

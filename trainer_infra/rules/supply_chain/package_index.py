@@ -121,6 +121,8 @@ def _of_program(program: Program) -> Iterator[_Origin]:
         yield from _of_variable(name, value)
     is_npm, is_conda = program.file in _OF_NPM, program.file in _OF_CONDA
     words = program.starts if is_npm else downloads.installed_words(program)
+    if not words:
+        return
     options, others = separated(words, _OPTIONS)
     for name, values in options.items():
         role = _ROLES.get(name.lstrip("-"))
