@@ -16,7 +16,7 @@ from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severit
 from trainer_infra.rules.value import ABSENT
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?|inf(?:inity)?)([smhd]?)", re.IGNORECASE)
 _IDLE: Final = frozenset(
     {
         *("sleep", "echo", "printf", "date", "true", ":", "nvidia-smi", "rocm-smi", "wait", "read"),
@@ -82,8 +82,11 @@ def _waiting(
 
 def _wait(program: Program, every: Sequence[Program], most: int) -> str:
     """How a program waits; empty where it does not for long."""
-    if program.file == "sleep" and _seconds(program.starts) > most:
-        return f"sleeps {' '.join(program.starts)}"
+    if program.file == "sleep":
+        parts = [found for each in program.starts if (found := _DURATION.fullmatch(each))]
+        seconds = sum(float(each[1]) * _UNITS[each[2].lower()] for each in parts)
+        if seconds > most:
+            return f"sleeps {' '.join(each[0] for each in parts)}"
     if program.around.is_endless and all(
         each.file in _IDLE for each in every if each.around.is_endless
     ):
@@ -92,19 +95,8 @@ def _wait(program: Program, every: Sequence[Program], most: int) -> str:
         options, files = separated(program.starts, _OF_TAIL)
         follows = not options.keys().isdisjoint(_FOLLOWS) and "--pid" not in options
         if follows and (files == ("/dev/null",) or program is every[-1]):
-            return f"follows {files[0] if files else 'its input'} without an end"
+            return "follows a file without an end"
     return "waits for a signal" if program.file == "pause" and len(every) == 1 else ""
-
-
-def _seconds(words: Sequence[str]) -> float:
-    """How long `sleep` sleeps; 0 where that is not known."""
-    total = 0.0
-    for each in words:
-        if each.lower() in ("infinity", "inf"):
-            return float("inf")
-        found = _DURATION.fullmatch(each)
-        total += float(found[1]) * _UNITS[found[2]] if found else 0
-    return total
 
 
 def _takes_input(program: Program) -> bool:
