@@ -229,8 +229,9 @@ def _accelerate(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
 
 
 def _accelerate_devices(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
-    listed = program.option("gpu_ids")
-    if listed not in (None, "all") and nodes.devices and len(listed.split(",")) != nodes.devices:
+    listed = program.option("gpu_ids") or "all"
+    is_known = listed != "all" and UNREAD not in listed
+    if is_known and nodes.devices and len(listed.split(",")) != nodes.devices:
         what = f"has --gpu_ids {listed}, and the node has {nodes.devices} accelerators"
         yield what, "leave the option out"
     total, most = number_of(program.option("num_processes")), nodes.devices * nodes.nodes
