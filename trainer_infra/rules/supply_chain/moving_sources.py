@@ -26,7 +26,9 @@ _RELEASE: Final = re.compile(
     r"v?\d+(?:\.\d+)*(?:[-+][\w.+-]+)?|(?:.*[^\d.])?v?\d+\.\d+\.\d+\b.*", re.ASCII
 )
 """Tags of releases. Branches are not called so."""
-_RANGE: Final = re.compile(r".*[*^~<>|].*|.* - .*|(?:.*\.)?[xX](?:\..*)?|latest|\s*", re.DOTALL)
+_RANGE: Final = re.compile(
+    r".*[*^~<>|].*|.* - .*|(?:.*\.)?[xX](?:\..*)?|=?\s*v?\d+(?:\.\d+)?|latest|\s*", re.DOTALL
+)
 """Versions of charts that stand for any of several."""
 _BEFORE: Final = ("raw", "blob", "archive", "download", "tree", "releases")
 _BETWEEN: Final = ("", "-", "refs", "heads", "tags")
