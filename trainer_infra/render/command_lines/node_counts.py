@@ -31,23 +31,23 @@ class TrainingNodes:
     """Those of the container that starts the training."""
 
     def each_alone(self) -> str:
-        """That each node trains alone."""
+        """A clause: each node trains alone."""
         return (
             f"is started on each of {self.nodes} nodes and not told of the others, "
             f"so that {self.nodes} trainings run alone"
         )
 
     def idle(self) -> str:
-        """That those nodes do nothing on which a launcher starts nothing."""
+        """A clause: the nodes, or the only one, do nothing."""
         return f"{self.nodes} nodes are idle" if self.nodes > 1 else "the node is idle"
 
     def same_rank(self, shown: str, rank: str | None, fix: str) -> Iterator[Fault]:
-        """That a rank is written out, which each of several nodes then has."""
+        """A rank that is written out, which each of several nodes then has."""
         if self.nodes > 1 and number_of(rank) is not None:
             yield f"has {shown}{rank} on each of {self.nodes} nodes", fix
 
     def other_count(self, what: str) -> str:
-        """That something tells another number of nodes."""
+        """A clause that tells another number of nodes, with the TrainJob's."""
         return f"{what}, and the TrainJob has {counted(self.nodes, 'node')}"
 
 

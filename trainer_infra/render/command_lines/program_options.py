@@ -171,6 +171,7 @@ _WRAPPERS: Final = (
     ("setpriv", "", "--reuid --regid --groups"),
     ("tini opentelemetry-instrument env", "", "-u -C -p -e"),
     ("nice", "", "-n --adjustment"),
+    ("sshpass", "", "-p -f -P"),
     ("ionice", "", "-c -n -p"),
     ("stdbuf", "", "-i -o -e"),
     ("timeout", "", "-k -s --kill-after --signal"),

@@ -31,7 +31,12 @@ _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _ASSIGNED: Final = re.compile(r"(?<![\w-])([A-Za-z_]\w*)\+?=")
 _LOOP_VARIABLES: Final = re.compile(r"\b(?:for|read(?:[ \t]+-\w+)*)[ \t]+([A-Za-z_]\w*)")
 _BRINGS_VARIABLES: Final = re.compile(r"\b(?:source|eval)\b|(?:^|[;&\n])[ \t]*\.\s|\bset[ \t]+-a\b")
-_OF_EVERY_SHELL: Final[Mapping[str, str | None]] = {"SHELL": "sh"}
+_OF_EVERY_POD: Final[Mapping[str, str | None]] = {
+    "SHELL": "sh",
+    "KUBERNETES_SERVICE_HOST": "kubernetes.default.svc",
+    "KUBERNETES_SERVICE_PORT": "443",
+}
+"""Variables that a shell of a pod has though nobody sets them."""
 _SETS: Final = frozenset({"export", "declare", "readonly", "local", "typeset"})
 SHOWS: Final = _SETS | {"echo", "printf", "[", "test", ":", "set", "unset", "true", "false"}
 """Commands that start nothing, and to which an empty variable does no harm."""
@@ -111,7 +116,7 @@ class _ScriptReading:
         own: dict[str, str | None] = dict.fromkeys(_LOOP_VARIABLES.findall(text))
         counts = Counter(_ASSIGNED.findall(text))
         self._once = {name for name, count in counts.items() if count == 1 and name not in own}
-        self._values = {**_OF_EVERY_SHELL, **variables.values, **own, **dict.fromkeys(counts)}
+        self._values = {**_OF_EVERY_POD, **variables.values, **own, **dict.fromkeys(counts)}
         self._tells = variables.are_all and not _BRINGS_VARIABLES.search(text)
         known = ContainerVariables(self._values, self._tells)
         self.words = ShellWords(text, known, partial(self._nested, depth=depth), arguments)

@@ -196,7 +196,7 @@ def host_of(url: str) -> str:
 
 def is_inside(host: str) -> bool:
     """Whether a host has a name without a domain, or that of a Service, or is this machine."""
-    return "." not in host or host.endswith((".svc", ".local")) or host == "127.0.0.1"
+    return "." not in host or host.endswith((".svc", ".local", ".default")) or host == "127.0.0.1"
 
 
 def installed_words(program: Program) -> tuple[str, ...]:
