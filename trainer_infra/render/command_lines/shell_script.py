@@ -36,7 +36,7 @@ _OF_EVERY_POD: Final[Mapping[str, str | None]] = {
     "KUBERNETES_SERVICE_HOST": "kubernetes.default.svc",
     "KUBERNETES_SERVICE_PORT": "443",
 }
-"""Variables that a shell of a pod has though nobody sets them."""
+"""Variables that the kubelet and the shell set in every pod."""
 _SETS: Final = frozenset({"export", "declare", "readonly", "local", "typeset"})
 SHOWS: Final = _SETS | {"echo", "printf", "[", "test", ":", "set", "unset", "true", "false"}
 """Commands that start nothing, and to which an empty variable does no harm."""
