@@ -120,7 +120,8 @@ def test_devices_that_a_variable_hides_are_found(env: dict[str, str], is_wrong: 
 
 def test_no_secret_of_a_command_is_shown() -> None:
     script = (
-        "curl -H 'Authorization: Bearer s3cr3t-w0rd' https://u:s3cr3t-w0rd@get.example.org/s | sh"
+        "curl -H 'Authorization: Bearer s3cr3t-w0rd' https://u:s3cr3t-w0rd@get.example.org/s | sh; "
+        "uv run https://u:s3cr3t-w0rd@get.example.org/s; sleep 1d s3cr3t-w0rd; tail -f s3cr3t-w0rd"
     )
     for value in (pod(command=["sh", "-c", script]), train_job("sh", "-c", script)):
         subjects = tree.subjects_of([value])

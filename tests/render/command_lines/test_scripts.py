@@ -77,6 +77,9 @@ def started(script: str) -> list[str]:
         ("a $((60 * 60)) $((X + 1))", ["a 3600 ?"]),
         ("X=$(a); b $X", ["a", "; has a; X=?", "a", "b ?; has a"]),
         ("a | while read l; do b $l; done", ["a", "read l; reads a", "a", "b ?; reads a; has a"]),
+        ("a\u00a0b \u2003 c\x0bd", ["a\u00a0b \u2003 c\x0bd"]),
+        ("$'\\x61\\142' $'b\\tc\\'d\\\\'", ["ab b\tc'd\\"]),
+        ('a <<E\n$(b "x)") "$1" \\$X `c`\nE', ["b x)", "c", 'a; has b; has c; << ? "?" $X ?']),
         ("A=(x y); a ${A[0]} $'b\\nc'", ["; A=?", "a ? b\nc"]),
         ("mpirun -np 2 bash -c 'a | b'", ["mpirun -np bash -c a | b", "a", "b; reads a"]),
     ],
@@ -115,6 +118,8 @@ WORDS = (
         "<<<",
         "$'",
         "=(",
+        "\u00a0",
+        "\x0b",
     ),
 )
 

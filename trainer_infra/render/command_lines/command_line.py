@@ -1,39 +1,67 @@
-"""What is read of a command line: the programs that it starts, each with its options, and what is wrong with words."""
+"""What is read of a command line: its scripts, the programs that they start, and what is wrong with words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from trainer_infra.render.command_lines.program_options import LauncherKind
+from trainer_infra.render.command_lines.references import Fault
 
 _WITH_FILE: Final = ("--rcfile", "--init-file")
 """Options of Bash with a value."""
 
 
 @dataclass(frozen=True, slots=True)
+class ShellCommand:
+    """One command of a script."""
+
+    words: tuple[str, ...]
+    """Its words as the program gets them; `UNREAD` stands for what is known only when it runs."""
+    missing: tuple[Fault, ...] = ()
+    """Variables in it that are empty."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Variables that are set before it."""
+    files: tuple[str, ...] = ()
+    """Files and descriptors that it is redirected to and from."""
+    here: tuple[str, ...] = ()
+    """Texts of the script that it reads."""
+    made_by: tuple["ShellScript", ...] = ()
+    """Scripts whose output its words have or name."""
+    reads: range = range(0)
+    """The commands of the script whose output a pipe gives to it, by their places."""
+    is_background: bool = False
+    """Whether the script goes on while it runs."""
+    is_endless: bool = False
+    """Whether it runs again and again, in a loop without a condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellScript:
+    """What is read of a script."""
+
+    commands: tuple[ShellCommand, ...]
+    """What it starts, in order."""
+    unread: bool
+    """Whether what is started is decided when it runs."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramSurroundings:
-    """What a shell gives to a program beside its words."""
+    """What a shell gives to a program beside its words; fields without a text are those of `ShellCommand`."""
 
     reads: tuple["Program", ...] = ()
     """Programs whose output a pipe gives to it."""
     made_by: tuple["Program", ...] = ()
     """Programs whose output its words have or name."""
     here: tuple[str, ...] = ()
-    """Texts of the script that it reads."""
     files: tuple[str, ...] = ()
-    """Files and descriptors that it is redirected to and from."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Variables that are set before it, or by it."""
     is_background: bool = False
-    """Whether what follows starts while it runs."""
     is_endless: bool = False
-    """Whether it runs again and again, in a loop without a condition."""
 
     def within(self, outer: "ProgramSurroundings", *, takes_words: bool) -> "ProgramSurroundings":
-        """They, of a program in a script that has surroundings itself.
-
-        `takes_words` says whether the script is what other programs print.
-        """
+        """Those of a program in a script that has surroundings itself; `takes_words` where programs print it."""
         return replace(
             self,
             reads=self.reads or outer.reads,

@@ -14,11 +14,8 @@ from trainer_infra.render.command_lines.command_line import CommandLine, Program
 from trainer_infra.render.command_lines.node_counts import (
     MPI,
     TORCH,
-    Fault,
     TrainingNodes,
     counted,
-    each_alone,
-    idle,
     is_this_machine,
     number_of,
 )
@@ -27,7 +24,12 @@ from trainer_infra.render.command_lines.program_options import (
     LauncherKind,
     canonical,
 )
-from trainer_infra.render.command_lines.references import OF_OTHER_NODES, UNREAD, ContainerVariables
+from trainer_infra.render.command_lines.references import (
+    OF_OTHER_NODES,
+    UNREAD,
+    ContainerVariables,
+    Fault,
+)
 
 _TORCHRUN: Final = "start it with torchrun, as in [torchrun, train.py]"
 _MPIRUN: Final = "start it with mpirun, as in [mpirun, python, train.py]"
@@ -107,21 +109,14 @@ def is_unread(line: CommandLine, nodes: TrainingNodes) -> bool:
 def _alone(_program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
     """A program that knows of no other node."""
     if nodes.finds_others:
-        yield from _same_rank(nodes)
+        for name in _RANKS if nodes.policy != MPI else ():
+            fix = f"leave {name} out, and start the program with torchrun"
+            yield from nodes.same_rank(f"{name}=", nodes.variables.get(name), fix)
     elif nodes.policy == MPI:
         if nodes.nodes * nodes.slots > 1:
-            yield f"runs on the launcher alone, and {idle(nodes)}", _MPIRUN
+            yield f"runs on the launcher alone, and {nodes.idle()}", _MPIRUN
     elif nodes.policy == TORCH and nodes.nodes > 1:
-        yield each_alone(nodes), _TORCHRUN
-
-
-def _same_rank(nodes: TrainingNodes) -> Iterator[Fault]:
-    """A rank that is written out, of which each node has the same."""
-    for name in _RANKS:
-        rank = nodes.variables.get(name)
-        if nodes.nodes > 1 and nodes.policy != MPI and number_of(rank) is not None:
-            what = f"has {name}={rank} on each of {nodes.nodes} nodes"
-            yield what, f"leave {name} out, and start the program with torchrun"
+        yield nodes.each_alone(), _TORCHRUN
 
 
 def _torchrun(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
@@ -144,7 +139,7 @@ def _torchrun_nodes(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
             yield what, f"leave --nnodes out, or set numNodes to {waits}"
         return
     if "standalone" in program.options:
-        what = f"has --standalone: it {each_alone(nodes)}"
+        what = f"has --standalone: it {nodes.each_alone()}"
         yield what, _left_out(nodes, "PET_NNODES")
         return
     if nodes.policy != TORCH and not nodes.finds_others:
@@ -152,7 +147,7 @@ def _torchrun_nodes(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
         if written is None or meets is None:
             missing = "--nnodes" if written is None else "--rdzv-endpoint"
             own = f"has no {missing}, which this runtime does not set either"
-            yield f"{own}: it {each_alone(nodes)}", _OTHER_RUNTIME
+            yield f"{own}: it {nodes.each_alone()}", _OTHER_RUNTIME
             return
     yield from _meeting(program, nodes)
 
@@ -164,20 +159,19 @@ def _meeting(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
     first, last = number_of(least), number_of(most or least)
     if first is not None and last is not None and not first <= nodes.nodes <= last:
         end = ": each trains alone" if last == 1 else ""
-        what = f"has --nnodes={written}, and the TrainJob has {counted(nodes.nodes, 'node')}{end}"
-        yield what, _left_out(nodes, "PET_NNODES")
-    rank = number_of(program.option("node_rank"))
-    if rank is not None:
-        what = f"has --node-rank={rank} on each of {nodes.nodes} nodes"
-        yield what, _left_out(nodes, "PET_NODE_RANK")
+        what = nodes.other_count(f"has --nnodes={written}")
+        yield f"{what}{end}", _left_out(nodes, "PET_NNODES")
+    fix = _left_out(nodes, "PET_NODE_RANK")
+    yield from nodes.same_rank("--node-rank=", program.option("node_rank"), fix)
     by_store = (program.option("rdzv_backend") or "").startswith("etcd")
     for name in ("rdzv_endpoint", "master_addr"):
         address = program.option(name) or ""
+        what = ""
         if is_this_machine(address):
             what = f"meets at {address}, which each of {nodes.nodes} nodes takes for itself"
-            yield what, _left_out(nodes, "PET_MASTER_ADDR")
         elif _ADDRESS.fullmatch(address.rpartition(":")[0] or address) and not by_store:
             what = f"meets at {address}, and no pod has a known address before it starts"
+        if what:
             yield what, _left_out(nodes, "PET_MASTER_ADDR")
 
 
@@ -202,10 +196,8 @@ def _processes(nodes: TrainingNodes, written: str | None) -> Iterator[Fault]:
         what = f"starts a process for each processor of a node with {nodes.devices} accelerators"
         yield what, "write gpu, or leave the number out"
     if written == "gpu" and nodes.lacks_devices:
-        yield (
-            "starts a process for each GPU, and the node asks for none",
-            "ask for GPUs, or write cpu",
-        )
+        what = "starts a process for each GPU, and the node asks for none"
+        yield what, "ask for GPUs, or write cpu"
     asked = nodes.devices or nodes.processes
     if number is None or not asked or number == asked:
         return
@@ -227,9 +219,9 @@ def _accelerate(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
     machines = number_of(program.option("num_machines"))
     if program.option("num_machines") is None or machines == 1:
         if nodes.nodes > 1:
-            yield each_alone(nodes), _TORCHRUN_OR_MACHINES
+            yield nodes.each_alone(), _TORCHRUN_OR_MACHINES
     elif machines is not None and machines != nodes.nodes:
-        what = f"has --num_machines {machines}, and the TrainJob has {counted(nodes.nodes, 'node')}"
+        what = nodes.other_count(f"has --num_machines {machines}")
         yield what, f"write --num_machines {nodes.nodes}, or $(PET_NNODES)"
     elif nodes.nodes > 1:
         yield from _accelerate_rank(program, nodes)
@@ -237,8 +229,9 @@ def _accelerate(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
 
 
 def _accelerate_devices(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
-    listed = program.option("gpu_ids")
-    if listed not in (None, "all") and nodes.devices and len(listed.split(",")) != nodes.devices:
+    listed = program.option("gpu_ids") or "all"
+    is_known = listed != "all" and UNREAD not in listed
+    if is_known and nodes.devices and len(listed.split(",")) != nodes.devices:
         what = f"has --gpu_ids {listed}, and the node has {nodes.devices} accelerators"
         yield what, "leave the option out"
     total, most = number_of(program.option("num_processes")), nodes.devices * nodes.nodes
@@ -248,10 +241,8 @@ def _accelerate_devices(program: Program, nodes: TrainingNodes) -> Iterator[Faul
 
 
 def _accelerate_rank(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
-    rank = program.option("machine_rank")
-    if rank is None or number_of(rank) is not None:
-        what = f"has --machine_rank {rank or 0} on each of {nodes.nodes} nodes"
-        yield what, "write --machine_rank $(PET_NODE_RANK)"
+    rank = program.option("machine_rank") or "0"
+    yield from nodes.same_rank("--machine_rank ", rank, "write --machine_rank $(PET_NODE_RANK)")
     address = program.option("main_process_ip")
     if address is None or is_this_machine(address):
         has = "no --main_process_ip" if address is None else f"--main_process_ip {address}"
@@ -266,7 +257,7 @@ def _deepspeed(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
         yield from _deepspeed_nodes(program, nodes)
     elif nodes.policy == MPI:
         if nodes.nodes * nodes.slots > 1:
-            what = f"has no --hostfile: it runs on the launcher alone, and {idle(nodes)}"
+            what = f"has no --hostfile: it runs on the launcher alone, and {nodes.idle()}"
             fix = "write --hostfile=/etc/mpi/hostfile, or start the program with mpirun"
             yield what, fix
     else:
@@ -276,12 +267,10 @@ def _deepspeed(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
 
 
 def _deepspeed_nodes(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
-    rank, number = number_of(program.option("node_rank")), number_of(program.option("num_nodes"))
-    if rank is not None and nodes.nodes > 1:
-        what = f"has --node_rank {rank} on each of {nodes.nodes} nodes"
-        yield what, "write --node_rank $(PET_NODE_RANK)"
-    if number is not None and number > 0 and number != nodes.nodes:
-        what = f"has --num_nodes {number}, and the TrainJob has {counted(nodes.nodes, 'node')}"
+    rank, number = program.option("node_rank"), number_of(program.option("num_nodes"))
+    yield from nodes.same_rank("--node_rank ", rank, "write --node_rank $(PET_NODE_RANK)")
+    if number and number != nodes.nodes:
+        what = nodes.other_count(f"has --num_nodes {number}")
         yield what, f"write --num_nodes {nodes.nodes}, or leave the option out"
 
 

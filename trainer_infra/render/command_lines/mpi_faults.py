@@ -10,15 +10,12 @@ from typing import Final
 from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.node_counts import (
     MPI,
-    Fault,
     TrainingNodes,
     counted,
-    each_alone,
-    idle,
     is_this_machine,
     number_of,
 )
-from trainer_infra.render.command_lines.references import UNREAD
+from trainer_infra.render.command_lines.references import UNREAD, Fault
 
 HOST_FILES: Final = ("hostfile", "machinefile", "default_hostfile", "f")
 _MAPPED: Final = re.compile(r"ppr:(\d+):node")
@@ -37,7 +34,7 @@ def mpirun_faults(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
         brings_hosts = program.option(*HOST_FILES)
         if nodes.nodes > 1 and hosts is None and brings_hosts is None:
             fix = "take a runtime with mlPolicy.mpi, or start the program with torchrun"
-            yield each_alone(nodes), fix
+            yield nodes.each_alone(), fix
         return
     if hosts is not None and nodes.nodes > 1 and is_this_machine(hosts):
         what = f"has --host {hosts}: it runs on the launcher alone"
@@ -45,7 +42,7 @@ def mpirun_faults(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
         return
     if is_hydra and hosts is None and program.option(*HOST_FILES) is None:
         fix = "write -f /etc/mpi/hostfile, or use Open MPI's mpirun"
-        yield f"reads no hostfile of Open MPI: {idle(nodes)}", fix
+        yield f"reads no hostfile of Open MPI: {nodes.idle()}", fix
         return
     yield from _hosts(hosts, nodes)
     yield from _per_node(program, nodes)
@@ -59,9 +56,9 @@ def horovodrun_faults(program: Program, nodes: TrainingNodes) -> Iterator[Fault]
     if hosts is None and file is None:
         if nodes.policy == MPI:
             fix = "write -hostfile /etc/mpi/hostfile, or start the program with mpirun"
-            yield f"runs on the launcher alone, and {idle(nodes)}", fix
+            yield f"runs on the launcher alone, and {nodes.idle()}", fix
         elif nodes.nodes > 1 and not nodes.finds_others:
-            yield each_alone(nodes), "take a runtime with mlPolicy.mpi"
+            yield nodes.each_alone(), "take a runtime with mlPolicy.mpi"
     elif nodes.policy == MPI:
         yield from _hosts(hosts, nodes)
         yield from _ranks(program, nodes)
@@ -75,10 +72,7 @@ def _hosts(hosts: str | None, nodes: TrainingNodes) -> Iterator[Fault]:
     slots = [each[2] for each in listed if each[2]]
     fix = "leave the option out: mpirun reads /etc/mpi/hostfile"
     if len(listed) != nodes.nodes:
-        yield (
-            f"names {counted(len(listed), 'host')}, and the TrainJob has {counted(nodes.nodes, 'node')}",
-            fix,
-        )
+        yield nodes.other_count(f"names {counted(len(listed), 'host')}"), fix
     elif any(number_of(each) not in (None, nodes.slots) for each in slots):
         yield f"gives hosts {slots[0]} slots, and numProcPerNode is {nodes.slots}", fix
 
@@ -92,11 +86,9 @@ def _per_node(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
     if number is None or number == nodes.slots or _may_exceed(program):
         return
     if number > nodes.slots or nodes.devices:
-        is_more = "mpirun refuses it" if number > nodes.slots else "the others are idle"
-        what = (
-            f"starts {number} processes on each node, and a node has {nodes.slots} slots: {is_more}"
-        )
-        yield what, "leave the number out, or set numProcPerNode to it"
+        end = "mpirun refuses it" if number > nodes.slots else "the others are idle"
+        what = f"starts {number} processes on each node, and a node has {nodes.slots} slots"
+        yield f"{what}: {end}", "leave the number out, or set numProcPerNode to it"
 
 
 def _may_exceed(program: Program) -> bool:

@@ -1,14 +1,12 @@
 """What a runtime makes of a TrainJob's nodes, to which the numbers of a command line are compared."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from trainer_infra.render.command_lines.references import UNREAD
+from trainer_infra.render.command_lines.references import UNREAD, Fault
 
 TORCH, MPI = "torch", "mpi"
-Fault = tuple[str, str]
-"""What is wrong with a program, and what to do about it."""
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "[::1]", "::1", "0.0.0.0")  # noqa: S104  looked for
 
 
@@ -32,18 +30,25 @@ class TrainingNodes:
     variables: Mapping[str, str | None] = field(default_factory=dict)
     """Those of the container that starts the training."""
 
+    def each_alone(self) -> str:
+        """A clause: each node trains alone."""
+        return (
+            f"is started on each of {self.nodes} nodes and not told of the others, "
+            f"so that {self.nodes} trainings run alone"
+        )
 
-def each_alone(nodes: TrainingNodes) -> str:
-    """That each node trains alone."""
-    return (
-        f"is started on each of {nodes.nodes} nodes and not told of the others, "
-        f"so that {nodes.nodes} trainings run alone"
-    )
+    def idle(self) -> str:
+        """A clause: the nodes, or the only one, do nothing."""
+        return f"{self.nodes} nodes are idle" if self.nodes > 1 else "the node is idle"
 
+    def same_rank(self, shown: str, rank: str | None, fix: str) -> Iterator[Fault]:
+        """A rank that is written out, which each of several nodes then has."""
+        if self.nodes > 1 and number_of(rank) is not None:
+            yield f"has {shown}{rank} on each of {self.nodes} nodes", fix
 
-def idle(nodes: TrainingNodes) -> str:
-    """That those nodes do nothing on which a launcher starts nothing."""
-    return f"{nodes.nodes} nodes are idle" if nodes.nodes > 1 else "the node is idle"
+    def other_count(self, what: str) -> str:
+        """A clause that tells another number of nodes, with the TrainJob's."""
+        return f"{what}, and the TrainJob has {counted(self.nodes, 'node')}"
 
 
 def is_this_machine(address: str) -> bool:

@@ -2,8 +2,9 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from trainer_infra.render.command_lines import program_options, references, shell_script
@@ -12,13 +13,16 @@ from trainer_infra.render.command_lines.command_line import (
     CommandLine,
     Program,
     ProgramSurroundings,
+    ShellCommand,
+    ShellScript,
     WordFault,
     file_name,
 )
 from trainer_infra.render.command_lines.program_options import LauncherKind, Options, canonical
-from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables
-from trainer_infra.render.command_lines.shell_script import ShellCommand, ShellScript
+from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables, Fault
 
+_Words = Sequence[tuple[int, str]]
+"""Words, each with the item of the command line that it stands in."""
 MOST_WORDS, MOST_PROGRAMS = 2**12, 2**10
 """Of a command line that is read."""
 _PYTHON: Final = re.compile(r"(i?python|pypy)[\d.]*t?")
@@ -28,8 +32,9 @@ _OPTION_WITH_VALUE: Final = re.compile(r"--?[A-Za-z][\w-]* [^\s=]+")
 _EACH_WORD: Final = "write each word as an item of its own"
 _SETTING: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _SU: Final = "su"
-_SOURCES: Final = (".", "source")
 _SHOWN: Final = ("echo", "printf")
+_OF_SHELL: Final = frozenset({"eval", "trap", ".", "source"})
+"""Commands of a shell itself that run something."""
 
 
 @dataclass(slots=True)
@@ -50,11 +55,15 @@ class _Reading:
         is_main = is_main and self.is_main
         self.programs.append(replace(program, around=self.around, is_main=is_main))
 
-    def add(self, item: int, what: str, fix: str = _EACH_WORD) -> None:
-        self.faults.append(WordFault(item, what, fix))
+    def start_other(self, item: int, name: str, starts: Iterable[str] = ()) -> None:
+        """Notes a program that only prepares something, or of which no more is known."""
+        self.start(Program(LauncherKind.OTHER, name, item, starts=tuple(starts)), is_main=False)
 
-    def add_missing(self, item: int, missing: Iterable[references.Missing]) -> None:
-        self.faults += [WordFault(item, each.what, each.fix) for each in missing]
+    def add(self, item: int, *faults: Fault) -> None:
+        self.faults += [WordFault(item, *each) for each in faults]
+
+    def line(self) -> CommandLine:
+        return CommandLine(tuple(self.programs), tuple(self.faults), self.unread)
 
 
 def read_command_line(
@@ -67,45 +76,43 @@ def read_command_line(
     own = []
     for item, word in enumerate(words):
         replaced, missing = references.after_kubelet(word, variables)
-        reading.add_missing(item, missing)
+        reading.add(item, *missing)
         own.append((item, replaced))
     _read(own, reading, has_shell=False)
-    return CommandLine(tuple(reading.programs), tuple(reading.faults), reading.unread)
+    return reading.line()
 
 
 def read_shell_text(text: str) -> CommandLine:
     """What a script starts that is a file: nothing is known of its variables and arguments."""
     reading = _Reading(references.NONE_KNOWN)
     _read_script(text, 0, reading)
-    return CommandLine(tuple(reading.programs), tuple(reading.faults), reading.unread)
+    return reading.line()
 
 
-def _read(words: Sequence[tuple[int, str]], reading: _Reading, *, has_shell: bool) -> None:
-    """Reads one command; each word stands with its item."""
+def _read(words: _Words, reading: _Reading, *, has_shell: bool) -> None:
+    """Reads one command."""
     whole, words = words, _unwrapped(words, reading)
     if not words:
         if whole and whole[0][1] != "exec":
-            reading.start(Program(LauncherKind.OTHER, whole[0][1], whole[0][0]), is_main=False)
+            reading.start_other(*whole[0])
         return
     item, name = words[0]
     file = file_name(name)
     if file in program_options.SHELLS:
         _read_shell(words, reading)
-        return
-    if has_shell and file in _OF_SHELL:
-        _OF_SHELL[file](words, reading)
-        return
-    if not has_shell:
-        _read_literals(words, reading)
-    if UNREAD in name:
-        reading.unread = True
-        own = tuple(each for _, each in words[1:])
-        reading.start(Program(LauncherKind.OTHER, name, item, starts=own), is_main=False)
-        return
-    _read_program(words if has_shell else _as_words(words, reading), reading)
+    elif has_shell and file in _OF_SHELL:
+        _read_of_shell(file, item, [each for _, each in words[1:]], reading)
+    else:
+        if not has_shell:
+            _read_literals(words, reading)
+        if UNREAD in name:
+            reading.unread = True
+            reading.start_other(item, name, (each for _, each in words[1:]))
+        else:
+            _read_program(words if has_shell else _as_words(words, reading), reading)
 
 
-def _as_words(words: Sequence[tuple[int, str]], reading: _Reading) -> Sequence[tuple[int, str]]:
+def _as_words(words: _Words, reading: _Reading) -> _Words:
     """The words of a program that no shell reads; one of them may be a whole command line by mistake.
 
     An image's entrypoint may give such words to a shell: `-c` and a script, or a script alone.
@@ -113,12 +120,11 @@ def _as_words(words: Sequence[tuple[int, str]], reading: _Reading) -> Sequence[t
     (item, name), *rest = words
     is_option = _SCRIPT_OPTION.fullmatch(name) is not None
     if (is_option and rest) or " " in name.strip():
-        own = _Reading(reading.variables, is_main=False)
-        _read_script(rest[0][1] if is_option else name, rest[0][0] if is_option else item, own)
-        reading.programs += own.programs
+        at, text = rest[0] if is_option else words[0]
+        _read_aside(reading, partial(_read_script, text, at))
     if not _is_a_line(name):
         return words
-    reading.add(item, "is the name of one program, blanks included")
+    reading.add(item, ("is the name of one program, blanks included", _EACH_WORD))
     return [*((item, each) for each in _split(name)), *rest]
 
 
@@ -129,21 +135,24 @@ def _is_a_line(name: str) -> bool:
     return " " in name.strip() and (is_known or not name.startswith("/"))
 
 
-def _read_literals(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
+def _read_literals(words: _Words, reading: _Reading) -> None:
     is_text = False
     for item, word in words:
         if not is_text and "\n" not in word:
             found = references.literal(word, reading.variables)
-            reading.add_missing(item, found)
+            reading.add(item, *found)
             if not found and _OPTION_WITH_VALUE.fullmatch(word):
                 what = "is one word with a blank in it, and no program has an option of that name"
-                reading.add(item, what)
+                reading.add(item, (what, _EACH_WORD))
         is_text = word == "-c"
 
 
-def _read_shell(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
+def _read_shell(words: _Words, reading: _Reading) -> None:
     (_, shell), *rest = words
     given = next((at for at, (_, each) in enumerate(rest) if _SCRIPT_OPTION.fullmatch(each)), None)
+    # Further options, `--` among them, may stand between `-c` and the script.
+    while given is not None and given + 2 < len(rest) and rest[given + 1][1][:1] in ("-", "+"):
+        given += 1
     if given is None or given + 1 >= len(rest):
         _read_file(words, reading)
         return
@@ -151,7 +160,7 @@ def _read_shell(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     after = rest[given + 2 :]
     if after and not _OF_POSITIONS.search(text) and shell != _SU:
         what = f"is not run: {shell} -c runs the one word after it, and this one is an argument of that"
-        reading.add(after[0][0], what, "write the script as one word")
+        reading.add(after[0][0], (what, "write the script as one word"))
     _read_script(text, item, reading, tuple(each for _, each in after))
 
 
@@ -207,16 +216,15 @@ def _substituted(command: ShellCommand, item: int, reading: _Reading) -> tuple[P
 def _read_command(command: ShellCommand, item: int, reading: _Reading) -> None:
     words, before = command.words, len(reading.programs)
     if words and words[0] in shell_script.SHOWS:
-        shows = Program(LauncherKind.OTHER, words[0], item, starts=words[1:])
-        reading.start(shows, is_main=False)
+        reading.start_other(item, words[0], words[1:])
     elif words:
-        reading.add_missing(item, command.missing)
+        reading.add(item, *command.missing)
         _read([(item, each) for each in words], reading, has_shell=True)
     if len(reading.programs) == before:
-        reading.start(Program(LauncherKind.OTHER, "", item), is_main=False)
+        reading.start_other(item, "")
 
 
-def _read_file(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
+def _read_file(words: _Words, reading: _Reading) -> None:
     """A shell with a file, which is in the image, or one that runs what it reads."""
     (item, shell), *rest = words
     started = Program(LauncherKind.SHELL, shell, item, starts=tuple(each for _, each in rest))
@@ -236,7 +244,7 @@ def _read_file(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
     name = (_split(file[1]) or ("",))[0]
     if " " in file[1].strip() or _kind(name) != LauncherKind.OTHER:
         what = f"would be the name of a script that {shell} opens"
-        reading.add(file[0], what, f"write -c after {shell}, and the script as one word")
+        reading.add(file[0], (what, f"write -c after {shell}, and the script as one word"))
 
 
 def _shown(program: Program) -> str:
@@ -244,34 +252,21 @@ def _shown(program: Program) -> str:
     return " ".join(program.starts) if program.name in _SHOWN else ""
 
 
-def _read_evaluated(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
-    """`eval`, whose words are a script."""
-    _read_script(" ".join(each for _, each in words[1:]), words[0][0], reading)
+def _read_of_shell(name: str, item: int, own: list[str], reading: _Reading) -> None:
+    """`eval`, whose words are a script; `trap`, with one for a signal or the end; a file that is sourced."""
+    if name == "eval":
+        _read_script(" ".join(own), item, reading)
+    elif name == "trap":
+        before, reading.is_main = reading.is_main, False
+        _read_script("".join(own[:1]), item, reading)
+        reading.is_main = before
+    else:
+        reading.unread = True
+        sourced = Program(LauncherKind.SHELL, "source", item, starts=tuple(own))
+        reading.start(sourced, is_main=False)
 
 
-def _read_sourced(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
-    reading.unread = True
-    own = tuple(each for _, each in words[1:])
-    reading.start(Program(LauncherKind.SHELL, "source", words[0][0], starts=own), is_main=False)
-
-
-def _read_trap(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
-    """What runs at a signal or at the end."""
-    before, reading.is_main = reading.is_main, False
-    if len(words) > 1:
-        _read_script(words[1][1], words[1][0], reading)
-    reading.is_main = before
-
-
-_OF_SHELL: Final[Mapping[str, Callable[[Sequence[tuple[int, str]], _Reading], None]]] = {
-    "eval": _read_evaluated,
-    "trap": _read_trap,
-    **dict.fromkeys(_SOURCES, _read_sourced),
-}
-"""Commands of a shell itself that run something."""
-
-
-def _unwrapped(words: Sequence[tuple[int, str]], reading: _Reading) -> Sequence[tuple[int, str]]:
+def _unwrapped(words: _Words, reading: _Reading) -> _Words:
     """The words without the programs before that only start what follows, such as `exec` and `env`."""
     while words:
         name = file_name(words[0][1])
@@ -283,25 +278,18 @@ def _unwrapped(words: Sequence[tuple[int, str]], reading: _Reading) -> Sequence[
             if not rest or rest[0][1] != wrapper.subcommand:
                 break
             rest = rest[1:]
-        own = _own_words(wrapper, [each for _, each in rest])
-        _note_wrapper(words[0], wrapper.subcommand, [each for _, each in rest[:own]], reading)
-        words = rest[own:]
+        count = _own_words(wrapper, [each for _, each in rest])
+        own = [each for _, each in rest[:count]]
+        # The variables that `env` sets.
+        found = (_SETTING.fullmatch(each) for each in own)
+        if settings := {each[1]: each[2] for each in found if each}:
+            given = {**reading.around.settings, **settings}
+            reading.around = replace(reading.around, settings=given)
+        if wrapper.subcommand and own:
+            # It may install something, as `uv run --with` does.
+            reading.start_other(*words[0], (wrapper.subcommand, *own))
+        words = rest[count:]
     return words
-
-
-def _note_wrapper(
-    word: tuple[int, str], subcommand: str, own: Sequence[str], reading: _Reading
-) -> None:
-    """The variables that `env` sets, and the words of a wrapper that may install something, such as `uv run`."""
-    item, name = word
-    found = (_SETTING.fullmatch(each) for each in own)
-    settings = {each[1]: each[2] for each in found if each}
-    if settings:
-        given = {**reading.around.settings, **settings}
-        reading.around = replace(reading.around, settings=given)
-    if subcommand and own:
-        started = Program(LauncherKind.OTHER, name, item, starts=(subcommand, *own))
-        reading.start(started, is_main=False)
 
 
 def _own_words(wrapper: program_options.Wrapper, words: Sequence[str]) -> int:
@@ -321,7 +309,7 @@ def _own_words(wrapper: program_options.Wrapper, words: Sequence[str]) -> int:
     return at
 
 
-def _read_program(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
+def _read_program(words: _Words, reading: _Reading) -> None:
     (item, name), *rest = words
     own = [each for _, each in rest]
     kind = _kind(name)
@@ -333,19 +321,31 @@ def _read_program(words: Sequence[tuple[int, str]], reading: _Reading) -> None:
         kind, own = (kind, own[1:]) if own[:1] == ["run"] else (LauncherKind.OTHER, own)
     if kind == LauncherKind.OTHER:
         reading.start(Program(kind, name, item, starts=tuple(own)))
+        _read_started(own, item, reading, is_launcher=False)
+        if file_name(name) == "ssh":
+            _, others = program_options.separated(own, program_options.OF_SSH)
+            _read_aside(reading, partial(_read_script, " ".join(others[1:]), item))
         return
     options, starts, unread = _options(own, program_options.OPTIONS[kind])
     reading.start(Program(kind, name, item, options, tuple(starts), unread))
     if kind == LauncherKind.MPIRUN or "no_python" in options:
-        _read_started(tuple(starts), item, reading)
+        _read_started(starts, item, reading, is_launcher=True)
 
 
-def _read_started(words: tuple[str, ...], item: int, reading: _Reading) -> None:
-    """What a launcher starts on each node, in case that is a shell."""
-    if not words or file_name(words[0]) not in program_options.SHELLS:
-        return
+def _read_started(words: Sequence[str], item: int, reading: _Reading, *, is_launcher: bool) -> None:
+    """A shell that a program starts, on each node where it is a launcher: other programs only name most words."""
+    shells = (at for at, each in enumerate(words) if file_name(each) in program_options.SHELLS)
+    at = next(shells, len(words))
+    has_script = any(map(_SCRIPT_OPTION.fullmatch, words[at + 1 : -1]))
+    if has_script or (is_launcher and at == 0 and words):
+        shell = [(item, each) for each in words[at:]]
+        _read_aside(reading, partial(_read, shell, has_shell=True))
+
+
+def _read_aside(reading: _Reading, read: Callable[[_Reading], None]) -> None:
+    """Reads what runs elsewhere: its programs count, and not what is wrong with its words."""
     own = _Reading(reading.variables, around=reading.around, is_main=False, depth=reading.depth)
-    _read([(item, each) for each in words], own, has_shell=True)
+    read(own)
     reading.programs += own.programs
 
 

@@ -5,7 +5,7 @@ Facts: the options of torch.distributed.run (PyTorch 2.9), of `accelerate launch
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -152,68 +152,53 @@ SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "rbash", "
 class Wrapper:
     """A program that starts the command that stands after its own words."""
 
+    valued: frozenset[str]
+    """Its options that have a value in the next word."""
     subcommand: str = ""
     """The word after its name that makes it one, as `run` of uv; empty: none is needed."""
-    valued: frozenset[str] = field(default_factory=frozenset)
-    """Its options that have a value in the next word."""
     positional: int = 0
     """How many words of its own stand after the options."""
 
 
-WRAPPERS: Final[Mapping[str, Wrapper]] = {
-    **dict.fromkeys(
-        (
-            *("exec", "nohup", "time", "setsid", "catchsegv", "ddtrace-run", "catatonit"),
-            *("dumb-init", "unbuffer", "jemalloc.sh", "prlimit", "busybox", "command", "builtin"),
-            *("coproc", "npx"),
-        ),
-        Wrapper(),
-    ),
-    "xvfb-run": Wrapper(valued=frozenset({"-n", "-e", "-f", "-p", "-s", "-w"})),
-    **dict.fromkeys(
-        ("chrt", "taskset", "gosu", "su-exec", "chroot", "flock"), Wrapper(positional=1)
-    ),
-    "nsenter": Wrapper(valued=frozenset({"-t", "--target", "-S", "-G"})),
-    "xargs": Wrapper(valued=frozenset({"-I", "-n", "-P", "-L", "-d", "-a", "-s", "-E"})),
-    **dict.fromkeys(
-        ("watch", "strace", "doas", "runuser"),
-        Wrapper(valued=frozenset({"-n", "-o", "-e", "-u", "-s"})),
-    ),
-    "setpriv": Wrapper(valued=frozenset({"--reuid", "--regid", "--groups"})),
-    **dict.fromkeys(
-        ("tini", "opentelemetry-instrument", "env"),
-        Wrapper(valued=frozenset({"-u", "-C", "-p", "-e"})),
-    ),
-    "nice": Wrapper(valued=frozenset({"-n", "--adjustment"})),
-    "ionice": Wrapper(valued=frozenset({"-c", "-n", "-p"})),
-    "stdbuf": Wrapper(valued=frozenset({"-i", "-o", "-e"})),
-    "timeout": Wrapper(valued=frozenset({"-k", "-s", "--kill-after", "--signal"}), positional=1),
-    "numactl": Wrapper(valued=frozenset({"-m", "-N", "-C", "-i", "-p"})),
-    "sudo": Wrapper(valued=frozenset({"-u", "-g", "-h", "-p", "-C"})),
-    "uv": Wrapper(
+_WRAPPERS: Final = (
+    ("exec nohup time setsid catchsegv ddtrace-run catatonit dumb-init unbuffer", "", ""),
+    ("jemalloc.sh prlimit busybox command builtin coproc npx", "", ""),
+    ("xvfb-run", "", "-n -e -f -p -s -w"),
+    ("chrt taskset gosu su-exec chroot flock", "", ""),
+    ("nsenter", "", "-t --target -S -G"),
+    ("xargs", "", "-I -n -P -L -d -a -s -E"),
+    ("watch strace doas runuser", "", "-n -o -e -u -s"),
+    ("setpriv", "", "--reuid --regid --groups"),
+    ("tini opentelemetry-instrument env", "", "-u -C -p -e"),
+    ("nice", "", "-n --adjustment"),
+    ("sshpass", "", "-p -f -P"),
+    ("ionice", "", "-c -n -p"),
+    ("stdbuf", "", "-i -o -e"),
+    ("timeout", "", "-k -s --kill-after --signal"),
+    ("numactl", "", "-m -N -C -i -p"),
+    ("sudo", "", "-u -g -h -p -C"),
+    ("ncu", "", "-o -k -c -s"),
+    (
+        "uv",
         "run",
-        frozenset(
-            {
-                *("--with", "--python", "-p", "--project", "--directory", "--extra", "--group"),
-                *("--env-file", "--index", "--with-requirements"),
-            }
-        ),
+        "--with --python -p --project --directory --extra --group --env-file --index --with-requirements",
     ),
-    **dict.fromkeys(
-        ("poetry", "pdm", "pipenv", "rye", "hatch", "pixi"),
-        Wrapper("run", frozenset({"-e", "--environment"})),
-    ),
-    **dict.fromkeys(
-        ("conda", "mamba", "micromamba"),
-        Wrapper("run", frozenset({"-n", "--name", "-p", "--prefix", "--cwd"})),
-    ),
-    "nsys": Wrapper(
-        "profile", frozenset({"-o", "-t", "-c", "-s", "-d", "-y", "-b", "-e", "-w", "-x", "-f"})
-    ),
-    "ncu": Wrapper(valued=frozenset({"-o", "-k", "-c", "-s"})),
-    "py-spy": Wrapper("record", frozenset({"-o", "-r", "-d", "-f", "-p"})),
+    ("poetry pdm pipenv rye hatch pixi", "run", "-e --environment"),
+    ("conda mamba micromamba", "run", "-n --name -p --prefix --cwd"),
+    ("nsys", "profile", "-o -t -c -s -d -y -b -e -w -x -f"),
+    ("py-spy", "record", "-o -r -d -f -p"),
+)
+"""Names of files, the subcommand, and options with a value."""
+_WITH_A_WORD: Final = ("chrt", "taskset", "gosu", "su-exec", "chroot", "flock", "timeout")
+"""Those that have one word of their own after the options."""
+WRAPPERS: Final[Mapping[str, Wrapper]] = {
+    name: Wrapper(frozenset(valued.split()), subcommand, int(name in _WITH_A_WORD))
+    for names, subcommand, valued in _WRAPPERS
+    for name in names.split()
 }
 """By the names of their files."""
+OF_SSH: Final = frozenset(f"-{each}" for each in "bcDeFIiJLlmoOpQRSwW")
+"""Options of ssh with a value."""
 
 
 def separated(

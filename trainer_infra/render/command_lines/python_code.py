@@ -1,7 +1,7 @@
 """What Python code starts, and whether it runs what it downloads, read without running it."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -12,14 +12,9 @@ MOST_CHARACTERS: Final = 2**17
 """Of a text that is read."""
 _STARTS: Final = frozenset(
     {
-        *("os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.Popen"),
-        *("subprocess.check_call", "subprocess.check_output", "subprocess.getoutput"),
-        *(
-            "subprocess.getstatusoutput",
-            "asyncio.create_subprocess_shell",
-            "pty.spawn",
-            "os.execvp",
-        ),
+        *("os.system", "os.popen", "os.execvp", "pty.spawn", "asyncio.create_subprocess_shell"),
+        *("subprocess.run", "subprocess.call", "subprocess.Popen", "subprocess.check_call"),
+        *("subprocess.check_output", "subprocess.getoutput", "subprocess.getstatusoutput"),
     }
 )
 _RUNS: Final = _STARTS | {"exec", "eval", "runpy.run_path"}
@@ -27,48 +22,80 @@ _FETCHES: Final = (
     *("urlopen", "urlretrieve", "requests.get", "requests.request", "httpx.get", "httpx.stream"),
     *("session.get", "http.request", "urllib3.request", "wget.download"),
 )
-_SENDS: Final = ("connect", "create_connection", "open_connection", "connect_ex")
+_SENDS: Final = frozenset({"connect", "create_connection", "open_connection", "connect_ex"})
 _GIVES: Final = ("os.dup2", "pty.spawn", "os.openpty")
 _SLEEPS: Final = "sleep"
+_MARKS: Final = (
+    *("system", "popen", "Popen", "subprocess", "spawn", "execvp", "dup2", "sleep", "pause"),
+    *(
+        "while",
+        "urlopen",
+        "urlretrieve",
+        "requests",
+        "httpx",
+        "session",
+        "http.",
+        "urllib3",
+        "wget",
+    ),
+)
+"""Code without any of these is not read."""
+_AN_HOUR: Final = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class PythonCode:
     """What was read of a text."""
 
-    commands: tuple[tuple[str, ...], ...]
+    text: str = ""
+    commands: tuple[tuple[str, ...], ...] = ()
     """Command lines that it starts, those of a shell as `sh -c`."""
-    runs_download: bool
+    runs_download: bool = False
     """Whether it runs what it fetches."""
-    opens_shell: bool
+    opens_shell: bool = False
     """Whether it gives a terminal or its own files to a connection."""
-    sleeps: bool
+    sleeps: bool = False
     """Whether all that it does in the end is to wait."""
-
-
-NO_CODE: Final = PythonCode((), runs_download=False, opens_shell=False, sleeps=False)
 
 
 @lru_cache(maxsize=1 << 8)
 def read_python(text: str) -> PythonCode:
     """What a text does, as far as that is said by names of the standard library and of requests."""
-    if len(text) > MOST_CHARACTERS:
-        return NO_CODE
+    if len(text) > MOST_CHARACTERS or not any(each in text for each in _MARKS):
+        return PythonCode()
     try:
-        tree = ast.parse(text.replace(UNREAD, "_"))
-        calls = [each for each in ast.walk(tree) if isinstance(each, ast.Call)]
+        return _read(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return NO_CODE
-    named = [(_dotted(each.func), each) for each in calls]
-    fetched = _fetched(tree)
+        return PythonCode()
+
+
+def _read(text: str) -> PythonCode:
+    tree = ast.parse(text.replace(UNREAD, "_"))
+    nodes = [*ast.walk(tree)]
+    _write_out_imported(nodes)
+    named = [(_dotted(each.func), each) for each in nodes if isinstance(each, ast.Call)]
+    fetched = _fetched(nodes)
     runs = (each for name, each in named if name in _RUNS or name.endswith(".loader.exec_module"))
-    opened = {name.rpartition(".")[2] for name, _ in named}
+    connects = any(name.rpartition(".")[2] in _SENDS for name, _ in named)
     return PythonCode(
+        text,
         tuple(words for name, each in named if name in _STARTS for words in _words(each)),
         any(_is_fetched(argument, fetched) for each in runs for argument in each.args),
-        bool(opened & {*_SENDS}) and any(name in _GIVES for name, _ in named),
-        _ends_in_sleep(tree),
+        connects and any(name in _GIVES for name, _ in named),
+        bool(tree.body) and _is_sleep(tree.body[-1]),
     )
+
+
+def _write_out_imported(nodes: Iterable[ast.AST]) -> None:
+    """Gives names that are imported their whole names: `sp` of `import subprocess as sp`, `run` from there."""
+    whole: dict[str, str] = {}
+    for each in nodes:
+        if isinstance(each, ast.ImportFrom):
+            whole |= {one.asname or one.name: f"{each.module}.{one.name}" for one in each.names}
+        elif isinstance(each, ast.Import):
+            whole |= {one.asname: one.name for one in each.names if one.asname}
+        elif isinstance(each, ast.Name):
+            each.id = whole.get(each.id, each.id)
 
 
 def _dotted(node: ast.expr) -> str:
@@ -79,7 +106,7 @@ def _dotted(node: ast.expr) -> str:
         node = node.value
     if isinstance(node, ast.Name):
         parts.append(node.id)
-    elif isinstance(node, ast.Call) and _dotted(node.func) == "__import__" and node.args:
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "__import__" and node.args:
         parts.append(str(getattr(node.args[0], "value", "")))
     return ".".join(reversed(parts))
 
@@ -92,10 +119,10 @@ def _is_fetched(node: ast.AST, fetched: set[str]) -> bool:
     )
 
 
-def _fetched(tree: ast.AST) -> set[str]:
+def _fetched(nodes: Iterable[ast.AST]) -> set[str]:
     """Names of what was fetched."""
     found: set[str] = set()
-    for each in ast.walk(tree):
+    for each in nodes:
         if isinstance(each, ast.Assign) and _is_fetched(each.value, found):
             found |= {target.id for target in each.targets if isinstance(target, ast.Name)}
         elif isinstance(each, ast.withitem) and isinstance(each.optional_vars, ast.Name):
@@ -122,23 +149,21 @@ def _text(node: ast.expr) -> str:
     return UNREAD
 
 
-def _ends_in_sleep(tree: ast.Module) -> bool:
-    """Whether the last statement waits for hours, or for a signal."""
-    return bool(tree.body) and _is_sleep(tree.body[-1])
-
-
 def _is_sleep(last: ast.stmt) -> bool:
+    """Whether a statement waits for hours, or for a signal."""
     if isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and last.test.value:
-        return all(_is_call(each, _SLEEPS) or isinstance(each, ast.Pass) for each in last.body)
-    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
-        name, arguments = _dotted(last.value.func), last.value.args
-        return name == "signal.pause" or (name.endswith(_SLEEPS) and _is_long(arguments))
-    return False
+        return all(
+            isinstance(each, ast.Pass) or _called(each)[0].endswith(_SLEEPS) for each in last.body
+        )
+    name, arguments = _called(last)
+    return name == "signal.pause" or (name.endswith(_SLEEPS) and _is_long(arguments))
 
 
-def _is_call(statement: ast.stmt, name: str) -> bool:
-    is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-    return is_call and _dotted(statement.value.func).endswith(name)  # type: ignore[attr-defined]
+def _called(statement: ast.stmt) -> tuple[str, Sequence[ast.expr]]:
+    """What a statement that is a call calls, and with what; an empty name for another one."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return _dotted(statement.value.func), statement.value.args
+    return "", ()
 
 
 def _is_long(arguments: Sequence[ast.expr]) -> bool:
@@ -147,4 +172,4 @@ def _is_long(arguments: Sequence[ast.expr]) -> bool:
     for each in ast.walk(ast.List(list(arguments), ast.Load())):
         if isinstance(each, ast.Constant):
             product *= each.value if isinstance(each.value, int | float) else float("inf")
-    return product >= 3600  # noqa: PLR2004  seconds of an hour
+    return product >= _AN_HOUR

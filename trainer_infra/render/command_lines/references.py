@@ -11,6 +11,8 @@ from typing import Final
 
 from trainer_infra import names
 
+Fault = tuple[str, str]
+"""What is wrong with a word or a program, and what to do about it."""
 UNREAD: Final = "\0"
 """Stands in a word for what is known only when it runs."""
 OF_LAUNCHER: Final = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
@@ -55,15 +57,7 @@ class ContainerVariables:
 NONE_KNOWN: Final = ContainerVariables({}, are_all=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A variable in a word that nothing replaces, or that is empty."""
-
-    what: str
-    fix: str
-
-
-def after_kubelet(word: str, variables: ContainerVariables) -> tuple[str, tuple[Missing, ...]]:
+def after_kubelet(word: str, variables: ContainerVariables) -> tuple[str, tuple[Fault, ...]]:
     """The word as the container's process gets it, and the `$(NAME)` that nothing replaces."""
     missing = []
 
@@ -78,13 +72,13 @@ def after_kubelet(word: str, variables: ContainerVariables) -> tuple[str, tuple[
             if not variables.are_all or (_OF_SERVICE.fullmatch(name) and name not in OF_LAUNCHER):
                 return UNREAD
             what = f"the container has no variable {name}, so that $({name}) stays as it is"
-            missing.append(Missing(what, _fix(name, variables, "$({})")))
+            missing.append((what, _fix(name, variables, "$({})")))
         return match[0]
 
     return _OF_KUBELET.sub(replaced, word), tuple(missing)
 
 
-def after_shell(text: str, variables: ContainerVariables) -> tuple[str, tuple[Missing, ...]]:
+def after_shell(text: str, variables: ContainerVariables) -> tuple[str, tuple[Fault, ...]]:
     """A part of a script that a shell expands, with the variables replaced whose values are known."""
     missing = []
 
@@ -98,20 +92,19 @@ def after_shell(text: str, variables: ContainerVariables) -> tuple[str, tuple[Mi
         # An image may bring any other.
         if name in OF_LAUNCHER or name.startswith("PET_"):
             what = f"the shell has no variable {name}, so that ${name} is empty"
-            missing.append(Missing(what, _fix(name, variables, "${}")))
+            missing.append((what, _fix(name, variables, "${}")))
         return UNREAD
 
     return _OF_SHELL.sub(replaced, text), tuple(missing)
 
 
-def literal(word: str, variables: ContainerVariables) -> tuple[Missing, ...]:
+def literal(word: str, variables: ContainerVariables) -> tuple[Fault, ...]:
     """The `$NAME` and `$(command)` of a word that no shell reads: the program gets it as it stands here."""
     names_in = dict.fromkeys(match[1] or match[2] for match in _LITERAL.finditer(word))
     found = [(f"${name}", _fix(name, variables, "$({})", _BY_SHELL)) for name in names_in]
     found += [(match[0], _BY_SHELL) for match in _SUBSTITUTION.finditer(word)]
     return tuple(
-        Missing(f"no shell reads this word, so that {text} stays as it is", fix)
-        for text, fix in found
+        (f"no shell reads this word, so that {text} stays as it is", fix) for text, fix in found
     )
 
 

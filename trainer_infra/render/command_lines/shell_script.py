@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables, Missing
-from trainer_infra.render.command_lines.shell_words import Lexeme, ShellWords, Token
+from trainer_infra.render.command_lines.command_line import ShellCommand, ShellScript
+from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables, Fault
+from trainer_infra.render.command_lines.shell_words import OPERATOR, REDIRECTION, ShellWords, Token
 
 MOST_CHARACTERS, MOST_HERE_DOCUMENTS, MOST_NESTED = 2**15, 16, 4
 MOST_COMMANDS, MOST_SUBSTITUTED = 2**10, 2**8
@@ -30,45 +31,20 @@ _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _ASSIGNED: Final = re.compile(r"(?<![\w-])([A-Za-z_]\w*)\+?=")
 _LOOP_VARIABLES: Final = re.compile(r"\b(?:for|read(?:[ \t]+-\w+)*)[ \t]+([A-Za-z_]\w*)")
 _BRINGS_VARIABLES: Final = re.compile(r"\b(?:source|eval)\b|(?:^|[;&\n])[ \t]*\.\s|\bset[ \t]+-a\b")
+_OF_EVERY_POD: Final[Mapping[str, str | None]] = {
+    "SHELL": "sh",
+    "KUBERNETES_SERVICE_HOST": "kubernetes.default.svc",
+    "KUBERNETES_SERVICE_PORT": "443",
+}
+"""Variables that the kubelet and the shell set in every pod."""
 _SETS: Final = frozenset({"export", "declare", "readonly", "local", "typeset"})
 SHOWS: Final = _SETS | {"echo", "printf", "[", "test", ":", "set", "unset", "true", "false"}
 """Commands that start nothing, and to which an empty variable does no harm."""
-_ALWAYS: Final = (("true",), (":",), ("[", "1", "]"))
+_ENDLESS: Final = {
+    "while": re.compile(r"true|:|\[ [\w.]+ \]|sleep .*"),
+    "until": re.compile("false"),
+}
 """Conditions of loops that never end."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShellCommand:
-    """One command of a script."""
-
-    words: tuple[str, ...]
-    """Its words as the program gets them; `UNREAD` stands for what is known only when it runs."""
-    missing: tuple[Missing, ...] = ()
-    """Variables in it that are empty."""
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """Variables that are set before it."""
-    files: tuple[str, ...] = ()
-    """Files and descriptors that it is redirected to and from."""
-    here: tuple[str, ...] = ()
-    """Texts of the script that it reads."""
-    made_by: tuple["ShellScript", ...] = ()
-    """Scripts whose output its words have or name."""
-    reads: range = range(0)
-    """The commands of the script whose output a pipe gives to it, by their places."""
-    is_background: bool = False
-    """Whether the script goes on while it runs."""
-    is_endless: bool = False
-    """Whether it runs again and again, in a loop without a condition."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShellScript:
-    """What is read of a script."""
-
-    commands: tuple[ShellCommand, ...]
-    """What it starts, in order."""
-    unread: bool
-    """Whether what is started is decided when it runs."""
 
 
 def read_script(
@@ -100,12 +76,19 @@ class _Draft:
     """A command as far as it was read; fields as those of `ShellCommand`."""
 
     words: list[str] = field(default_factory=list)
-    missing: list[Missing] = field(default_factory=list)
+    missing: list[Fault] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     here: list[str] = field(default_factory=list)
     made_by: list[ShellScript] = field(default_factory=list)
     reads: range = range(0)
+    target: list[str] | None = None
+    """Where the next word belongs, which a redirection names; None where it is a word of the command."""
+
+    @property
+    def first(self) -> str:
+        """The first word; empty for none."""
+        return self.words[0] if self.words else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +116,10 @@ class _ScriptReading:
         own: dict[str, str | None] = dict.fromkeys(_LOOP_VARIABLES.findall(text))
         counts = Counter(_ASSIGNED.findall(text))
         self._once = {name for name, count in counts.items() if count == 1 and name not in own}
-        self._values: dict[str, str | None] = {**variables.values, **own, **dict.fromkeys(counts)}
+        self._values = {**_OF_EVERY_POD, **variables.values, **own, **dict.fromkeys(counts)}
         self._tells = variables.are_all and not _BRINGS_VARIABLES.search(text)
         known = ContainerVariables(self._values, self._tells)
-        nested = partial(self._nested, depth=depth)
-        self.words: ShellWords[ShellScript] = ShellWords(text, known, nested, arguments)
+        self.words = ShellWords(text, known, partial(self._nested, depth=depth), arguments)
         self.commands: list[ShellCommand] = []
         self.unread = False
         self._substituted = 0
@@ -146,8 +128,6 @@ class _ScriptReading:
         self._unit = range(0)
         """The commands of what was read last, a block or one command."""
         self._is_behind_block = False
-        self._is_target = False
-        self._is_here_string = False
         self._opens_function = False
         self._is_pattern = False
         """Whether patterns of a case stand here."""
@@ -158,58 +138,48 @@ class _ScriptReading:
             raise ValueError(MOST_SUBSTITUTED)
         return read_script(text, self.words.known, self.words.arguments, depth + 1)
 
-    def _first(self) -> str:
-        """The first word of the command; empty for none."""
-        return self._now.words[0] if self._now.words else ""
-
-    def take(self, token: Token[ShellScript]) -> None:
+    def take(self, token: Token) -> None:
         """The next part of the script."""
-        if token.lexeme == Lexeme.OPERATOR:
+        now = self._now
+        if token.lexeme == OPERATOR:
             self._operator(token.text)
-        elif token.lexeme == Lexeme.REDIRECTION:
-            self._is_target = token.here is None
-            self._is_here_string = token.text.endswith("<<<")
-            self._now.here += () if token.here is None else (token.here,)
-            self._note(token)
-        elif self._is_target:
-            self._is_target = False
-            (self._now.here if self._is_here_string else self._now.files).append(token.text)
-            self._now.made_by += token.made_by
-        elif self._is_pattern or self._first() == _TEST:
-            self._passed_over(token)
+        elif token.here is not None:
+            now.here.append(token.here)
+            now.made_by += token.made_by
+            now.missing += token.missing
+        elif token.lexeme == REDIRECTION:
+            now.target = now.here if token.text.endswith("<<<") else now.files
+        elif now.target is not None:
+            now.target.append(token.text)
+            now.target = None
+            now.made_by += token.made_by
+        elif self._is_pattern:
+            if token.is_bare and token.text == "esac":
+                self._close()
+        elif now.first == _TEST:
+            now.words = [":"] if token.text == "]]" else now.words
         else:
             self._word(token)
 
-    def _note(self, token: Token[ShellScript]) -> None:
-        self._now.made_by += token.made_by
-        self._now.missing += token.missing
-
-    def _passed_over(self, token: Token[ShellScript]) -> None:
-        """A pattern of a case, or a part of a condition."""
-        if self._is_pattern:
-            if token.is_bare and token.text == "esac":
-                self._close()
-        elif token.text == "]]":
-            self._now.words = [":"]
-
-    def _word(self, token: Token[ShellScript]) -> None:
-        first, is_bare = self._first(), token.is_bare
-        if first == _FUNCTION:
+    def _word(self, token: Token) -> None:
+        now, is_bare = self._now, token.is_bare
+        if now.first == _FUNCTION:
             if is_bare and token.text == _BLOCK:
                 self._now = _Draft()
                 self._open_block(_BLOCK)
             return
-        if not first and is_bare and self._keyword(token.text):
+        if not now.first and is_bare and self._keyword(token.text):
             return
-        found = None if first else _ASSIGNMENT.fullmatch(token.text)
-        self._note(token)
+        found = None if now.first else _ASSIGNMENT.fullmatch(token.text)
+        now.made_by += token.made_by
+        now.missing += token.missing
         if found:
-            self._now.settings[found[1]] = found[2]
-        elif first == _CASE and is_bare and token.text == "in":
+            now.settings[found[1]] = found[2]
+        elif now.first == _CASE and is_bare and token.text == "in":
             self._is_pattern = True
-            self._now.words = []
+            now.words = []
         else:
-            self._now.words += token.words
+            now.words += token.words
 
     def _keyword(self, word: str) -> bool:
         """Whether it is one, after which a command begins."""
@@ -241,13 +211,10 @@ class _ScriptReading:
 
     def _begin_loop(self) -> None:
         block = self._open[-1]
-        condition = tuple(each.words for each in self.commands[block.first :])
-        only = condition[0] if len(condition) == 1 else ()
-        never_ends = {
-            "while": only in _ALWAYS or only[:1] == ("sleep",),
-            "until": only == ("false",),
-        }
-        self._open[-1] = replace(block, never_ends=never_ends.get(block.word, False))
+        condition = "\n".join(" ".join(each.words) for each in self.commands[block.first :])
+        endless = _ENDLESS.get(block.word)
+        never_ends = endless is not None and bool(endless.fullmatch(condition))
+        self._open[-1] = replace(block, never_ends=never_ends)
 
     def _close(self) -> None:
         self._is_pattern = False
@@ -257,7 +224,7 @@ class _ScriptReading:
 
     def _operator(self, text: str) -> None:
         waits = text == "\n" and self._now.reads and not self._now.words
-        if self._first() in (_TEST, _FUNCTION) or waits:
+        if self._now.first in (_TEST, _FUNCTION) or waits:
             return
         if self._is_pattern:
             self._is_pattern = text != ")"
@@ -281,7 +248,7 @@ class _ScriptReading:
     def finish(self, *, is_background: bool = False) -> None:
         """The end of a command, or of the block before it."""
         now, self._now = self._now, _Draft()
-        if now.words and now.words[0] in _DROPPED:
+        if now.first in _DROPPED:
             now.words = []
         if now.words or now.settings or now.files or now.made_by:
             self._add(now)
@@ -314,14 +281,13 @@ class _ScriptReading:
 
     def _set(self, draft: _Draft) -> None:
         """The variables that are set before a command or by it, noted where they hold for those after it."""
-        first = draft.words[0] if draft.words else ""
-        if first == "read" and draft.reads:
+        if draft.first == "read" and draft.reads:
             read = (replace(self.commands[each], reads=range(0)) for each in draft.reads)
             script = ShellScript(tuple(read), unread=False)
             self.words.outputs |= {each: [script] for each in draft.words[1:]}
-        elif first == "read" and draft.here and UNREAD not in draft.here[0]:
+        elif draft.first == "read" and draft.here and UNREAD not in draft.here[0]:
             self._values[draft.words[-1]] = draft.here[0]
-        if first and first not in _SETS:
+        if draft.first and draft.first not in _SETS:
             return
         found = (_ASSIGNMENT.fullmatch(each) for each in draft.words[1:])
         draft.settings |= {each[1]: each[2] for each in found if each}

@@ -8,25 +8,28 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from trainer_infra.render.command_lines import references
-from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables, Missing
+from trainer_infra.render.command_lines.command_line import ShellScript
+from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables, Fault
 
-S = TypeVar("S")
-
-_BLANKS: Final = " \t\r"
+WORD, OPERATOR, REDIRECTION = "word", "operator", "redirection"
+_PASSED_OVER: Final = re.compile(r"(?:[ \t\r]|\\\n)+|#[^\n]*")
 _OPERATOR: Final = re.compile(r";;&?|;&|&&|\|\||\|&|[;&|()\n]")
 _REDIRECTION: Final = re.compile(r"(?:\d+|\{\w+\})?(?:&>>?|>>|>\||<<<|<<-?|<>|<&|>&|<|>)")
-_PLAIN: Final = re.compile(r"[^\s;&|()<>\\'\"$`]+")
+_FILES_OF_OUTPUT: Final = ("<(", ">(")
+_PLAIN: Final = re.compile(r"[^ \t\r\n;&|()<>\\'\"$`]+")
 _QUOTED: Final = re.compile(r"[^\\\"$`]+")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*|[@*#?!$-]|\d")
 _POSITIONS: Final = re.compile(r"\$\{?([@*\d])\}?")
 _ARRAY: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _DELIMITER: Final = re.compile(r"[ \t]*(['\"\\]?)([\w.-]+)\1")
-_IN_TEXT: Final = re.compile(r"\\.|\$\(|\$\{?\w+\}?|`[^`]*`", re.DOTALL)
-_ESCAPES: Final[Mapping[str, str]] = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+_ANSI: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_ESCAPE: Final = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL
+)
+_ESCAPES: Final[Mapping[str, str]] = {"n": "\n", "t": "\t", "r": "\r"}
 ARITHMETIC: Final = "(("
 """The word that stands for `((...))`."""
 _MOST_DEEP: Final = 32
@@ -35,34 +38,27 @@ _SPLIT: Final = "\2"
 """Stands where a shell splits the value of a variable."""
 
 
-class Lexeme(Enum):
-    """What a part of a script is."""
-
-    WORD = auto()
-    OPERATOR = auto()
-    REDIRECTION = auto()
-
-
 @dataclass(slots=True)
-class Token(Generic[S]):
+class Token:
     """One part of a script."""
 
-    lexeme: Lexeme
+    lexeme: str
+    """`WORD`, `OPERATOR` or `REDIRECTION`."""
     text: str
     """It as the program gets it; `UNREAD` stands for what is known only when it runs."""
     is_bare: bool = True
     """Whether nothing of it is quoted or replaced, so that it may be a keyword."""
     words: tuple[str, ...] = ()
     """Of a word the words that it becomes, none where it is an empty variable."""
-    missing: list[Missing] = field(default_factory=list)
+    missing: list[Fault] = field(default_factory=list)
     """Variables in it that are empty."""
-    made_by: list[S] = field(default_factory=list)
+    made_by: list[ShellScript] = field(default_factory=list)
     """Scripts whose output stands in it, or for whose output it is the name of a file."""
     here: str | None = None
     """Of `<<`, the text that the command reads."""
 
 
-class ShellWords(Generic[S]):
+class ShellWords:
     """Reads a script from left to right.
 
     Attributes:
@@ -75,11 +71,11 @@ class ShellWords(Generic[S]):
         self,
         text: str,
         known: ContainerVariables,
-        read_nested: Callable[[str], S],
+        read_nested: Callable[[str], ShellScript],
         arguments: tuple[str, ...] | None = None,
     ) -> None:
         self.known = known
-        self.outputs: dict[str, list[S]] = {}
+        self.outputs: dict[str, list[ShellScript]] = {}
         self.arguments = arguments
         self._text = text
         self._at = 0
@@ -87,7 +83,7 @@ class ShellWords(Generic[S]):
         """Where the texts that commands of this line read end; 0 for no such text."""
         self._read_nested = read_nested
 
-    def tokens(self) -> Iterator[Token[S]]:
+    def tokens(self) -> Iterator[Token]:
         """All of it.
 
         Raises:
@@ -95,26 +91,18 @@ class ShellWords(Generic[S]):
         """
         text = self._text
         while self._at < len(text):
-            character = text[self._at]
-            if character in _BLANKS or text.startswith("\\\n", self._at):
-                self._at += 1 if character in _BLANKS else 2
-            elif character == "#":
-                end = text.find("\n", self._at)
-                self._at = len(text) if end < 0 else end
-            elif self._is_substituted():
+            if found := _PASSED_OVER.match(text, self._at):
+                self._at = found.end()
+            elif text.startswith(_FILES_OF_OUTPUT, self._at):
                 yield self._word()
             elif found := _REDIRECTION.match(text, self._at):
                 yield self._redirection(found[0])
-            elif text.startswith("((", self._at) and self._is_arithmetic():
-                yield Token(Lexeme.WORD, ARITHMETIC, words=(ARITHMETIC,))
+            elif text.startswith(ARITHMETIC, self._at) and self._is_arithmetic():
+                yield Token(WORD, ARITHMETIC, words=(ARITHMETIC,))
             elif found := _OPERATOR.match(text, self._at):
                 yield self._operator(found[0])
             else:
                 yield self._word()
-
-    def _is_substituted(self) -> bool:
-        """Whether `<(...)` or `>(...)` stands here, which becomes the name of a file."""
-        return self._text[self._at : self._at + 2] in ("<(", ">(")
 
     def _is_arithmetic(self) -> bool:
         """Whether `((...))` stands here, which is then passed over."""
@@ -124,20 +112,20 @@ class ShellWords(Generic[S]):
         self._at = end
         return True
 
-    def _operator(self, found: str) -> Token[S]:
+    def _operator(self, found: str) -> Token:
         self._at += len(found)
         if found == "\n" and self._after_texts:
             self._at, self._after_texts = max(self._at, self._after_texts), 0
-        return Token(Lexeme.OPERATOR, found)
+        return Token(OPERATOR, found)
 
-    def _redirection(self, found: str) -> Token[S]:
+    def _redirection(self, found: str) -> Token:
         self._at += len(found)
-        token: Token[S] = Token(Lexeme.REDIRECTION, found)
+        token = Token(REDIRECTION, found)
         if found.endswith(("<<", "<<-")) and not found.endswith("<<<"):
             self._here_document(token)
         return token
 
-    def _here_document(self, token: Token[S]) -> None:
+    def _here_document(self, token: Token) -> None:
         delimiter = _DELIMITER.match(self._text, self._at)
         if delimiter is None:
             raise ValueError(token.text)
@@ -147,33 +135,15 @@ class ShellWords(Generic[S]):
         end = last.search(self._text, begin) if begin else None
         body = self._text[begin : end.start()] if end else self._text[begin:] if begin else ""
         self._after_texts = end.end() if end else len(self._text)
-        token.here = body if delimiter[1] else self._expanded(body, token)
+        if not delimiter[1]:
+            outer = self._text, self._at
+            self._text, self._at = body, 0
+            body = self._quoted(token, end="")
+            self._text, self._at = outer
+        token.here = body
 
-    def _expanded(self, body: str, token: Token[S]) -> str:
-        """A text in which a shell replaces variables and commands."""
-        parts: list[str] = []
-        before = 0
-        for found in _IN_TEXT.finditer(body):
-            if found.start() < before:
-                continue
-            parts.append(body[before : found.start()])
-            before = found.end()
-            if found[0] == "$(":
-                before = _closing(body, found.end())
-                self._nested(body[found.end() : before - 1], token)
-                parts.append(UNREAD)
-            elif found[0][0] == "\\":
-                parts.append(found[0][1:] if found[0][1] in "$`\\" else found[0])
-            elif found[0][0] == "`":
-                self._nested(found[0][1:-1], token)
-                parts.append(UNREAD)
-            else:
-                value, _ = references.after_shell(found[0], self.known)
-                parts.append(value)
-        return "".join((*parts, body[before:]))
-
-    def _word(self) -> Token[S]:
-        token: Token[S] = Token(Lexeme.WORD, "")
+    def _word(self) -> Token:
+        token = Token(WORD, "")
         parts: list[str] = []
         while self._at < len(self._text):
             part = self._part(token, parts)
@@ -181,127 +151,105 @@ class ShellWords(Generic[S]):
                 break
             parts.append(part)
         whole = "".join(parts)
-        split = [each for each in whole.split(_SPLIT) if each] if _SPLIT in whole else [whole]
-        token.text = whole.replace(_SPLIT, " ").strip() if _SPLIT in whole else whole
-        token.words = tuple(split)
+        token.text, token.words = whole, (whole,)
+        if _SPLIT in whole:
+            token.text = whole.replace(_SPLIT, " ").strip()
+            token.words = tuple(each for each in whole.split(_SPLIT) if each)
         return token
 
-    def _part(self, token: Token[S], before: list[str]) -> str | None:
+    def _part(self, token: Token, before: list[str]) -> str | None:
         """The next part of a word; None at its end."""
         text, at = self._text, self._at
         if found := _PLAIN.match(text, at):
             self._at = found.end()
             return found[0]
-        character = text[at]
-        if character in "'\"\\$`":
-            token.is_bare = False
-            return self._quoted_part(token, character)
-        if self._is_substituted():
-            token.is_bare = False
-            return self._substitution(token, at + 2)
-        if character == "(" and _ARRAY.fullmatch("".join(before)):
+        if text[at] == "(" and _ARRAY.fullmatch("".join(before)):
             self._at = _closing(text, at + 1)
             return UNREAD
-        return None
+        if text[at] not in "'\"\\$`" and not text.startswith(_FILES_OF_OUTPUT, at):
+            return None
+        token.is_bare = False
+        return self._unplain_part(token)
 
-    def _quoted_part(self, token: Token[S], character: str) -> str:
+    def _unplain_part(self, token: Token) -> str:
+        """A part that is quoted, or in whose place something else stands when it runs."""
         text, at = self._text, self._at
-        if character == "'":
-            end = text.index("'", at + 1)
-            self._at = end + 1
-            return text[at + 1 : end]
-        if character == "\\":
+        if text[at] == "'":
+            self._at = text.index("'", at + 1) + 1
+            return text[at + 1 : self._at - 1]
+        if text[at] == "\\":
             self._at = at + 2
-            following = text[at + 1 : at + 2]
-            return "" if following == "\n" else following
-        if character == '"':
-            return self._double_quoted(token)
-        if character == "`":
-            return self._backquoted(token)
-        return self._dollar(token, is_quoted=False)
+            return text[at + 1 : at + 2].strip("\n")
+        if text[at] == '"':
+            self._at += 1
+            inside = self._quoted(token, end='"')
+            self._at += 1
+            return inside
+        if text[at] in "<>":
+            return self._substitution(token, at + 2)
+        return self._expansion(token, is_quoted=False)
 
-    def _double_quoted(self, token: Token[S]) -> str:
+    def _quoted(self, token: Token, end: str) -> str:
+        """What stands here up to a double quote, or all of a text that a command reads, where `end` is empty."""
         parts: list[str] = []
-        self._at += 1
-        while (character := self._character()) != '"':
+        while (character := self._text[self._at : self._at + 1]) != end:
             if found := _QUOTED.match(self._text, self._at):
                 self._at = found.end()
                 parts.append(found[0])
             elif character == "\\":
                 following = self._text[self._at + 1 : self._at + 2]
                 self._at += 2
-                keeps = following not in ("$", "`", '"', "\\", "\n")
-                parts.append(f"\\{following}" if keeps else following.strip("\n"))
-            elif character == "`":
-                parts.append(self._backquoted(token))
+                is_escaped = following in ("$", "`", "\\", "\n", end)
+                parts.append(following.strip("\n") if is_escaped else f"\\{following}")
+            elif character in ('"', ""):
+                if end:
+                    raise ValueError(end)
+                self._at += 1
+                parts.append(character)
             else:
-                parts.append(self._dollar(token, is_quoted=True))
-        self._at += 1
+                parts.append(self._expansion(token, is_quoted=True))
         return "".join(parts)
 
-    def _character(self) -> str:
-        if self._at >= len(self._text):
-            raise ValueError(self._text[-1:])
-        return self._text[self._at]
-
-    def _backquoted(self, token: Token[S]) -> str:
-        end = self._text.index("`", self._at + 1)
-        self._nested(self._text[self._at + 1 : end], token)
-        self._at = end + 1
-        return UNREAD
-
-    def _substitution(self, token: Token[S], begin: int) -> str:
-        self._at = _closing(self._text, begin)
-        self._nested(self._text[begin : self._at - 1], token)
-        return UNREAD
-
-    def _nested(self, script: str, token: Token[S]) -> None:
-        token.made_by.append(self._read_nested(script))
-
-    def _dollar(self, token: Token[S], *, is_quoted: bool) -> str:
+    def _expansion(self, token: Token, *, is_quoted: bool) -> str:
+        """What stands in place of a variable or a command."""
         text, at = self._text, self._at
+        if text[at] == "`":
+            self._at = text.index("`", at + 1) + 1
+            return self._output(token, text[at + 1 : self._at - 1])
         if text.startswith("$((", at):
             self._at = _closing(text, at + 2)
             return _product(text[at + 3 : self._at - 2])
         if text.startswith("$(", at):
             return self._substitution(token, at + 2)
-        if text.startswith("$'", at) and not is_quoted:
-            return self._with_escapes()
+        if not is_quoted and (found := _ANSI.match(text, at)):
+            self._at = found.end()
+            return _ESCAPE.sub(_unescaped, found[1])
         if text.startswith("${", at):
             self._at = _closing(text, at + 2, "{}")
-        elif found := _NAME.match(text, at + 1):
-            self._at = found.end()
         else:
-            self._at = at + 1
-            return "$"
+            found = _NAME.match(text, at + 1)
+            self._at = found.end() if found else at + 1
         return self._variable(text[at : self._at], token, is_quoted=is_quoted)
 
-    def _with_escapes(self) -> str:
-        parts: list[str] = []
-        at = self._at + 2
-        while self._text[at : at + 1] != "'":
-            if at >= len(self._text):
-                raise ValueError(self._text[-1:])
-            is_escaped = self._text[at] == "\\"
-            at += is_escaped
-            character = self._text[at : at + 1]
-            parts.append(_ESCAPES.get(character, UNREAD) if is_escaped else character)
-            at += 1
-        self._at = at + 1
-        return "".join(parts)
+    def _substitution(self, token: Token, begin: int) -> str:
+        self._at = _closing(self._text, begin)
+        return self._output(token, self._text[begin : self._at - 1])
 
-    def _variable(self, written: str, token: Token[S], *, is_quoted: bool) -> str:
+    def _output(self, token: Token, script: str) -> str:
+        token.made_by.append(self._read_nested(script))
+        return UNREAD
+
+    def _variable(self, written: str, token: Token, *, is_quoted: bool) -> str:
         if position := _POSITIONS.fullmatch(written):
             return self._position(position[1], token)
         value, missing = references.after_shell(written, self.known)
         token.missing += missing
-        name = written.strip("${}")
-        token.made_by += self.outputs.get(name, ())
+        token.made_by += self.outputs.get(written.strip("${}"), ())
         if value.startswith("$"):
-            return UNREAD
+            return UNREAD if value[1:] else value
         return value if is_quoted else re.sub(r"\s+", _SPLIT, value) or _SPLIT
 
-    def _position(self, position: str, token: Token[S]) -> str:
+    def _position(self, position: str, token: Token) -> str:
         given = self.arguments
         if given is None:
             return UNREAD
@@ -310,6 +258,13 @@ class ShellWords(Generic[S]):
             return _SPLIT.join(given[1:]) or _SPLIT
         at = int(position)
         return given[at] if at < len(given) else UNREAD
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """The character that an escape of `$'...'` stands for."""
+    if found[4]:
+        return _ESCAPES.get(found[4], found[4])
+    return chr(int(found[3], 8) if found[3] else int(found[1] or found[2], 16))
 
 
 def _product(expression: str) -> str:

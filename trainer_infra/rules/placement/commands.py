@@ -5,12 +5,12 @@ Python code, here documents and files that a script writes have further ones in 
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra.render.command_lines import program, python_code, references
-from trainer_infra.render.command_lines.command_line import NOTHING, CommandLine, Program
+from trainer_infra.render.command_lines.command_line import NOTHING, CommandLine, Program, file_name
 from trainer_infra.render.command_lines.program_options import LauncherKind
 from trainer_infra.render.command_lines.python_code import PythonCode
 from trainer_infra.render.command_lines.references import UNREAD, ContainerVariables
@@ -18,9 +18,10 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.placement import policy_variables
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Finding, Subject, Value
-from trainer_infra.rules.value import UNKNOWN
 
-CONFIG_MAP: Final = "ConfigMap"
+CONFIG_MAP, _RAY_JOB = "ConfigMap", "RayJob"
+_ENTRYPOINT: Final = ("spec", "entrypoint")
+"""The command line that a RayJob gives to its cluster."""
 KINDS: Final = pods.WORKLOADS | {CONFIG_MAP}
 """Objects with commands."""
 _HANDLERS: Final = (
@@ -34,8 +35,10 @@ _SHELL_TEXT: Final = re.compile(r"\s*(#![^\n]*\b(ba|da|z|k)?sh\b|set -[a-z]+)")
 _REQUIREMENTS: Final = re.compile(r"(.*[-_.])?(requirements|constraints|packages)[\w.-]*\.(txt|in)")
 """Files whose lines are words of `pip install`."""
 _PYTHON_TEXT: Final = re.compile(r"\s*#![^\n]*\bpython")
+_CODE_OPTION: Final = re.compile(r"\w?\w?c")
+"""`-c` of Python, alone or behind others, without its dash."""
 _WRITERS: Final = ("cat", "tee", "read")
-_SCRIPT_HEADERS: Final = ("sh", "-c")
+_DESCRIPTOR: Final = re.compile(r"\d+|stdout|stderr|null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +47,25 @@ class ContainerCommand:
 
     words: tuple[Value, ...]
     """Where its items stand; of code one, the text that it stands in."""
-    line: CommandLine
+    line: CommandLine = NOTHING
     container: PodContainer | None = None
     """None for that of a ConfigMap."""
     variables: ContainerVariables = references.NONE_KNOWN
-    is_main: bool = True
+    is_main: bool = False
     """Whether it is what the container is for: not a handler, nor code in another command."""
     codes: tuple[PythonCode, ...] = ()
     """Python code in it."""
 
-    def finding(self, found: Program, what: str, fix: str) -> Finding:
-        """A finding about one of its programs; no word of it is shown, which may be a secret."""
+    def finding(self, found: Program | PythonCode, what: str, fix: str) -> Finding:
+        """A finding about one of its programs or codes; no word of it is shown, which may be a secret."""
+        if isinstance(found, PythonCode):
+            return self.holder(found.text).finding(what, None, fix)
         return self.words[min(found.item, len(self.words) - 1)].finding(what, None, fix)
+
+    def holder(self, text: str) -> Value:
+        """The word that a text stands in; the last one where a shell makes the text."""
+        known = (each for each in self.words if isinstance(each.raw, str) and text in each.raw)
+        return next(known, self.words[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,12 @@ class CodeText:
     value: Value
     name: str
     """That of the variable or key; empty for a word of a command."""
+    text: str
+    small: str
+    """Name and text in small letters."""
+
+
+Place = ContainerCommand | CodeText
 
 
 def commands_of(subject: Subject) -> tuple[ContainerCommand, ...]:
@@ -72,96 +88,91 @@ def commands_of(subject: Subject) -> tuple[ContainerCommand, ...]:
     return subject.once(_commands)
 
 
-def texts_of(subject: Subject) -> tuple[CodeText, ...]:
-    """All texts in which code may stand."""
-    return subject.once(_texts)
+def texts_with(*marks: str) -> Callable[[Subject], Iterator[CodeText]]:
+    """What finds the texts in which code may stand and that have one of these parts, in small letters."""
+
+    def found(subject: Subject) -> Iterator[CodeText]:
+        texts = subject.once(_texts)
+        # Most objects have none of them.
+        whole = "\n".join(each.small for each in texts)
+        if any(mark in whole for mark in marks):
+            yield from (each for each in texts if any(mark in each.small for mark in marks))
+
+    return found
+
+
+def places_with(*marks: str) -> Callable[[Subject], Iterator[Place]]:
+    """What finds all commands, and the texts that have one of these parts, in small letters."""
+    texts = texts_with(*marks)
+
+    def found(subject: Subject) -> Iterator[Place]:
+        yield from commands_of(subject)
+        yield from texts(subject)
+
+    return found
 
 
 def _texts(subject: Subject) -> Iterator[CodeText]:
-    for container in pods.containers(subject):
-        for each in (*_written(container.value), *_handlers(container.value)):
-            yield from (CodeText(word, "") for word in each if not word.is_noted())
-        for variable in container.value["env"].items():
-            name, value = variable["name"].raw, variable["value"]
-            if not value.is_noted():
-                yield CodeText(value, name if isinstance(name, str) else "")
-    yield from (CodeText(each, "") for each in _entrypoints(subject))
-    if subject.kind == CONFIG_MAP:
-        yield from (CodeText(value, key) for key, value in _data(subject))
-
-
-def _data(subject: Subject) -> Iterator[tuple[str, Value]]:
-    for key, value in subject.object["data"].fields():
+    for value, name in _values(subject):
         if not value.is_noted() and isinstance(value.raw, str):
-            yield key, value
+            yield CodeText(value, name, value.raw, f"{name}\n{value.raw}".lower())
+
+
+def _values(subject: Subject) -> Iterator[tuple[Value, str]]:
+    for words, _, _ in _words_of(subject):
+        yield from ((each, "") for each in words)
+    for container in pods.containers(subject):
+        for each in container.value["env"].items():
+            name = each["name"].raw
+            yield each["value"], name if isinstance(name, str) else ""
+    if subject.kind == _RAY_JOB:
+        yield subject.object.at(*_ENTRYPOINT), ""
+    elif subject.kind == CONFIG_MAP:
+        yield from ((value, key) for key, value in subject.object["data"].fields())
+
+
+def _words_of(subject: Subject) -> Iterator[tuple[tuple[Value, ...], PodContainer, bool]]:
+    """The words of each command of a container, and whether they are what it is for."""
+    for each in pods.containers(subject):
+        value = each.value
+        yield tuple(item for key in ("command", "args") for item in value[key].items()), each, True
+        for path in _HANDLERS:
+            yield tuple(value.at(*path).items()), each, False
 
 
 def _commands(subject: Subject) -> Iterator[ContainerCommand]:
-    for container in pods.containers(subject):
-        variables = policy_variables.variables_of(container, subject)
-        for words in _written(container.value):
-            line = program.read_command_line([*map(_text, words)], variables)
-            yield from _with_code(ContainerCommand(words, line, container, variables))
-        for words in _handlers(container.value):
-            line = program.read_command_line([*map(_text, words)], variables)
-            yield from _with_code(
-                ContainerCommand(words, line, container, variables, is_main=False)
-            )
-    for entrypoint in _entrypoints(subject):
-        line = program.read_shell_text(entrypoint.raw)
-        yield from _with_code(ContainerCommand((entrypoint,), line, is_main=False))
-    if subject.kind == CONFIG_MAP:
-        for key, value in _data(subject):
-            yield from _of_file(key, value.raw, ContainerCommand((value,), NOTHING))
-
-
-def _entrypoints(subject: Subject) -> Iterator[Value]:
-    """The command line that a RayJob gives to its cluster."""
-    found = subject.object.at("spec", "entrypoint")
-    if subject.kind == "RayJob" and not found.is_noted() and isinstance(found.raw, str):
-        yield found
-
-
-def _written(container: Value) -> Iterator[tuple[Value, ...]]:
-    words = tuple(item for key in ("command", "args") for item in container[key].items())
-    if words:
-        yield words
-
-
-def _handlers(container: Value) -> Iterator[tuple[Value, ...]]:
-    for path in _HANDLERS:
-        words = tuple(container.at(*path).items())
+    for words, container, is_main in _words_of(subject):
         if words:
-            yield words
+            variables = policy_variables.variables_of(container, subject)
+            line = program.read_command_line([*map(_text, words)], variables)
+            yield from _with_code(ContainerCommand(words, line, container, variables, is_main))
+    for text in subject.once(_texts) if subject.kind == CONFIG_MAP else ():
+        yield from _of_file(text.name, text.text, ContainerCommand((text.value,)))
+    entrypoint = subject.object.at(*_ENTRYPOINT)
+    if subject.kind == _RAY_JOB and isinstance(entrypoint.raw, str):
+        line = program.read_shell_text(entrypoint.raw)
+        yield from _with_code(ContainerCommand((entrypoint,), line))
 
 
 def _text(word: Value) -> str:
-    if word.is_noted() or word.raw is UNKNOWN:
+    if word.is_noted():
         return UNREAD
     return word.raw if isinstance(word.raw, str) else ""
 
 
 def _with_code(command: ContainerCommand) -> Iterator[ContainerCommand]:
     """A command, and those in code and in files that it has in its words."""
-    codes = []
+    codes: list[PythonCode] = []
     more: list[ContainerCommand] = []
     for each in command.line.every:
-        place = (command.words[min(each.item, len(command.words) - 1)],)
-        inner = ContainerCommand(place, NOTHING, command.container, is_main=False)
         for text in _python_texts(each):
-            code = python_code.read_python(text)
-            codes.append(code)
-            more += _of_code(code, inner)
+            codes.append(python_code.read_python(text))
+            inner = ContainerCommand((command.holder(text),), container=command.container)
+            more += _of_code(codes[-1], inner)
         for key, text in _files(each):
+            inner = ContainerCommand((command.holder(text),), container=command.container)
             more += _of_file(key, text, inner)
-    yield ContainerCommand(
-        command.words,
-        command.line,
-        command.container,
-        command.variables,
-        command.is_main,
-        tuple(codes),
-    )
+    yield replace(command, codes=tuple(codes)) if codes else command
     yield from more
 
 
@@ -169,7 +180,7 @@ def _python_texts(each: Program) -> Iterator[str]:
     """Code that Python is given in a word, or reads."""
     if each.kind != LauncherKind.PYTHON or "m" in each.options:
         return
-    if any(name.endswith("c") and len(name) < 4 for name in each.options):  # noqa: PLR2004  -c, -Bc
+    if any(map(_CODE_OPTION.fullmatch, each.options)):
         yield from each.starts[:1]
     elif each.starts[:1] in ((), ("-",)):
         yield from each.around.here
@@ -178,25 +189,24 @@ def _python_texts(each: Program) -> Iterator[str]:
 
 def _files(each: Program) -> Iterator[tuple[str, str]]:
     """Name and text of files that a script writes from texts in it."""
-    if each.name in _WRITERS and each.around.here:
-        name = next(iter((*each.around.files, *each.starts)), "")
-        for text in each.around.here:
-            yield (name.rpartition("/")[2] if each.name != "read" else ".py"), text
+    name = file_name(next(iter((*each.around.files, *each.starts)), ""))
+    if each.name in ("echo", "printf") and each.around.files and "." in name:
+        yield name, " ".join(each.starts).replace("\\n", "\n")
+    elif each.name in _WRITERS and not _DESCRIPTOR.fullmatch(name):
+        yield from ((".py" if each.name == "read" else name, text) for text in each.around.here)
 
 
 def _of_file(key: str, text: str, outer: ContainerCommand) -> Iterator[ContainerCommand]:
     """The commands of a file."""
     is_unnamed = key != "" and "." not in key and len(text) <= _MOST_UNNAMED
     if is_unnamed or _SHELL_FILE.fullmatch(key) or _SHELL_TEXT.match(text):
-        line = program.read_shell_text(text)
-        yield from _with_code(ContainerCommand(outer.words, line, outer.container, is_main=False))
+        yield from _with_code(replace(outer, line=program.read_shell_text(text)))
     elif _REQUIREMENTS.fullmatch(key):
         pip = Program(LauncherKind.OTHER, "pip", 0, starts=("install", *_requirements(text)))
-        line = CommandLine((pip,), (), unread=False)
-        yield ContainerCommand(outer.words, line, outer.container, is_main=False)
+        yield replace(outer, line=CommandLine((pip,), (), unread=False))
     elif key.endswith(".py") or _PYTHON_TEXT.match(text):
         code = python_code.read_python(text)
-        yield ContainerCommand(outer.words, NOTHING, outer.container, is_main=False, codes=(code,))
+        yield replace(outer, codes=(code,))
         yield from _of_code(code, outer)
 
 
@@ -211,11 +221,4 @@ def _requirements(text: str) -> Iterator[str]:
 
 def _of_code(code: PythonCode, outer: ContainerCommand) -> Iterator[ContainerCommand]:
     for words in code.commands:
-        line = _read(words)
-        yield ContainerCommand(outer.words, line, outer.container, is_main=False)
-
-
-def _read(words: Sequence[str]) -> CommandLine:
-    if tuple(words[:2]) == _SCRIPT_HEADERS:
-        return program.read_shell_text(words[2])
-    return program.read_command_line(words)
+        yield replace(outer, line=program.read_command_line(words))

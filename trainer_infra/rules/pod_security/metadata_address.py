@@ -10,20 +10,12 @@ from trainer_infra.rules.placement.commands import CodeText
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 
 _IPV4: Final = (
-    "169.254.169.254",
-    "169.254.170.2",
-    "100.100.100.200",
-    "168.63.129.16",
-    "192.0.0.192",
+    *("169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192"),
 )
 """AWS, Google, Azure, Oracle, DigitalOcean and OpenStack; AWS' tasks; Alibaba; Azure's host; Oracle's older one."""
 _NAMES: Final = (
-    *(
-        r"metadata\.google\.internal",
-        r"metadata\.goog(?![\w.])",
-        r"metadata\.azure\.(?:internal|com)",
-    ),
-    *(r"instance-data(?:\.[\w-]+)*\.(?:internal|compute)", r"metadata\.tencentyun\.com"),
+    *(r"metadata\.google\.internal", r"metadata\.goog(?![\w.])", r"metadata\.tencentyun\.com"),
+    *(r"metadata\.azure\.(?:internal|com)", r"instance-data(?:\.[\w-]+)*\.(?:internal|compute)"),
     *(r"//metadata/", r"fd00:ec2:(?:0:)*:?254", r"fd20:ce::254"),
 )
 _MARKS: Final = (
@@ -32,7 +24,7 @@ _MARKS: Final = (
     *("192.0.0.", "3221225664", "0xc0", "0300"),
 )
 """Texts without any of these are not searched."""
-_PATH: Final = re.compile(r"[^\s\"'`)]*")
+_PATH: Final = re.compile(r"[^\s\"'`);|]*")
 _ABOUT_ALONE: Final = re.compile(
     r".*/(?:placement(?:/.*)?|instance-type|instance-id|ami-id|zone|region|machine-type|hostname|local-ipv4"
     r"|availability-zone|regionInfo|compute/(?:location|zone|vmSize)\S*)/?"
@@ -46,7 +38,7 @@ _KEPT_OUT: Final = re.compile(
 """Lines that keep programs away from it, or do not send it through a proxy."""
 _NEAR: Final = 200
 """Characters of a line on each side of an address that are looked at."""
-_LAST_KEY: Final = re.compile(r"no_?proxy", re.IGNORECASE)
+_NO_PROXY: Final = re.compile(r"no_?proxy", re.IGNORECASE)
 
 
 @cache
@@ -63,48 +55,37 @@ def _spellings(address: str) -> Iterator[str]:
     whole = int.from_bytes(bytes(parts))
     for count in range(4):
         tail = int.from_bytes(bytes(parts[count:]))
-        yield r"\.".join(_number(each) for each in (*parts[:count], tail))
-    high, low = f"{whole >> 16:x}", f"{whole & 0xFFFF:x}"
-    yield rf"\[?(?:0{{0,4}}:){{1,6}}(?:ffff:)?(?:0:)?(?:{high}:0*{low}|{re.escape(address)})\]?"
-    yield rf"64:ff9b::(?:{high}:0*{low}|{re.escape(address)})"
-
-
-def _number(value: int) -> str:
-    """As decimal, hexadecimal and octal."""
-    return rf"(?:0x0*{value:x}|0+{value:o}|0*{value})"
+        # Each number as hexadecimal, octal and decimal.
+        numbers = (rf"(?:0x0*{each:x}|0+{each:o}|0*{each})" for each in (*parts[:count], tail))
+        yield r"\.".join(numbers)
+    low = rf"(?:{whole >> 16:x}:0*{whole & 0xFFFF:x}|{re.escape(address)})"
+    yield rf"\[?(?:0{{0,4}}:){{1,6}}(?:ffff:)?(?:0:)?{low}\]?"
+    yield rf"64:ff9b::{low}"
 
 
 def _check_address(place: CodeText, _context: Context[Parameters]) -> Iterator[Finding]:
-    text = place.value.raw
-    if not isinstance(text, str) or not any(each in text.lower() for each in _MARKS):
-        return
-    if _LAST_KEY.search(place.name):
-        return
-    if found := _reached(text):
+    found = "" if _NO_PROXY.search(place.name) else _reached(place.text)
+    if found:
+        what = f"reaches the cloud's metadata at {found}, which gives out the node's credentials"
         fix = (
             "use the workload's own identity (a service account with a role), and block the address"
         )
-        what = f"reaches the cloud's metadata at {found}, which gives out the node's credentials"
         yield place.value.finding(what, None, fix)
 
 
 def _reached(text: str) -> str:
     """The address that a text reaches, as it is written; empty for none, and where it asks only for the machine."""
-    asked = []
+    reached, paths = "", []
     for found in _addresses().finditer(text):
         line = text[max(0, found.start() - _NEAR) : found.start()].rpartition("\n")[2]
         line += text[found.start() : found.end() + _NEAR].partition("\n")[0]
-        if _KEPT_OUT.search(line):
-            continue
-        rest = _PATH.match(text, found.end())
-        path = f"/{rest[0] if rest else ''}"
-        asked.append(
-            (found[0], bool(_ABOUT_ALONE.fullmatch(path)), bool(_TOKEN_FIRST.fullmatch(path)))
-        )
-    only_asks = all(about or token for _, about, token in asked) and any(
-        about for _, about, _ in asked
-    )
-    return "" if not asked or only_asks else asked[0][0]
+        if not _KEPT_OUT.search(line):
+            reached = reached or found[0]
+            rest = _PATH.match(text, found.end())
+            paths.append(f"/{rest[0] if rest else ''}")
+    others = [each for each in paths if not _ABOUT_ALONE.fullmatch(each)]
+    only_asks = len(others) < len(paths) and all(map(_TOKEN_FIRST.fullmatch, others))
+    return "" if only_asks else reached
 
 
 RULE: Final = Rule(
@@ -119,7 +100,7 @@ RULE: Final = Rule(
         "there, and with them its buckets, its images and often the cluster."
     ),
     fix="Use the workload's own identity, and keep pods away from the address by a NetworkPolicy.",
-    places=commands.texts_of,
+    places=commands.texts_with(*_MARKS),
     check=_check_address,
 )
 """What only says where a pod runs (region, zone, type of machine) is left alone, and so are lists for proxies

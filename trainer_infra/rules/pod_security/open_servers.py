@@ -7,18 +7,17 @@ from typing import Final
 
 from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
-from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
-from trainer_infra.rules.placement.commands import CodeText, ContainerCommand
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
+from trainer_infra.rules.placement.commands import CodeText, Place
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 
 _ANY: Final = ("0.0.0.0", "::", "[::]", "*", "+")  # noqa: S104  looked for
-_LOCAL: Final = ("127.0.0.1", "localhost", "::1", "[::1]")
+_LOCAL: Final = ("127.0.0.1", "localhost", "::1", "[::1]", "unix:")
 _JUPYTER: Final = re.compile(
-    r"jupyter(?:-?(?:lab|notebook|server|_server))?|start-(?:notebook|singleuser)(?:\.sh|\.py)?"
+    r"jupyter(?:-?(?:lab|notebook|server|_server))?|notebook|start-(?:notebook|singleuser)(?:\.sh|\.py)?"
 )
-_TOKEN: Final = re.compile(r"--(?:\w*App|IdentityProvider)\.token")
-_UNAUTHENTICATED: Final = ("--ServerApp.allow_unauthenticated_access",)
+_APPS: Final = ("ServerApp", "NotebookApp", "LabApp", "JupyterApp", "IdentityProvider")
+_EMPTY_PASSWORDS: Final = re.compile(r"permitemptypasswords[= ]+yes", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +29,31 @@ class _Server:
     listens_to_all: bool = False
     """Whether it does so where no such option is given."""
     opens: tuple[str, ...] = ()
-    """Options that open it, with their value where they have one, whatever the address."""
+    """Options that open it, with their value behind an equals sign where one does, in small letters."""
+    asks_itself: bool = False
+    """Whether it asks for a password or a token unless one of these says otherwise."""
     asks: tuple[str, ...] = ()
     """Options by which it asks for a password or a token."""
     subcommands: tuple[str, ...] = ()
     """The first word that makes it a server; empty: none is needed."""
 
+    def valued(self) -> frozenset[str]:
+        """Options with a value in the next word."""
+        opens = (each.partition("=")[0] for each in self.opens if "=" in each)
+        return frozenset((*self.hosts, *opens))
+
 
 _SERVERS: Final[Mapping[str, _Server]] = {
+    "jupyter": _Server(
+        ("--ip", *(f"--{each}.ip" for each in _APPS)),
+        opens=(
+            *(f"--{each}.token=" for each in _APPS),
+            "--ServerApp.allow_unauthenticated_access=true",
+        ),
+        asks_itself=True,
+    ),
     "tensorboard": _Server(("--host",), opens=("--bind_all", "--bind-all")),
-    "code-server": _Server(("--bind-addr", "--host"), opens=("--auth none",)),
+    "code-server": _Server(("--bind-addr", "--host"), opens=("--auth=none",), asks_itself=True),
     "openvscode-server": _Server(opens=("--without-connection-token",)),
     "code": _Server(opens=("--without-connection-token",), subcommands=("serve-web",)),
     "ray": _Server(("--dashboard-host",), subcommands=("start",)),
@@ -55,7 +69,7 @@ _SERVERS: Final[Mapping[str, _Server]] = {
         asks=("-c", "--credential", "-H", "--auth-header"),
     ),
     "gotty": _Server(("-a", "--address"), listens_to_all=True, asks=("-c", "--credential")),
-    "redis-server": _Server(opens=("--protected-mode no",), asks=("--requirepass",)),
+    "redis-server": _Server(opens=("--protected-mode=no",), asks=("--requirepass",)),
     "filebrowser": _Server(opens=("--noauth",)),
     "marimo": _Server(opens=("--no-token",), subcommands=("edit", "run")),
     "optuna-dashboard": _Server(("--host",)),
@@ -66,125 +80,81 @@ _SERVERS: Final[Mapping[str, _Server]] = {
     "node": _Server(("--inspect", "--inspect-brk")),
 }
 """By the name of the file, or of Python's module."""
-_MODULES: Final = {
-    "tensorboard.main": "tensorboard",
-    "jupyterlab": "jupyter",
-    "notebook": "jupyter",
-    "jupyter_server": "jupyter",
-}
-_VALUED: Final = frozenset(each for server in _SERVERS.values() for each in server.hosts) | {
-    "--auth",
-    "--protected-mode",
-}
-
-
 _WRITTEN: Final = re.compile(
     r"\bc\.\w+\.token[ \t]*=[ \t]*u?(?:''(?!')|\"\"(?!\"))|(?:^|[\"'])[ \t]*PermitEmptyPasswords[ \t]+yes"
     r"|^[ \t]*auth:[ \t]*[\"']?none\b|^[ \t]*protected-mode[ \t]+no\b",
     re.MULTILINE,
 )
 """The same in the settings of Jupyter, sshd, code-server and Redis."""
+_MARKS: Final = (".token", "permitempty", "auth:", "protected-mode", "jupyter_token")
 _OF_CODE_SERVER: Final = "bind-addr"
-_OF_JUPYTER: Final = "JUPYTER_TOKEN"
-_OF_SETTINGS: Final = (".token", "PermitEmpty", "auth:", "protected-mode")
+_FIX: Final = "let it ask for a token, or listen on 127.0.0.1 and reach it by kubectl port-forward"
 
 
-def _places(subject: Subject) -> Iterator[ContainerCommand | CodeText]:
-    yield from commands.commands_of(subject)
-    yield from commands.texts_of(subject)
-
-
-def _check_servers(
-    place: ContainerCommand | CodeText, _context: Context[Parameters]
-) -> Iterator[Finding]:
-    fix = "let it ask for a token, or listen on 127.0.0.1 and reach it by kubectl port-forward"
+def _check_servers(place: Place, _context: Context[Parameters]) -> Iterator[Finding]:
     if isinstance(place, CodeText):
-        text = place.value.raw
-        if place.name == _OF_JUPYTER and text == "":
-            yield place.value.finding("lets anybody in: Jupyter asks for no token then", None, fix)
-        elif isinstance(text, str) and any(each in text for each in _OF_SETTINGS):
-            found = _WRITTEN.search(text)
-            if found and (_OF_CODE_SERVER in text or "auth:" not in found[0]):
-                yield place.value.finding(f"lets anybody in by {found[0].strip()}", None, fix)
+        if what := _opened_by(place):
+            yield place.value.finding(f"lets anybody in{what}", None, _FIX)
         return
     for each in place.line.every:
-        name, words = _server_of(each)
+        name, words = server_of(each)
         if what := _openness(name, words):
-            yield place.finding(each, f"starts {name}, which {what}", fix)
+            yield place.finding(each, f"starts {name}, which {what}", _FIX)
 
 
-def _server_of(program: Program) -> tuple[str, tuple[str, ...]]:
-    """The name of a server and the words after it; Python's module where it runs one."""
-    if program.kind == LauncherKind.PYTHON and "m" in program.options and program.starts:
-        return _MODULES.get(program.starts[0], program.starts[0]), program.starts[1:]
-    return program.file, program.starts
+def _opened_by(place: CodeText) -> str:
+    """How a text lets anybody in; empty where it does not."""
+    if place.name == "JUPYTER_TOKEN":
+        return "" if place.text else ": Jupyter asks for no token then"
+    found = _WRITTEN.search(place.text)
+    is_known = found and (_OF_CODE_SERVER in place.text or "auth:" not in found[0])
+    return f" by {found[0].strip()}" if found and is_known else ""
+
+
+def server_of(program: Program) -> tuple[str, tuple[str, ...]]:
+    """The name of a server and the words after it: Python's module where it runs one, `jupyter` for all of that."""
+    name, words = program.file, program.starts
+    if program.kind == LauncherKind.PYTHON and "m" in program.options and words:
+        name, words = words[0].removesuffix(".main"), words[1:]
+    return ("jupyter" if _JUPYTER.fullmatch(name) else name), words
 
 
 def _openness(name: str, words: tuple[str, ...]) -> str:
     """How a server lets anybody in; empty where it does not, or where that is not known."""
-    options, others = separated(words, _VALUED)
-    if _JUPYTER.fullmatch(name):
-        return _of_jupyter(options)
     if name == "sshd":
-        joined = " ".join(words).lower()
-        return "takes empty passwords" if re.search(r"permitemptypasswords[= ]+yes", joined) else ""
+        return "takes empty passwords" if _EMPTY_PASSWORDS.search(" ".join(words)) else ""
     server = _SERVERS.get(name)
-    if server is None or (
-        server.subcommands and others[:1] and others[0] not in server.subcommands
-    ):
+    if server is None:
         return ""
-    if options.keys() & {*server.asks} or (server.subcommands and not others):
+    options, others = separated(words, server.valued())
+    is_other = server.subcommands and (not others or others[0] not in server.subcommands)
+    if is_other or not options.keys().isdisjoint(server.asks):
         return ""
     hosts = [value for each in server.hosts for value in options.get(each, ())]
+    hosts = [*map(_host, others[:1] if name == "gdbserver" else hosts)]
     if any(each in words or _has(options, each) for each in server.opens):
-        return "" if hosts and all(map(_is_local, hosts)) else "asks for no token"
-    if name == "gdbserver":
-        hosts = list(others[:1])
-    is_open = any(map(_is_any, hosts)) if hosts else server.listens_to_all
-    return "listens on every address and asks for no token" if is_open else ""
+        return "" if hosts and all(each in _LOCAL for each in hosts) else "asks for no token"
+    is_open = any(each in _ANY for each in hosts) if hosts else server.listens_to_all
+    is_silent = is_open and not server.asks_itself
+    return "listens on every address and asks for no token" if is_silent else ""
 
 
 def _has(options: Mapping[str, tuple[str, ...]], option: str) -> bool:
-    name, _, value = option.partition(" ")
-    given = options.get(name, ("false",))
-    return value in given if value else given[-1].lower() not in ("false", "0")
-
-
-def _of_jupyter(options: Mapping[str, tuple[str, ...]]) -> str:
-    hosts = [
-        each
-        for name in ("--ip", *(f"--{app}.ip" for app in _APPS))
-        for each in options.get(name, ())
-    ]
-    empty = [
-        name
-        for name, values in options.items()
-        if _TOKEN.fullmatch(name) and values[-1].strip("'\"") == ""
-    ]
-    allows = [each for each in _UNAUTHENTICATED if options.get(each, ("",))[-1].lower() == "true"]
-    if (empty or allows) and not (hosts and all(map(_is_local, hosts))):
-        return "asks for no token"
-    return ""
-
-
-_APPS: Final = ("ServerApp", "NotebookApp", "LabApp")
-
-
-def _is_local(address: str) -> bool:
-    return _host(address) in _LOCAL or address.startswith("unix:")
-
-
-def _is_any(address: str) -> bool:
-    host = _host(address)
-    return UNREAD not in host and host in _ANY
+    """Whether an option is given, with its value where it has one."""
+    name, has_value, value = option.partition("=")
+    given = [each.strip("'\"").lower() for each in options.get(name, ())]
+    return value in given if has_value else bool(given) and given[-1] not in ("false", "0")
 
 
 def _host(address: str) -> str:
     """The host of `tcp://HOST:PORT`, `HOST:PORT` or `HOST`; every address where only a port is named after a colon."""
-    plain = address.rpartition("//")[2]
+    if address.startswith("unix:"):
+        return "unix:"
+    plain = address.strip("'\"").rpartition("//")[2]
     if plain.startswith(":") and plain[1:].isdigit():
         return _ANY[0]
-    return plain if plain.count(":") > 1 and "]" not in plain else re.sub(r":\d+$", "", plain)
+    is_ipv6 = plain.count(":") > 1 and "]" not in plain
+    return plain if is_ipv6 else re.sub(r":\d+$", "", plain)
 
 
 RULE: Final = Rule(
@@ -198,6 +168,6 @@ RULE: Final = Rule(
         "code for anyone who asks."
     ),
     fix="Give it a token from a Secret, or let it listen on 127.0.0.1 and use kubectl port-forward.",
-    places=_places,
+    places=commands.places_with(*_MARKS),
     check=_check_servers,
 )

@@ -28,9 +28,8 @@ _OPTION: Final = re.compile(r"(?:--?)?[\w.-]+=(.*)", re.ASCII | re.DOTALL)
 _QUOTES: Final = "'\";"
 _WITHIN: Final = (".svc", ".local", ".localhost", ".localdomain")
 """How names end that only a cluster, or a machine, has."""
-_ENDINGS: Final = (
-    *("com", "org", "net", "io", "dev", "cloud", "app", "edu", "gov", "eu", "de", "uk", "fr"),
-    *("jp", "cn"),
+_ENDING: Final = re.compile(
+    r"com|org|net|dev|cloud|app|edu|gov|info|xyz|biz|(?!ai|ci|db|ml|qa)[a-z]{2}"
 )
 """How public names of two words end; other names of two are those of a service and its namespace."""
 
@@ -43,69 +42,69 @@ class PlainHttp(Parameters):
 
 
 def _check(place: PodContainer, context: Context[PlainHttp]) -> Iterator[Finding]:
-    if not _has_secret(place):
-        return
-    known = []
-    for value, url in _urls(place.value):
-        found = _URL.fullmatch(url.strip())
-        near = found is not None and _is_near(found["host"].lower(), context.parameters.allow)
-        if found and not near and found["scheme"].lower() == "http":
-            what = "is reached without TLS, by a container that has a secret"
-            yield where_to_fix(value.finding(what, f"http://{found['host']}", "use https://"))
-        if found:
-            known.append(near)
-    if not known or not all(known):
-        yield from _switched_off(place.value)
+    allow = context.parameters.allow
+    urls = [
+        (value, found, _is_near(found["host"].lower(), allow))
+        for value, url in _urls(place.value)
+        if (found := _URL.fullmatch(url.strip()))
+    ]
+    what = "is reached without TLS, by a container that has a secret"
+    wrong = [
+        value.finding(what, f"http://{found['host']}", "use https://")
+        for value, found, near in urls
+        if not near and found["scheme"].lower() == "http"
+    ]
+    if not urls or not all(near for _, _, near in urls):
+        wrong += _switched_off(place.value)
+    if wrong and _has_secret(place):
+        yield from map(where_to_fix, wrong)
+
+
+def _variables(container: Value) -> Iterator[tuple[str, Value]]:
+    """Names and values of variables, where both are known."""
+    for each in container["env"].items():
+        if not (each["name"].is_noted() or each["value"].is_noted()):
+            yield each["name"].text(), each["value"]
 
 
 def _switched_off(container: Value) -> Iterator[Finding]:
     """Variables that take TLS off every endpoint, or the check of who answers."""
-    for each in container["env"].items():
-        value = each["value"]
-        if each["name"].is_noted() or value.is_noted():
-            continue
-        off = _OFF.get(each["name"].text(), ())
-        if value.text().lower() in off:
+    for name, value in _variables(container):
+        if value.text().lower() in _OFF.get(name, ()):
             what = "takes TLS, or its check, off what a container with a secret reaches"
-            yield where_to_fix(value.finding(what, value.text(), "remove the variable"))
+            yield value.finding(what, value.text(), "remove the variable")
 
 
 def _has_secret(container: PodContainer) -> bool:
-    for each in container.value["env"].items():
-        if each.at("valueFrom", "secretKeyRef").is_there():
-            return True
-    if any(each["secretRef"].is_there() for each in container.value["envFrom"].items()):
+    value = container.value
+    variables = (each.at("valueFrom", "secretKeyRef") for each in value["env"].items())
+    sources = (each["secretRef"] for each in value["envFrom"].items())
+    if any(each.is_there() for each in (*variables, *sources)):
         return True
-    mounted = {each["name"].text() for each in container.value["volumeMounts"].items()}
+    mounted = {each["name"].text() for each in value["volumeMounts"].items()}
     volumes = container.pod.spec["volumes"].items()
     return any(each["name"].text() in mounted and _is_secret(each) for each in volumes)
 
 
 def _is_secret(volume: Value) -> bool:
-    if volume["secret"].is_there() or volume.at("csi", "nodePublishSecretRef").is_there():
-        return True
-    if volume.at("csi", "driver").raw == "secrets-store.csi.k8s.io":
-        return True
-    sources = volume.at("projected", "sources").items()
-    return any(each["secret"].is_there() for each in sources)
+    csi, parts = volume["csi"], volume.at("projected", "sources").items()
+    secrets = (volume["secret"], csi["nodePublishSecretRef"], *(each["secret"] for each in parts))
+    is_store = csi["driver"].raw == "secrets-store.csi.k8s.io"
+    return is_store or any(each.is_there() for each in secrets)
 
 
 def _urls(container: Value) -> Iterator[tuple[Value, str]]:
     """Values of variables and options that may be a URL, each with its text."""
-    for each in container["env"].items():
-        value = each["value"]
-        if not (
-            value.is_noted() or each["name"].is_noted() or _PROXY.fullmatch(each["name"].text())
-        ):
+    for name, value in _variables(container):
+        if not _PROXY.fullmatch(name):
             yield value, value.text()
-    for part in ("command", "args"):
-        for each in container[part].items():
-            words = () if each.is_noted() else each.text().split()
-            # In a script only what is set: it may well fetch public data by http.
-            for word in words:
-                option = _OPTION.fullmatch(word.strip(_QUOTES))
-                if option or not words[1:]:
-                    yield each, option[1].strip(_QUOTES) if option else word
+    for each in (item for part in ("command", "args") for item in container[part].items()):
+        words = () if each.is_noted() else each.text().split()
+        # In a script only what is set: it may well fetch public data by http.
+        for word in words:
+            option = _OPTION.fullmatch(word.strip(_QUOTES))
+            if option or not words[1:]:
+                yield each, option[1].strip(_QUOTES) if option else word
 
 
 def _is_near(host: str, allow: tuple[str, ...]) -> bool:
@@ -115,9 +114,9 @@ def _is_near(host: str, allow: tuple[str, ...]) -> bool:
     try:
         address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:
-        first, *others = host.rstrip(".").split(".")
+        _, *others = host.rstrip(".").split(".")
         # The name of a service, or that and its namespace.
-        is_service = not others[1:] and (others or [first])[0] not in _ENDINGS
+        is_service = not others[1:] and not any(map(_ENDING.fullmatch, others))
         return is_service or f".{host}".endswith(_WITHIN)
     return address.is_loopback or address.is_link_local or address.is_unspecified
 

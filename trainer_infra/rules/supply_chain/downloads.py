@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Final
 from urllib.parse import urlsplit
 
-from trainer_infra.render.command_lines.command_line import Program
+from trainer_infra.render.command_lines.command_line import ALONE, Program
 from trainer_infra.render.command_lines.program_options import LauncherKind, separated
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.placement import commands
@@ -22,22 +23,18 @@ _VALUED: Final = frozenset(
     }
 )
 """Options of curl and wget whose value may be the next word, but for wget's -O, which has none of curl's."""
-_FETCHERS: Final = frozenset(
-    {"curl", "wget", "wget2", "aria2c", "fetch", "http", "https", "lwp-download"}
-)
+_FETCHERS: Final = re.compile(r"curl|wget2?|aria2c|fetch|https?|lwp-download")
 _AS_REMOTE: Final = frozenset({"-O", "--remote-name", "--remote-name-all"})
 """Options by which curl names a file as its address does."""
 _INTERPRETER: Final = re.compile(r"(i?python|pypy|perl|ruby|node|php|lua|Rscript|julia)[\d.]*")
 _SUMS: Final = re.compile(r"(sha\d*|b2|md5)sum|shasum|rhash")
-_VERIFIERS: Final = frozenset(
-    {"gpg", "gpgv", "gpg2", "cosign", "minisign", "openssl", "slsa-verifier"}
-)
+_COMPARES: Final = re.compile(r"--check|-\w*c\w*")
+_VERIFIERS: Final = re.compile(r"gpg[v2]?|cosign|minisign|openssl|slsa-verifier")
 """Programs that compare a file with what it has to be, beside those that compare checksums."""
 _COPIES: Final = frozenset({"mv", "cp", "install", "ln"})
-_INSTALLERS: Final = frozenset(
-    {"pip", "pip3", "uv", "uvx", "pipx", "poetry", "pdm", "conda", "mamba", "micromamba"}
-)
-_DECODES: Final = frozenset({"base64", "base32", "xxd", "uudecode", "openssl"})
+_INSTALLERS: Final = re.compile(r"(pipx?|uvx?|poetry|pdm|conda|(micro)?mamba)[\d.]*")
+_DECODERS: Final = frozenset({"base64", "base32", "xxd", "uudecode", "openssl"})
+_DECODE: Final = frozenset({"-d", "-D", "--decode", "-r", "-di"})
 PINNED: Final = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64})(?![0-9a-f])")
 """A commit or a digest in an address."""
 _MOST_READ: Final = 64
@@ -49,13 +46,12 @@ _UNCHECKED: Final = (
 
 
 def _check_downloads(place: ContainerCommand, context: Context[Parameters]) -> Iterator[Finding]:
-    if any(each.runs_download for each in place.codes):
-        what = "has Python code that runs what it downloads"
-        yield place.words[-1].finding(what, None, _UNCHECKED)
+    for code in place.codes:
+        if code.runs_download:
+            yield place.finding(code, "has Python code that runs what it downloads", _UNCHECKED)
     known = _from_init(place, context.subject)
     for each in place.line.every:
-        what = _what_is_run(each, known)
-        if what:
+        if what := _what_is_run(each, known):
             yield place.finding(each, what, _UNCHECKED)
         _note(each, known)
 
@@ -81,9 +77,8 @@ def mounted_at(path: str, there: PodContainer, here: PodContainer) -> Iterator[s
     """A file of one container's volumes as another container sees it."""
     for volume, folder in _mounts(there):
         if path.startswith(f"{folder}/"):
-            yield from (
-                other + path.removeprefix(folder) for name, other in _mounts(here) if name == volume
-            )
+            same = (other for name, other in _mounts(here) if name == volume)
+            yield from (other + path.removeprefix(folder) for other in same)
 
 
 def _mounts(container: PodContainer) -> Iterator[tuple[tuple[object, object], str]]:
@@ -94,31 +89,36 @@ def _mounts(container: PodContainer) -> Iterator[tuple[tuple[object, object], st
             yield (each["name"].raw, each["subPath"].raw), folder.rstrip("/")
 
 
-def _what_is_run(program: Program, known: dict[str, Program]) -> str:
+def _what_is_run(program: Program, known: Mapping[str, Program]) -> str:
     """What is wrong with a program that runs something downloaded; empty for nothing."""
-    source = None
-    if _reads_code(program):
-        around = program.around
-        is_named = any(UNREAD in each for each in (*around.files, *around.here))
-        named = around.made_by if is_named else ()
-        read = tuple(all_read((*around.reads, *named)))
-        source = fetcher(read)
-        if source is None and any(_is_decoder(each) for each in read):
-            return f"has {program.file} run text that is encoded, so that no reviewer can read it"
-    if source is None and _is_made_code(program):
-        source = fetcher(all_read(program.around.made_by))
-    if source is not None:
+    around = program.around
+    if around.reads or around.made_by:
+        read = tuple(all_read(_code_of(program)))
         shell = program.file.strip(UNREAD) or "a shell"
-        return f"has {shell} run what {source.file} downloads{from_host(source)}, unchecked"
-    return _file_run(program, known)
-
-
-def _file_run(program: Program, known: Mapping[str, Program]) -> str:
+        if source := fetcher(read):
+            return f"has {shell} run what {source.file} downloads{from_host(source)}, unchecked"
+        if any(each.file in _DECODERS and not _DECODE.isdisjoint(each.starts) for each in read):
+            return f"has {shell} run text that is encoded, so that no reviewer can read it"
     path = run_path(program)
+    if path.startswith(("http://", "https://")) and not PINNED.search(path):
+        # The first word of `args` alone belongs to the image's entrypoint.
+        is_program = program.item > 0 or around is not ALONE
+        return f"runs a file from {host_of(path)}, unchecked" if is_program else ""
     source = next((each for at, each in known.items() if _is_file(path, at)), None)
-    return (
-        f"runs a file that {source.file} downloads{from_host(source)}, unchecked" if source else ""
-    )
+    if source is None:
+        return ""
+    return f"runs a file that {source.file} downloads{from_host(source)}, unchecked"
+
+
+def _code_of(program: Program) -> Iterator[Program]:
+    """The programs whose output a program runs."""
+    around = program.around
+    if _reads_code(program):
+        yield from around.reads
+        is_made = any(UNREAD in each for each in (*around.files, *around.here))
+        yield from around.made_by if is_made else ()
+    if _is_made_code(program):
+        yield from around.made_by
 
 
 def _reads_code(program: Program) -> bool:
@@ -133,18 +133,13 @@ def _reads_code(program: Program) -> bool:
 
 def _is_made_code(program: Program) -> bool:
     """Whether its name, its script or its code is what other programs print."""
-    if UNREAD in program.name or not program.around.made_by:
-        return program.name.startswith(UNREAD) and bool(program.around.made_by)
+    if UNREAD in program.name:
+        return program.name.startswith(UNREAD)
     if program.kind in (LauncherKind.SHELL, LauncherKind.PYTHON):
         first = next(iter(program.operands), "")
         return first.startswith(UNREAD) or (program.unread and not first)
-    if _INTERPRETER.fullmatch(program.file):
-        return any(
-            following.startswith(UNREAD)
-            for option, following in zip(program.starts, program.starts[1:], strict=False)
-            if option in _CODE_OPTIONS
-        )
-    return False
+    pairs = pairwise(program.starts) if _INTERPRETER.fullmatch(program.file) else ()
+    return any(option in _CODE_OPTIONS and code.startswith(UNREAD) for option, code in pairs)
 
 
 def all_read(programs: Iterable[Program]) -> Iterator[Program]:
@@ -166,15 +161,10 @@ def fetcher(programs: Iterable[Program]) -> Program | None:
 
 def fetches(program: Program) -> bool:
     """Whether it downloads something that may be another thing tomorrow."""
-    if program.file not in _FETCHERS:
+    if not _FETCHERS.fullmatch(program.file):
         return False
     urls = urls_of(program)
     return not (urls and all(map(PINNED.search, urls)))
-
-
-def _is_decoder(program: Program) -> bool:
-    decodes = {"-d", "-D", "--decode", "-r", "-di"} & {*program.starts}
-    return program.file in _DECODES and bool(decodes)
 
 
 def _separated(program: Program) -> tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]:
@@ -204,23 +194,27 @@ def host_of(url: str) -> str:
     return "" if UNREAD in host else host
 
 
+def is_inside(host: str) -> bool:
+    """Whether a host has a name without a domain, or that of a Service, or is this machine."""
+    return "." not in host or host.endswith((".svc", ".local", ".default")) or host == "127.0.0.1"
+
+
 def installed_words(program: Program) -> tuple[str, ...]:
     """The words after the name of an installer that installs: those of pip, of uv and of conda; none of others."""
     words = program.starts
     if program.kind == LauncherKind.PYTHON and "m" in program.options:
         name, words = words[:1], words[1:]
         return words if name in (("pip",), ("uv",)) else ()
-    return words if re.sub(r"[\d.]+$", "", program.file) in _INSTALLERS else ()
+    return words if _INSTALLERS.fullmatch(program.file) else ()
 
 
 def _note(program: Program, known: dict[str, Program]) -> None:
     """Adds the files that a program writes; those that it compares are as they have to be."""
-    source = program if fetches(program) else fetcher(all_read(program.around.reads))
     if compares(program):
         known.clear()
     elif fetches(program):
         known |= dict.fromkeys(written_files(program), program)
-    elif source is not None:
+    elif source := fetcher(all_read(program.around.reads)):
         copied = program.starts if program.file == "tee" else ()
         known |= dict.fromkeys((*program.around.files, *copied), source)
     elif program.file in _COPIES:
@@ -231,11 +225,11 @@ def _note(program: Program, known: dict[str, Program]) -> None:
 
 def compares(program: Program) -> bool:
     """Whether it compares files with what they have to be, or prints a checksum for a comparison."""
-    words = {*program.starts}
+    words = program.starts
     if _SUMS.fullmatch(program.file):
-        compares = "--check" in words or any(re.fullmatch(r"-\w*c\w*", each) for each in words)
-        return compares or not program.is_main
-    return program.file in _VERIFIERS and any("verify" in each for each in words)
+        return not program.is_main or any(map(_COMPARES.fullmatch, words))
+    is_verifier = _VERIFIERS.fullmatch(program.file) is not None
+    return is_verifier and any("verify" in each for each in words)
 
 
 def written_files(program: Program) -> Iterator[str]:
@@ -262,7 +256,7 @@ def run_path(program: Program) -> str:
         return next(iter(program.starts), "")
     if _INTERPRETER.fullmatch(program.file):
         return next((each for each in program.starts if not each.startswith("-")), "")
-    return program.name if "/" in program.name else f"/usr/local/bin/{program.name}"
+    return program.name if "/" in program.name else f"bin/{program.name}"
 
 
 def _is_file(run: str, written: str) -> bool:
@@ -270,6 +264,8 @@ def _is_file(run: str, written: str) -> bool:
     run, written = run.removeprefix("./"), written.removeprefix("./")
     if not run or not written or UNREAD in (run, written):
         return False
+    if run.startswith("bin/"):
+        return written.endswith(run)
     name = written.rpartition("/")[2]
     is_relative = not (run.startswith("/") and written.startswith("/"))
     return run == written or (is_relative and run.rpartition("/")[2] == name)

@@ -26,7 +26,9 @@ _RELEASE: Final = re.compile(
     r"v?\d+(?:\.\d+)*(?:[-+][\w.+-]+)?|(?:.*[^\d.])?v?\d+\.\d+\.\d+\b.*", re.ASCII
 )
 """Tags of releases. Branches are not called so."""
-_RANGE: Final = re.compile(r".*[*^~<>|].*|.* - .*|(?:.*\.)?[xX](?:\..*)?|latest|\s*", re.DOTALL)
+_RANGE: Final = re.compile(
+    r".*[*^~<>|].*|.* - .*|(?:.*\.)?[xX](?:\..*)?|=?\s*v?\d+(?:\.\d+)?|latest|\s*", re.DOTALL
+)
 """Versions of charts that stand for any of several."""
 _BEFORE: Final = ("raw", "blob", "archive", "download", "tree", "releases")
 _BETWEEN: Final = ("", "-", "refs", "heads", "tags")
@@ -102,12 +104,8 @@ def _check(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     elif "\n" not in text and scheme(text) is not None and not _is_fixed(named := _reference(text)):
         what = f"is fetched from {named}, which moves" if named else "names no commit or release"
         fix = "add ?ref= with a commit or the tag of a release, or copy it into the repository"
-        yield place.finding(what, _shown(text), fix)
-
-
-def _shown(address: str) -> str:
-    """An address without a user and a password."""
-    return re.sub(r"(?<=://)[^/@]*@", "", address)
+        # Without a user and a password.
+        yield place.finding(what, re.sub(r"(?<=://)[^/@]*@", "", text), fix)
 
 
 RULE: Final = Rule(

@@ -8,58 +8,59 @@ from typing import Final
 
 from trainer_infra.render.command_lines.command_line import Program
 from trainer_infra.render.command_lines.program_options import separated
-from trainer_infra.render.command_lines.references import UNREAD
+from trainer_infra.render.command_lines.references import UNREAD, Fault
 from trainer_infra.rules.placement import commands
-from trainer_infra.rules.placement.commands import CodeText, ContainerCommand
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
+from trainer_infra.rules.placement.commands import CodeText, Place
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity
 from trainer_infra.rules.supply_chain import downloads
 
 INDEX, EXTRA, TRUSTED, CHANNEL = "index", "further index", "trusted host", "channel"
-"""What an option says of where packages come from."""
-_OPTIONS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("-i", "--index-url", "--pypi-url", "--default-index", "--index", "--registry"), INDEX
-    ),
-    **dict.fromkeys(("--extra-index-url", "-f", "--find-links"), EXTRA),
-    **dict.fromkeys(("--trusted-host", "--allow-insecure-host"), TRUSTED),
-    **dict.fromkeys(("-c", "--channel"), CHANNEL),
+"""What an option, a variable or a setting says of where packages come from."""
+_ROLES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("i", "index-url", "pypi-url", "default-index", "index", "registry"), INDEX),
+    **dict.fromkeys(("f", "extra-index-url", "find-links", "uv-index"), EXTRA),
+    **dict.fromkeys(("trusted-host", "allow-insecure-host", "insecure-host"), TRUSTED),
+    **dict.fromkeys(("c", "channel", "channels", "channel-alias", "default-channels"), CHANNEL),
 }
-"""Of pip, uv, conda and npm."""
+"""Of pip, uv, conda and npm, by the name without dashes before it and without the program."""
+_OPTIONS: Final = frozenset(f"{'--' if each[1:] else '-'}{each}" for each in _ROLES)
+_VARIABLE: Final = re.compile(r"(?:PIP|UV(?!_INDEX$)|NPM_CONFIG|npm_config|CONDA)_(\w+)|(UV_INDEX)")
 _OF_CONDA: Final = frozenset({"conda", "mamba", "micromamba"})
 _OF_NPM: Final = frozenset({"npm", "pnpm", "yarn"})
-_VARIABLES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"), INDEX),
-    **dict.fromkeys(("NPM_CONFIG_REGISTRY", "npm_config_registry"), INDEX),
-    **dict.fromkeys(("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX"), EXTRA),
-    **dict.fromkeys(("PIP_FIND_LINKS", "UV_FIND_LINKS"), EXTRA),
-    **dict.fromkeys(("PIP_TRUSTED_HOST", "UV_INSECURE_HOST"), TRUSTED),
-    **dict.fromkeys(("CONDA_CHANNELS", "CONDA_CHANNEL_ALIAS"), CHANNEL),
-}
-_SETTINGS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("index-url", "index_url", "default-index", "registry"), INDEX),
-    **dict.fromkeys(("extra-index-url", "extra_index_url", "find-links", "find_links"), EXTRA),
-    **dict.fromkeys(("trusted-host", "trusted_host", "allow-insecure-host"), TRUSTED),
-    **dict.fromkeys(("channels", "channel_alias", "default_channels"), CHANNEL),
-}
-"""Of pip.conf, uv.toml, .npmrc and .condarc."""
+_ADD: Final = ("--add", "--prepend", "--append", "--set")
+"""Options of `conda config`."""
 _ONLY_IN: Final = {
     "registry": ("npm", "yarn"),
     **dict.fromkeys(("channels", "channel_alias", "default_channels"), ("conda", "environment.y")),
 }
 """Parts of the name or the text of a file without which a setting is that of another program."""
 _SETTING: Final = re.compile(
-    rf"(?:^|[\"']|\\n)[ \t]*({'|'.join(_SETTINGS)})[ \t]*[=:]((?:[^\n\"']*)(?:\n[ \t]+-?[ \t]*\S+|\n-[ \t]+\S+)*)",
+    r"(?:^|[\"']|\\n)[ \t]*((?:extra[-_])?index[-_]url|default-index|registry|find[-_]links|trusted[-_]host"
+    r"|allow-insecure-host|channels|channel_alias|default_channels)"
+    r"[ \t]*[=:]((?:[^\n\"']*)(?:\n[ \t]+-?[ \t]*\S+|\n-[ \t]+\S+)*)",
     re.MULTILINE,
 )
-_MARKS: Final = ("index", "source]]", "find-links", "find_links", "trusted", "registry", "channel")
+"""Of pip.conf, uv.toml, .npmrc and .condarc."""
+_MARKS: Final = (
+    *(
+        "index",
+        "source]]",
+        "find-links",
+        "find_links",
+        "trusted",
+        "insecure",
+        "registry",
+        "channel",
+    ),
+)
 _NAMED: Final = re.compile(r"^[\w.-]+=(?=https?:)")
 """What uv has before the URL of an index with a name."""
 _TABLE: Final = re.compile(
     r"\[\[(?:tool\.uv\.|tool\.poetry\.|tool\.pdm\.)?(?:index|source)\]\][^\[]*?\burl[ \t]*=[ \t]*[\"']([^\"'\n]+)"
 )
 """An index of uv.toml or of pyproject.toml."""
+_PUBLIC: Final = ("pypi.org", "files.pythonhosted.org", "pypi.python.org", "test.pypi.org")
 _OF_VENDORS: Final = (
-    *("pypi.org", "files.pythonhosted.org", "pypi.python.org", "test.pypi.org"),
     *("download.pytorch.org", "pypi.nvidia.com", "pypi.ngc.nvidia.com", "data.pyg.org"),
     *("storage.googleapis.com/jax-releases", "storage.googleapis.com/libtpu-releases"),
     *("storage.googleapis.com/libtpu-wheels", "wheels.vllm.ai", "flashinfer.ai", "repo.radeon.com"),
@@ -92,138 +93,104 @@ class _Origin:
     """The option, variable or setting."""
 
 
-Place = ContainerCommand | CodeText
-
-
-def _places(subject: Subject) -> Iterator[Place]:
-    yield from commands.commands_of(subject)
-    yield from commands.texts_of(subject)
-
-
 def _check_indexes(place: Place, context: Context[PackageIndex]) -> Iterator[Finding]:
-    if isinstance(place, ContainerCommand):
-        for each in place.line.every:
-            for origin in _of_program(each):
-                if what := _fault(origin, context.parameters.allow):
-                    yield place.finding(each, what, _fix(origin, context.parameters.allow))
+    allow = context.parameters.allow
+    if isinstance(place, CodeText):
+        for what, fix in _faults(_of_text(place), allow):
+            yield place.value.finding(what, None, fix)
         return
-    for origin in _of_text(place):
-        if what := _fault(origin, context.parameters.allow):
-            yield place.value.finding(what, None, _fix(origin, context.parameters.allow))
+    for each in place.line.every:
+        for what, fix in _faults(_of_program(each), allow):
+            yield place.finding(each, what, fix)
+
+
+def _faults(origins: Iterable[_Origin], allow: tuple[str, ...] | None) -> Iterator[Fault]:
+    """What is wrong with where one command, variable or file has packages from."""
+    given = tuple(origins)
+    urls = (each.value for each in given if each.role == INDEX and "://" in each.value)
+    has_own = not all(_is_in(each, (*_PUBLIC, *_OF_VENDORS)) for each in urls)
+    # Beside an index of one's own, anybody's uploads replace what is there.
+    trusted = _OF_VENDORS if has_own else (*_PUBLIC, *_OF_VENDORS)
+    for each in given:
+        if what := _fault(each, allow, trusted):
+            yield what, _fix(each, allow)
 
 
 def _of_program(program: Program) -> Iterator[_Origin]:
-    given = program.around.settings
-    yield from (
-        each
-        for name in given.keys() & _VARIABLES.keys()
-        for each in _of_variable(name, given[name])
-    )
-    words, file = downloads.installed_words(program), program.file
-    is_npm = file in _OF_NPM
-    if not words and not is_npm:
+    for name, value in program.around.settings.items():
+        yield from _of_variable(name, value)
+    is_npm, is_conda = program.file in _OF_NPM, program.file in _OF_CONDA
+    words = program.starts if is_npm else downloads.installed_words(program)
+    if not words:
         return
-    words = program.starts if is_npm else words
-    options, others = separated(words, frozenset(_OPTIONS))
-    is_conda = file in _OF_CONDA
+    options, others = separated(words, _OPTIONS)
     for name, values in options.items():
-        role = _OPTIONS.get(name)
+        role = _ROLES.get(name.lstrip("-"))
         if role is not None and (role == CHANNEL) == is_conda:
             yield from (_Origin(role, each, name) for each in values)
     if others[:1] == ("config",):
-        yield from _of_settings(others[1:], options)
+        added = (value for each in _ADD for value in options.get(each, ()))
+        yield from _of_settings((*others[1:], *added))
 
 
-def _of_settings(
-    words: tuple[str, ...], options: Mapping[str, tuple[str, ...]]
-) -> Iterator[_Origin]:
+def _of_settings(words: Iterable[str]) -> Iterator[_Origin]:
     """`pip config set global.index-url URL`, `npm config set registry URL`, `conda config --add channels C`."""
-    given = (
-        *words,
-        *(
-            value
-            for each in ("--add", "--prepend", "--append", "--set")
-            for value in options.get(each, ())
-        ),
-    )
-    for name, value in itertools.pairwise(given):
+    for name, value in itertools.pairwise(words):
         key, equals, behind = name.rpartition(".")[2].partition("=")
-        if key in _SETTINGS:
-            yield from (
-                _Origin(_SETTINGS[key], each, key) for each in (behind if equals else value).split()
-            )
+        if role := _ROLES.get(key.replace("_", "-")):
+            yield from (_Origin(role, each, key) for each in (behind if equals else value).split())
 
 
 def _of_variable(name: str, value: str) -> Iterator[_Origin]:
-    role = _VARIABLES.get(name)
+    found = _VARIABLE.fullmatch(name)
+    role = _ROLES.get((found[1] or found[2]).lower().replace("_", "-")) if found else None
     if role is not None:
-        yield from (
-            _Origin(role, _NAMED.sub("", each), name) for each in re.split(r"[\s,]+", value) if each
-        )
+        given = (_NAMED.sub("", each) for each in re.split(r"[\s,]+", value) if each)
+        yield from (_Origin(role, each, name) for each in given)
 
 
 def _of_text(place: CodeText) -> Iterator[_Origin]:
-    text = place.value.raw
-    if not isinstance(text, str):
-        return
-    if place.name in _VARIABLES:
+    text = place.text
+    if _VARIABLE.fullmatch(place.name):
         yield from _of_variable(place.name, text)
-    elif any(each in text for each in _MARKS):
-        for found in _SETTING.finditer(text):
-            if all(each not in text + place.name for each in _ONLY_IN.get(found[1], ("",))):
-                continue
-            for value in re.split(r"[\s,\[\]\"']+|\\n.*", found[2]):
-                if value.strip("-"):
-                    yield _Origin(_SETTINGS[found[1]], value, found[1])
-        yield from (_Origin(EXTRA, found[1], "url") for found in _TABLE.finditer(text))
+        return
+    for found in _SETTING.finditer(text):
+        key = found[1]
+        if any(each in text + place.name for each in _ONLY_IN.get(key, ("",))):
+            role, values = _ROLES[key.replace("_", "-")], re.split(r"[\s,\[\]\"']+|\\n.*", found[2])
+            yield from (_Origin(role, each, key) for each in values if each.strip("-"))
+    yield from (_Origin(EXTRA, found[1], "url") for found in _TABLE.finditer(text))
 
 
-def _fault(origin: _Origin, allow: tuple[str, ...] | None) -> str:
+def _fault(origin: _Origin, allow: tuple[str, ...] | None, trusted: Iterable[str]) -> str:
     """What is wrong with where packages come from, in words that show no credential; empty for nothing."""
-    value = origin.value
-    host = downloads.host_of(value) if value.startswith(("http://", "https://", "//")) else ""
-    is_named = origin.role in (CHANNEL, TRUSTED)
-    if UNREAD in value or not (host or is_named):
+    role, value = origin.role, origin.value
+    is_known = role in (CHANNEL, TRUSTED) or value.startswith(("http://", "https://", "//"))
+    host = downloads.host_of(value)
+    if UNREAD in value or not is_known or not host:
         return ""
-    shown = f"{host or downloads.host_of(value)} by {origin.named}"
+    shown = f"{host} by {origin.named}"
     if allow is not None:
         return "" if _is_in(value, allow) else f"takes packages from {shown}, which is not allowed"
-    if _is_inside(host or value):
+    if downloads.is_inside(host):
         return ""
-    if origin.role == TRUSTED:
-        return f"trusts {shown} without checking its certificate"
-    return _fault_of_url(origin, host, shown)
-
-
-def _fault_of_url(origin: _Origin, host: str, shown: str) -> str:
-    if origin.value.startswith("http://"):
-        return f"takes packages from {shown}, over plain HTTP"
-    if host == _TEST:
-        return f"takes packages from {shown}, where anybody uploads any name"
-    if origin.role == EXTRA and not _is_in(origin.value, _OF_VENDORS):
-        return f"takes packages from {shown} too, and pip installs the highest version of any index"
-    return ""
+    is_foreign = role == EXTRA and not _is_in(value, trusted)
+    source = f"takes packages from {shown}"
+    faults = {
+        f"trusts {shown} without checking its certificate": role == TRUSTED,
+        f"{source}, over plain HTTP": value.startswith("http://"),
+        f"{source}, where anybody uploads any name": host == _TEST,
+        f"{source} too, and pip installs the highest version of any index": is_foreign,
+    }
+    return next((what for what, is_wrong in faults.items() if is_wrong), "")
 
 
 def _is_in(value: str, allow: Iterable[str]) -> bool:
     """Whether a URL, a host or a channel is, or is below, one that is allowed."""
-    whole = re.sub(r"^(?:https?:)?//(?:[^/@]*@)?", "", value).rstrip("/")
-    found = (whole, re.sub(r":\d+(?=/|$)", "", whole, count=1))
-    return any(
-        one == each.rstrip("/") or one.startswith(f"{each.rstrip('/')}/")
-        for each in allow
-        for one in found
-    )
-
-
-def _is_inside(host: str) -> bool:
-    """Whether a host is in the cluster or on this machine: a name without a domain, or of a Service."""
-    name = host.partition(":")[0]
-    return (
-        "." not in name
-        or name.endswith((".svc", ".cluster.local", ".local"))
-        or name == "127.0.0.1"
-    )
+    whole = re.sub(r"^(?:https?:)?//(?:[^/@]*@)?", "", value).rstrip("/") + "/"
+    given = (whole, re.sub(r":\d+(?=/)", "", whole, count=1))
+    allowed = tuple(f"{each.rstrip('/')}/" for each in allow)
+    return any(each.startswith(allowed) for each in given)
 
 
 def _fix(origin: _Origin, allow: tuple[str, ...] | None) -> str:
@@ -248,7 +215,7 @@ RULE: Final = Rule(
         "without TLS anyone on the way can replace a package: it runs with the job's data and tokens."
     ),
     fix="Use one index over HTTPS, and list the indexes that you trust in `allow`.",
-    places=_places,
+    places=commands.places_with(*_MARKS),
     check=_check_indexes,
     parameters=PackageIndex,
 )
