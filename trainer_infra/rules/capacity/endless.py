@@ -1,15 +1,20 @@
 """Many GPUs that nothing takes back: jobs without a deadline, by how much they hold."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules import pods
 from trainer_infra.rules.capacity import cost, job_end
 from trainer_infra.rules.placement import amounts, nodes, patches
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 
 _DAY: Final = 24
+_NETWORK: Final = re.compile(
+    r"compute-domain|dranet|rdma|sriov|infiniband|(?<![a-z])(efa|hca|nics?|net)(?![a-z])"
+)
+"""In the name of a DeviceClass: its devices are no accelerators."""
+Pods = tuple[Pod, ...]
 
 
 class EndlessGpus(Parameters):
@@ -28,11 +33,20 @@ class ManyEndlessGpus(EndlessGpus):
     """From how many GPUs at a time on a job must have a deadline."""
 
 
-def _check(_place: Value, context: Context[EndlessGpus]) -> Iterator[Finding]:
+def _places(subject: Subject) -> Iterator[Pods]:
+    found = subject.once(amounts.pods_with_devices)
+    if found:
+        yield found
+
+
+def _check(holders: Pods, context: Context[EndlessGpus]) -> Iterator[Finding]:
     subject, given = context.subject, context.parameters
     patches.be_known(subject)
-    endless = [each for each in pods.pods_of(subject) if _is_endless(each, context)]
-    held = sum(nodes.count(each) * _gpus(each, context) for each in endless)
+    held = 0
+    for pod in holders:
+        hours = cost.hours_of(subject, pod)
+        if hours is None or hours > given.days * _DAY:
+            held += nodes.count(pod) * _gpus(pod, context)
     if held >= given.gpus:
         where = cost.deadline_place(subject)
         until = f"for more than {given.days} days" if where.is_there() else "without an end"
@@ -40,22 +54,18 @@ def _check(_place: Value, context: Context[EndlessGpus]) -> Iterator[Finding]:
         yield where.finding(what, where.raw, job_end.ADD_DEADLINE)
 
 
-def _is_endless(pod: Pod, context: Context[EndlessGpus]) -> bool:
-    hours = cost.hours_of(context.subject, pod)
-    return hours is None or hours > context.parameters.days * _DAY
-
-
 def _gpus(pod: Pod, context: Context[EndlessGpus]) -> int:
     """Accelerators of one pod, of device plugins or of claims."""
-    asked = amounts.amounts_of(pod, context.subject)
-    devices = sum(each for name, each in asked.items() if amounts.is_accelerator(name))
-    claimed = amounts.claimed_devices(pod, context.subject, context.world)
-    return devices // amounts.ONE + sum(claimed.values())
+    subject = context.subject
+    claimed = amounts.claimed_devices(pod, subject, context.world)
+    return amounts.accelerators(amounts.amounts_of(pod, subject)) // amounts.ONE + sum(
+        count for name, count in claimed.items() if not _NETWORK.search(name)
+    )
 
 
 def _rule(
     name: str, title: str, severity: Severity, parameters: type[EndlessGpus]
-) -> Rule[Value, EndlessGpus]:
+) -> Rule[Pods, EndlessGpus]:
     return Rule(
         id=name,
         title=title,
@@ -64,6 +74,7 @@ def _rule(
         tags=("capacity", "gpu", "cost"),
         why="A program that hangs holds all of them until a person notices, and the bill is for that time.",
         fix="Set `spec.activeDeadlineSeconds`, or that of the Jobs of a JobSet.",
+        places=_places,
         check=_check,
         looks_around=True,
         parameters=parameters,

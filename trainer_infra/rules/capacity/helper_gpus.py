@@ -16,7 +16,6 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
-from trainer_infra.rules.value import ABSENT
 
 _SERVES: Final = re.compile(
     r"vllm|sglang|tgi|triton|infer|serv|rollout|sampler|reward|teacher|critic|generat|eval|judge",
@@ -25,58 +24,54 @@ _SERVES: Final = re.compile(
 """What names, images and commands of containers have in them that run a model beside the training."""
 
 
-_STARTS: Final = "this job only starts the others"
-
-
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    asking = [each for each in lookup.items(pod.spec["containers"]) if _devices(each) is not None]
-    if pod.step in pods.INITIALIZERS or _only_starts(pod, context):
-        why = "an initializer downloads" if pod.step in pods.INITIALIZERS else _STARTS
-        for each in asking:
-            yield from _of(each, why)
-        return
-    main = resolve.main_container(pod.name(), [each["name"].text() for each in asking])
-    for each in asking:
-        if each["name"].text() != main and not _serves(each):
-            yield from _of(each, f"{main!r} is what trains")
-    yield from _of_init(pod, asking)
+    found = ((each, _devices(each)) for each in lookup.items(pod.spec["containers"]))
+    asking = [(each, where) for each, where in found if where is not None]
+    why = _why(pod, context)
+    main = resolve.main_container(pod.name(), [each["name"].text() for each, _ in asking])
+    for each, where in asking:
+        if why or (each["name"].text() != main and not _serves(each)):
+            yield _finding(where, why or f"{main!r} is what trains")
+    if not why:
+        yield from _of_init(pod, [each for each, _ in asking])
+
+
+def _why(pod: Pod, context: Context[Parameters]) -> str:
+    """Why the whole pod only helps; empty where it does not."""
+    if pod.step in pods.INITIALIZERS:
+        return "an initializer downloads"
+    policy = context.subject.ml_policy["mpi"]
+    is_launcher = pod.name() == names.LAUNCHER and policy.is_there()
+    only_starts = is_launcher and not policy["runLauncherAsNode"].flag()
+    return "this job only starts the others" if only_starts else ""
 
 
 def _of_init(pod: Pod, asking: Iterable[Value]) -> Iterator[Finding]:
     most = sum((each.count for each in map(amounts.gpus_of, asking) if each), Decimal(0))
     for each in pod.spec["initContainers"].items():
-        found, stays = amounts.gpus_of(each), each["restartPolicy"].text() == "Always"
-        is_more = found is not None and found.count > most
-        if (is_more or (stays and _devices(each) is not None)) and not _serves(each):
-            yield from _of(each, "a sidecar only helps" if stays else "the pod has fewer later")
+        where, found = _devices(each), amounts.gpus_of(each)
+        stays = each["restartPolicy"].text() == "Always"
+        is_more = stays or (found is not None and found.count > most)
+        if where is not None and is_more and not _serves(each):
+            yield _finding(where, "a sidecar only helps" if stays else "the pod has fewer later")
 
 
-def _of(container: Value, why: str) -> Iterator[Finding]:
-    where = _devices(container)
-    if where is not None:
-        what = f"asks for accelerators, and does not compute: {why}"
-        yield where.finding(what, where.raw, "take it away")
+def _finding(where: Value, why: str) -> Finding:
+    what = f"asks for accelerators, and does not compute: {why}"
+    return where.finding(what, where.raw, "take it away")
 
 
 def _devices(container: Value) -> Value | None:
     """Where a container asks for accelerators, or claims devices; None where it does not."""
-    if container["resources"].raw is ABSENT:
+    limits, requests, claims = (
+        container.at("resources", each) for each in ("limits", "requests", "claims")
+    )
+    if not any([limits.is_there(), requests.is_there(), claims.is_there()]):
         return None
-    for each in ("limits", "requests", "claims"):
-        container.at("resources", each).is_there()
-    found, claims = amounts.gpus_of(container), container.at("resources", "claims")
+    found = amounts.gpus_of(container)
     if found is not None:
         return found.place
-    return claims if any(True for _ in claims.items()) else None
-
-
-def _only_starts(pod: Pod, context: Context[Parameters]) -> bool:
-    policy = context.subject.ml_policy["mpi"]
-    return (
-        pod.name() == names.LAUNCHER
-        and policy.is_there()
-        and not policy["runLauncherAsNode"].flag()
-    )
+    return claims if next(claims.items(), None) is not None else None
 
 
 def _serves(container: Value) -> bool:
@@ -94,6 +89,6 @@ RULE: Final = Rule(
     tags=("capacity", "gpu", "cost"),
     why="The GPUs are reserved and paid for, and others wait for them, while nothing computes on them.",
     fix="Ask for accelerators only in the container that trains.",
-    places=pods.pods_of,
+    places=amounts.pods_with_devices,
     check=_check,
 )

@@ -1,16 +1,24 @@
 """gpu-quota: the quotas and limits of a namespace, of GPUs and of all else, take the pods of a job."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import amounts, namespace_limits, nodes
+from trainer_infra.rules.placement import amounts, lookup, namespace_limits, nodes
+from trainer_infra.rules.placement.namespace_limits import PARTS, Quota
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
-_REQUESTS: Final = "requests."
-_PARTS: Final = (_REQUESTS, "limits.")
+_REQUESTS, _LIMITS = (f"{part}." for part in PARTS)
+_DEMANDED: Final = {
+    f"{start}{name}": (name, part)
+    for name in namespace_limits.NATIVE
+    for start, part in (("", PARTS[0]), (_REQUESTS, PARTS[0]), (_LIMITS, PARTS[1]))
+}
+"""By what a quota counts, the resource of which each container must then say how much it needs, and in which part."""
+Members = Sequence[tuple[Pod, amounts.Amounts]]
+"""The pods that a quota counts, with what each uses of it."""
 
 
 class GpuQuota(Parameters):
@@ -21,164 +29,142 @@ class GpuQuota(Parameters):
 
 
 def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
-    subject = context.subject
-    if not (subject.namespace and _has_limits(context)):
-        return
-    told: set[str] = set()
-    for hard, members in _quotas(context):
-        yield from _of_quota(hard, members, subject, told)
-    yield from _of_objects(context)
-    for pod in pods.pods_of(subject):
-        yield from _of_containers(pod, context)
-
-
-def _has_limits(context: Context[GpuQuota]) -> bool:
     subject, world = context.subject, context.world
-    is_configured = subject.namespace in (context.parameters.namespaces or {})
     quotas = namespace_limits.quotas(subject, world)
-    return is_configured or bool(quotas) or bool(namespace_limits.limit_ranges(subject, world))
+    configured = (context.parameters.namespaces or {}).get(subject.namespace)
+    every = quotas if configured is None else (_configured(configured), *quotas)
+    if every:
+        yield from _of_pods(every, context)
+        yield from _of_objects(quotas, subject)
+        for pod in pods.pods_of(subject):
+            yield from _unsaid(pod, quotas, context)
+    for limits in namespace_limits.ranges(subject, world):
+        for pod in pods.pods_of(subject):
+            yield from _of_range(limits, pod, subject)
 
 
-Members = tuple[tuple[Pod, amounts.Amounts], ...]
-"""The pods that a quota counts, with what each uses of it."""
+def _configured(written: dict[str, str | int]) -> Quota:
+    hard = {}
+    for name, each in written.items():
+        most, is_device = amounts.configured_amount(each), "/" in name and name[:6] != "count/"
+        if most is not None:
+            hard[f"{_REQUESTS}{name}" if is_device else name] = most
+    return Quota(hard)
 
 
-def _quotas(context: Context[GpuQuota]) -> Iterator[tuple[amounts.Amounts, Members]]:
-    """Each quota, of the parameter and of the objects, with the pods that it counts."""
-    subject = context.subject
+def _of_pods(quotas: Iterable[Quota], context: Context[GpuQuota]) -> Iterator[Finding]:
+    """All pods together use no more than each quota has, of those that it counts."""
+    subject, told = context.subject, set[str]()
     together = nodes.pods_together(subject)
-    every = tuple((pod, namespace_limits.usage(pod, subject, context.world)) for pod in together)
-    configured = (context.parameters.namespaces or {}).get(subject.namespace, {})
-    most = {name: amounts.configured_amount(each) for name, each in configured.items()}
-    yield {_counted(name): each for name, each in most.items() if each is not None}, every
-    for quota in namespace_limits.quotas(subject, context.world):
-        written = quota.object.at("spec", "hard").fields()
-        hard = {name: amounts.read_amount(each) for name, each in written}
-        members = tuple(each for each in every if namespace_limits.counts(quota, each[0]))
-        yield {name: each for name, each in hard.items() if each is not None}, members
-
-
-def _counted(resource: str) -> str:
-    return f"{_REQUESTS}{resource}" if "/" in resource and resource[:6] != "count/" else resource
-
-
-def _of_quota(
-    hard: amounts.Amounts, members: Members, subject: Subject, told: set[str]
-) -> Iterator[Finding]:
-    total = amounts.sum_of_pods((nodes.count(pod), each) for pod, each in members)
-    for name, whole in total.items():
-        most, resource = hard.get(name, whole), name.removeprefix(_REQUESTS)
-        if whole > most and resource not in told:
-            told.add(resource)
-            yield _too_much(name, whole, most, members, subject)
+    every = [(pod, namespace_limits.usage(pod, subject, context.world)) for pod in together]
+    for quota in quotas:
+        members = [each for each in every if quota.counts(each[0])]
+        total = amounts.sum_of_pods((nodes.count(pod), each) for pod, each in members)
+        for name, whole in total.items():
+            most, resource = quota.hard.get(name, whole), name.removeprefix(_REQUESTS)
+            if whole > most and resource not in told:
+                told.add(resource)
+                yield _too_much(name, whole, most, members, subject)
 
 
 def _too_much(name: str, whole: int, most: int, members: Members, subject: Subject) -> Finding:
-    resource = name.removeprefix(_REQUESTS)
+    counted = name.removeprefix(_REQUESTS)
+    resource = counted.removeprefix(_LIMITS)
     pod, own = max(members, key=lambda each: each[1].get(name, 0))
-    single, is_pods = own[name], name.endswith("pods")
-    if single > most and not is_pods:
-        where = amounts.place(pod, resource.removeprefix("limits."))
-        fix = f"ask for at most {amounts.amount_text(resource, most)} of {resource}"
+    single, text = own[name], amounts.amount_text
+    if single > most and resource in amounts.amounts_of(pod, subject):
+        where = amounts.place(pod, resource, of_limits=name.startswith(_LIMITS))
+        fix = f"ask for at most {text(resource, most)} of {counted}"
     else:
-        where, each = nodes.count_place(pod, subject), amounts.amount_text(resource, single)
-        of_each = "" if is_pods else f" of {each} {resource}"
+        where = nodes.count_place(pod, subject)
+        of_each = "" if name.endswith("pods") else f" of {text(resource, single)} {counted}"
         fix = f"use at most {most // single} nodes{of_each}"
-    what = (
-        f"makes {amounts.amount_text(resource, whole)} {resource} in all, more than the quota "
-        f"of {amounts.amount_text(resource, most)} of namespace {subject.namespace}"
-    )
+    whose = f"namespace {subject.namespace}" if subject.namespace else "its namespace"
+    what = f"makes {text(resource, whole)} {counted} in all, more than the quota of {text(resource, most)} of {whose}"
     return where.finding(what, where.raw, fix)
 
 
-def _of_objects(context: Context[GpuQuota]) -> Iterator[Finding]:
-    """More Jobs, claims or objects of a kind than a quota lets be there."""
-    subject = context.subject
-    found = namespace_limits.objects_of(pods.jobsets(subject))
-    if subject.kind == names.TRAIN_JOB:
-        found[f"count/trainjobs.{names.GROUP}"] = amounts.ONE
-    for quota in namespace_limits.quotas(subject, context.world):
-        hard = quota.object.at("spec", "hard")
-        for name, used in found.items():
-            most = amounts.read_amount(hard[name])
-            if most is not None and used > most:
-                asked, there = (amounts.amount_text("memory", each) for each in (used, most))
+def _of_objects(quotas: Iterable[Quota], subject: Subject) -> Iterator[Finding]:
+    """No more Jobs, claims or objects of a kind are made than a quota lets be there."""
+    jobsets = pods.jobsets(subject)
+    jobs = [each["replicas"] for spec in jobsets for each in spec["replicatedJobs"].items()]
+    counts = [1 if each.number() is None else each.number() or 0 for each in jobs]
+    made = {
+        "count/jobs.batch": sum(counts) * amounts.ONE,
+        "count/jobsets.jobset.x-k8s.io": len(jobsets) * amounts.ONE,
+        f"count/trainjobs.{names.GROUP}": amounts.ONE if subject.kind == names.TRAIN_JOB else 0,
+        **namespace_limits.storage(_claims(jobsets)),
+    }
+    for quota in quotas:
+        for name in sorted(made.keys() & quota.hard.keys()):
+            where, most = subject.object.at("metadata", "namespace"), quota.hard[name]
+            if name == "count/jobs.batch" and jobs:
+                where = jobs[counts.index(max(counts))]
+            if made[name] > most:
+                asked, there = (amounts.amount_text("memory", each) for each in (made[name], most))
                 what = f"makes {asked} {name.removeprefix('count/')}, more than the {there} of quota {quota.name}"
-                where = _objects_place(name, subject)
                 yield where.finding(what, where.raw, "use fewer, or have the quota raised")
 
 
-def _objects_place(name: str, subject: Subject) -> Value:
-    if name != "count/jobs.batch" or not pods.pods_of(subject):
-        return subject.object.at("metadata", "namespace")
-    most = max(pods.pods_of(subject), key=lambda each: each.job["replicas"].number() or 1)
-    return most.job["replicas"]
+def _claims(jobsets: Iterable[Value]) -> Iterator[Value]:
+    yield from (claim for spec in jobsets for _, claim in lookup.claim_templates(spec))
 
 
-def _of_containers(pod: Pod, context: Context[GpuQuota]) -> Iterator[Finding]:
-    subject, world = context.subject, context.world
-    containers = [
-        each for key in ("initContainers", "containers") for each in pod.spec[key].items()
-    ]
-    demanded = {
-        name: quota
-        for quota in namespace_limits.quotas(subject, world)
-        if namespace_limits.counts(quota, pod)
-        for name, _ in quota.object.at("spec", "hard").fields()
-    }
-    for container in containers:
-        yield from _says_enough(container, pod, demanded, context)
-        for limits in namespace_limits.ranges(subject, world, "Container"):
-            yield from _in_range(container, limits)
-    for limits in namespace_limits.ranges(subject, world, "Pod"):
-        asked = amounts.amounts_of(pod, subject)
-        for name, most in limits["max"].fields():
-            amount = amounts.read_amount(most)
-            if amount is not None and asked.get(name, 0) > amount:
-                where = amounts.place(pod, name)
-                what = f"makes a pod of more {name} than the {most.raw} of a LimitRange of the namespace"
-                yield where.finding(what, where.raw, "ask for less, or have the limit raised")
-
-
-def _says_enough(
-    container: Value, pod: Pod, demanded: dict[str, Subject], context: Context[GpuQuota]
-) -> Iterator[Finding]:
+def _unsaid(pod: Pod, quotas: Iterable[Quota], context: Context[GpuQuota]) -> Iterator[Finding]:
     """A quota of cpu or memory refuses pods with a container that does not say what it needs."""
-    for name, quota in demanded.items():
-        resource = name.removeprefix(_REQUESTS).removeprefix(_PARTS[1])
-        of_limits = name.startswith(_PARTS[1])
-        if resource not in namespace_limits.NATIVE:
-            continue
-        parts = ("limits",) if of_limits else ("requests", "limits")
-        places = [each.at("resources", part) for each in (container, pod.spec) for part in parts]
-        places += namespace_limits.defaults(context.subject, context.world, of_limits=of_limits)
-        if not any(each[resource].is_there() for each in places):
-            where = container.at("resources", parts[0], resource)
-            what = f"is not set, and quota {quota.name} of the namespace refuses pods without it"
-            yield where.finding(what, None, f"write how much {resource} the container needs")
+    demanded = {
+        name: quota.name
+        for quota in quotas
+        for name in quota.hard.keys() & _DEMANDED.keys()
+        if quota.counts(pod)
+    }
+    for name, quota in sorted(demanded.items()):
+        resource, part = _DEMANDED[name]
+        for container in amounts.containers(pod):
+            places = namespace_limits.needs(container, pod, context.subject, context.world, part)
+            if not any(each[resource].is_there() for each in places):
+                where = container.at("resources", part, resource)
+                what = f"is not set, and quota {quota} of the namespace refuses pods without it"
+                yield where.finding(what, None, f"write how much {resource} the container needs")
 
 
-def _in_range(container: Value, limits: Value) -> Iterator[Finding]:
-    """Each amount is within what a LimitRange lets a container have."""
-    for part, bound, is_most in (("limits", "max", True), ("requests", "min", False)):
+def _of_range(limits: Value, pod: Pod, subject: Subject) -> Iterator[Finding]:
+    """Each container, each claim and the pod as a whole are within what a LimitRange lets them have."""
+    match limits["type"].text():
+        case "Container":
+            for each in amounts.containers(pod):
+                yield from _in_range(each, limits, "container")
+        case "PersistentVolumeClaim":
+            for each in (*namespace_limits.own_claims(pod), *_claims(pods.jobsets(subject))):
+                yield from _in_range(each, limits, "claim")
+        case "Pod":
+            used = amounts.amounts_of(pod, subject) | amounts.limits_of(pod, subject)
+            for name, edge in limits["max"].fields():
+                most = amounts.read_amount(edge)
+                if most is not None and used.get(name, 0) > most:
+                    where = amounts.place(pod, name)
+                    what = f"makes a pod of more {name} than the {edge.raw} of a LimitRange of the namespace"
+                    yield where.finding(what, where.raw, "ask for less, or have the limit raised")
+
+
+def _in_range(holder: Value, limits: Value, noun: str) -> Iterator[Finding]:
+    for bound, parts in (("max", PARTS[::-1]), ("min", PARTS)):
         for name, edge in limits[bound].fields():
-            written = container.at("resources", part, name)
+            places = [holder.at("resources", part, name) for part in parts]
+            written = places[0] if places[0].is_there() else places[1]
             amount, most = amounts.read_amount(written), amounts.read_amount(edge)
-            if amount is None or most is None or (amount <= most if is_most else amount >= most):
+            if amount is None or most is None or amount == most:
                 continue
-            how = "more" if is_most else "less"
-            what = f"is {how} than the {edge.raw} that a LimitRange of the namespace lets a container have"
-            yield written.finding(what, written.raw, f"write {edge.raw}, or have the limit changed")
+            if (amount > most) == (bound == "max"):
+                how = "more" if bound == "max" else "less"
+                what = f"is {how} than the {edge.raw} that a LimitRange of the namespace lets a {noun} have"
+                yield written.finding(what, written.raw, f"write {edge.raw}, or have the limit changed")
     for name, edge in limits["maxLimitRequestRatio"].fields():
-        most, request = (
-            amounts.read_amount(container.at("resources", part, name))
-            for part in ("limits", "requests")
-        )
-        ratio = edge.quantity()
-        if most and request and ratio is not None and most > request * ratio:
-            where = container.at("resources", "limits", name)
+        request, limit = (holder.at("resources", part, name) for part in PARTS)
+        least, most, ratio = (each.quantity() for each in (request, limit, edge))
+        if least and most and ratio is not None and most > least * ratio:
             what = f"is more than {edge.raw} times its request, which a LimitRange of the namespace forbids"
-            yield where.finding(what, where.raw, "raise the request, or lower the limit")
+            yield limit.finding(what, limit.raw, "raise the request, or lower the limit")
 
 
 RULE: Final = Rule(

@@ -8,17 +8,9 @@ from trainer_infra.render.launch_warnings import claims_again
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup, nodes
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import (
-    Context,
-    Finding,
-    Parameters,
-    Rule,
-    Severity,
-    Subject,
-    Value,
-    World,
-)
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import ABSENT
+from trainer_infra.rules.world import World
 
 _OF_ONE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 _DISKS: Final = (
@@ -45,57 +37,58 @@ def _check_shared(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     holders += [pod.spec["volumes"], pod.spec["resourceClaims"]]
     if all(each.raw is ABSENT for each in holders):
         return
-    is_one_machine = bool(pools) and sum(each.nodes for each in pools) == 1
     count = nodes.total(subject) if subject.kind in names.RUNTIMES else nodes.count(pod)
-    for shared, fix in (*_claims(pod, context), *_disks(pod), *_devices(pod)):
-        if count > 1 and not is_one_machine:
-            what = f"is {count}, and the pods share {shared}"
-            yield nodes.count_place(pod, subject).finding(what, None, f"{fix}, or write 1")
+    if count <= 1 or (pools and sum(each.nodes for each in pools) == 1):
+        return
+    found = [*_claims(pod, context), *_disks(pod)]
+    mounted = {*lookup.mounted_volumes(pod.spec)} if found else set[str]()
+    shared = [each[1:] for each in found if each[0] in mounted]
+    for what, fix in (*shared, *_devices(pod)):
+        where = nodes.count_place(pod, subject)
+        yield where.finding(f"is {count}, and the pods share {what}", None, f"{fix}, or write 1")
 
 
-def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
-    """Claims of one machine that its containers mount: the JobSet's, and others that are known."""
+def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str, str]]:
+    """The volumes of claims of one machine: the JobSet's, and others that are known."""
+    subject, world = context.subject, context.world
     specs = [
         (name, name, claim)
-        for spec in pods.jobsets(context.subject)
+        for spec in pods.jobsets(subject)
         for name, claim in lookup.claim_templates(spec)
     ]
     for volume in lookup.items(pod.spec["volumes"]):
         name = volume.at("persistentVolumeClaim", "claimName").text()
-        known = context.world.get("PersistentVolumeClaim", name, context.subject.namespace)
-        if known is not None:
-            specs.append((volume["name"].text(), name, known.object["spec"]))
-    mounted = {*lookup.mounted_volumes(pod.spec)} if specs else set[str]()
+        claim = lookup.spec_of(world, lookup.CLAIM, name, subject.namespace)
+        specs.append((volume["name"].text(), name, claim))
     for volume_name, name, spec in specs:
-        why = _one_machine(spec, context.world) if volume_name in mounted else ""
+        why = _one_machine(spec, world)
         if why:
             fix = "give the claim the access mode ReadWriteMany, of a storage class that has it"
-            yield f"the claim {name}, which one machine mounts at a time ({why})", fix
+            what = f"the claim {name}, which one machine mounts at a time ({why})"
+            yield volume_name, what, fix
 
 
 def _one_machine(claim: Value, world: World) -> str:
     """Why one machine alone mounts a claim: its access mode, its volume's, or the class of its disk."""
-    volume = world.get("PersistentVolume", claim["volumeName"].text())
-    for each in (claim, None if volume is None else volume.object["spec"]):
-        modes = [] if each is None else [one.text() for one in lookup.items(each["accessModes"])]
-        if modes and _OF_ONE.issuperset(modes):
-            return modes[0]
+    volume = lookup.spec_of(world, lookup.VOLUME, claim["volumeName"].text())
+    own, modes = ([one.text() for one in lookup.items(each["accessModes"])] for each in (claim, volume))
+    for each in (own, modes):
+        if each and _OF_ONE.issuperset(each):
+            return each[0]
     called = claim["storageClassName"].text()
-    known = world.get("StorageClass", called) if called else None
+    known = lookup.find_object(world, lookup.STORAGE_CLASS, called) if called else None
     provisioner = "" if known is None else known.object["provisioner"].text()
     is_disk = provisioner in _DISK_DRIVERS or (known is None and called in _DISK_CLASSES)
-    is_written = "ReadOnlyMany" not in [each.text() for each in lookup.items(claim["accessModes"])]
-    is_files = claim["volumeMode"].text() != "Block"
-    return f"storage class {called}" if is_disk and is_written and is_files else ""
+    is_written_file = "ReadOnlyMany" not in own and claim["volumeMode"].text() != "Block"
+    return f"storage class {called}" if is_disk and is_written_file else ""
 
 
-def _disks(pod: Pod) -> Iterator[tuple[str, str]]:
+def _disks(pod: Pod) -> Iterator[tuple[str, str, str]]:
     for volume in lookup.items(pod.spec["volumes"]):
-        for kind, disk in volume.fields():
-            name = volume["name"].text() if kind in _DISKS else ""
-            if name and not disk["readOnly"].flag() and name in lookup.mounted_volumes(pod.spec):
-                what = f"the disk of volume {name}, which one machine mounts at a time"
-                yield what, "use storage that several machines mount, or mount it read-only"
+        name = volume["name"].text()
+        if any(kind in _DISKS and not disk["readOnly"].flag() for kind, disk in volume.fields()):
+            what = f"the disk of volume {name}, which one machine mounts at a time"
+            yield name, what, "use storage that several machines mount, or mount it read-only"
 
 
 def _devices(pod: Pod) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.data import output
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pods import WORKLOADS, PodContainer
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 
 _ADDRESS: Final = re.compile(
     r"(?:hf://|https?://(?:www\.)?(?:huggingface\.co|hf\.co)/)(?:datasets/|spaces/|models/)?([^/?#@\s]+)(?:/.*)?",
@@ -47,24 +47,15 @@ def _check(place: PodContainer, context: Context[HubOrganization]) -> Iterator[F
     given = context.parameters
     if given.allow is None:
         return
-    allow = {each.lower() for each in given.allow}
+    allow, sources = {each.lower() for each in given.allow}, context.subject.object["spec"]
     for value, organization in _organizations(place.value, given):
         if organization.lower() not in allow:
-            if value.is_inherited():
-                _be_known(context.subject)
+            for part in ("dataset", "model") if value.is_inherited() else ():
+                # Where the runtime names it, it must be known whether the TrainJob names another one.
+                sources.at("initializer", part, "storageUri").is_there()
             what = "is an organization of the Hub that is not allowed"
             fix = f"use a model or dataset of {' or '.join(given.allow) or 'no organization: none is allowed'}"
             yield where_to_fix(value.finding(what, organization, fix))
-
-
-def _be_known(job: Subject) -> None:
-    """Whether a TrainJob has sources of its own must be known where its runtime names others.
-
-    Raises:
-        UnseenValue: It is not.
-    """
-    for part in ("dataset", "model"):
-        job.object.at("spec", "initializer", part, "storageUri").is_there()
 
 
 def _organizations(container: Value, given: HubOrganization) -> Iterator[tuple[Value, str]]:
@@ -73,16 +64,11 @@ def _organizations(container: Value, given: HubOrganization) -> Iterator[tuple[V
         found = _NAME.fullmatch(each.folder)
         if found and found[1].lower() not in _FOLDERS:
             yield each.value, found[1]
-    for text in _texts(container):
+    words = (each for part in ("command", "args") for each in container[part].items())
+    for text in (*words, *(each["value"] for each in container["env"].items())):
         for word in re.split(r"[\s'\"=,;]+", text.text()):
             if found := _ADDRESS.fullmatch(word):
                 yield text, found[1]
-
-
-def _texts(container: Value) -> Iterator[Value]:
-    for part in ("command", "args"):
-        yield from container[part].items()
-    yield from (each["value"] for each in container["env"].items())
 
 
 RULE: Final = Rule(

@@ -6,7 +6,7 @@ Rule of a pod's sum: `render/resources`, with limits for requests that are not w
 and the scheduler see a pod.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -16,9 +16,11 @@ from trainer_infra.api.quantity import Notation, Quantity
 from trainer_infra.catalog.device_resources import WHOLE, device_use
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import resources
+from trainer_infra.rules import pods
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Subject, Value, World
-from trainer_infra.rules.value import UNKNOWN
+from trainer_infra.rules.value import ABSENT, UNKNOWN
 
 Amounts = dict[str, int]
 """Billionths by resource name."""
@@ -35,7 +37,6 @@ class _PodRequest:
 
     pod: Pod
     of_limits: bool = False
-    """Whether what it may use at most is asked, as far as it is limited."""
 
     def __call__(self, _subject: Subject) -> Iterable[tuple[str, int]]:
         spec = self.pod.spec
@@ -65,10 +66,16 @@ def sum_of_pods(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:
     return total
 
 
-def place(pod: Pod, resource: str) -> Value:
-    """Where the greatest part of what a pod asks for of a resource is written."""
-    holders = [each for key in _CONTAINERS for each in pod.spec[key].items()]
-    found = [amount_asked(each, resource) for each in (*holders, pod.spec)]
+def containers(pod: Pod) -> list[Value]:
+    """The containers of a pod, then its init containers."""
+    return [each for key in _CONTAINERS for each in pod.spec[key].items()]
+
+
+def place(pod: Pod, resource: str, *, of_limits: bool = False) -> Value:
+    """Where the greatest part of what a pod asks for of a resource, or is limited to, is written."""
+    holders = (*containers(pod), pod.spec)
+    limits = [each.at("resources", "limits", resource) for each in holders if of_limits]
+    found = limits or [amount_asked(each, resource) for each in holders]
     return max(found, key=lambda each: 0 if each.raw is UNKNOWN else read_amount(each) or 0)
 
 
@@ -132,9 +139,8 @@ def claimed_devices(pod: Pod, subject: Subject, world: World) -> Mapping[str, in
     found: dict[str, int] = {}
     for each in pod.spec["resourceClaims"].items():
         name = each["resourceClaimTemplateName"].text()
-        template = world.get(CLAIM_TEMPLATE, name, subject.namespace) if name else None
-        spec = None if template is None else template.object.at("spec", "spec", "devices")
-        for request in () if spec is None else spec["requests"].items():
+        template = lookup.spec_of(world, lookup.CLAIM_TEMPLATE, name, subject.namespace)
+        for request in template.at("spec", "devices", "requests").items():
             nested = (request["exactly"], request["firstAvailable"][0], request)
             asked = next(one for one in nested if one.is_there())
             of_class, count = asked["deviceClassName"].text(), asked["count"].number()
@@ -142,7 +148,6 @@ def claimed_devices(pod: Pod, subject: Subject, world: World) -> Mapping[str, in
     return found
 
 
-CLAIM_TEMPLATE: Final = "ResourceClaimTemplate"
 OF_DEVICE_PLUGINS: Final = (
     *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
     *("google.com/tpu", "habana.ai/gaudi"),
@@ -163,8 +168,23 @@ def is_accelerator(resource: str) -> bool:
     return device_use(resource) in WHOLE
 
 
+def accelerators(asked: Mapping[str, int]) -> int:
+    """How many accelerators are asked for, in billionths."""
+    return sum(each for name, each in asked.items() if is_accelerator(name))
+
+
+def pods_with_devices(subject: Subject) -> Iterator[Pod]:
+    """The pods of an object that ask for accelerators, or claim devices."""
+    for pod in pods.pods_of(subject):
+        claims = pod.spec["resourceClaims"].raw
+        if claims is not ABSENT or accelerators(amounts_of(pod, subject)):
+            yield pod
+
+
 def gpus_of(container: Value) -> Gpus | None:
     """The GPUs that a container asks for; None where it asks for none."""
+    if container["resources"].raw is ABSENT:
+        return None
     parts = (container.at("resources", part) for part in reversed(_PARTS))
     written = (name for part in parts for name, _ in part.fields())
     resources = dict.fromkeys(filter(is_accelerator, written))

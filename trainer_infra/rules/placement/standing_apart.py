@@ -30,13 +30,13 @@ def most_apart(pod: Pod, pools: Sequence[Pool], subject: Subject) -> tuple[int, 
     """The most pods that can stand as far apart as they must, and why they must; None without a bound."""
     found = []
     for key, most, why in (*_apart(pod, subject), *_spread(pod, pools, subject)):
-        count = domains(key, pools)
+        count = _domains(key, pools)
         if count is not None:
             found.append((count * most, why))
     return min(found, default=None)
 
 
-def domains(key: str, pools: Sequence[Pool]) -> int | None:
+def _domains(key: str, pools: Sequence[Pool]) -> int | None:
     """How many domains of that label the machines are in; None where that is not declared."""
     if key == queue_objects.HOSTNAME:
         return sum(each.nodes for each in pools)
@@ -49,7 +49,7 @@ def _apart(pod: Pod, subject: Subject) -> Iterator[Apart]:
         key = each["topologyKey"].text()
         if _selects_itself(each, pod, subject):
             yield key, 1, f"their podAntiAffinity wants {key} to differ"
-    if any(_host_ports(pod)):
+    if _takes_port(pod):
         yield queue_objects.HOSTNAME, 1, "their host port is free once on each machine"
     exclusive = (
         each.at("metadata", "annotations", _EXCLUSIVE)
@@ -65,21 +65,19 @@ def _spread(pod: Pod, pools: Sequence[Pool], subject: Subject) -> Iterator[Apart
     """Spreads over more domains than there are: Kubernetes then lets each have maxSkew pods."""
     for each in lookup.items(pod.spec["topologySpreadConstraints"]):
         key, least = each["topologyKey"].text(), each["minDomains"].number()
-        count = domains(key, pools)
+        count = _domains(key, pools)
         is_hard = each["whenUnsatisfiable"].text() == "DoNotSchedule"
         if is_hard and least and count and count < least and _selects_itself(each, pod, subject):
             yield key, each["maxSkew"].number() or 1, f"minDomains wants {least} of {key}"
 
 
-def _host_ports(pod: Pod) -> Iterator[Value]:
-    """Ports that a pod takes of its machine; with hostNetwork each port is one."""
+def _takes_port(pod: Pod) -> bool:
+    """Whether a pod takes a port of its machine; with hostNetwork each port is one."""
     field = "containerPort" if pod.spec["hostNetwork"].flag() else "hostPort"
-    for key in ("containers", "initContainers"):
-        for container in pod.spec[key].items():
-            is_sidecar = key == "containers" or container["restartPolicy"].text() == "Always"
-            for port in container["ports"].items() if is_sidecar else ():
-                if port[field].number():
-                    yield port[field]
+    sidecars = pod.spec["initContainers"].items()
+    stay = [each for each in sidecars if each["restartPolicy"].text() == "Always"]
+    stay += pod.spec["containers"].items()
+    return any(port[field].number() for each in stay for port in each["ports"].items())
 
 
 def _selects_itself(term: Value, pod: Pod, subject: Subject) -> bool:
@@ -101,15 +99,12 @@ def _selects_itself(term: Value, pod: Pod, subject: Subject) -> bool:
 
 def _labels(pod: Pod, subject: Subject) -> dict[str, str]:
     """A pod's labels, with those that JobSet and the Job controller add."""
-    written = pod.template.at("metadata", "labels")
-    written.is_there()
     subject.object.at("metadata", "name").is_there()
     job = f"{subject.name}-{pod.name()}-0"
-    added = {
+    return lookup.labels_of(pod.template) | {
         names.JOBSET_NAME_LABEL: subject.name,
         names.REPLICATED_JOB_LABEL: pod.name(),
         names.JOB_NAME_LABEL: job,
         names.JOB_NAME_OLD_LABEL: job,
         names.JOB_INDEX_LABEL: "0",
     }
-    return {key: each.text() for key, each in written.fields()} | added

@@ -40,14 +40,12 @@ class GangMember:
     @property
     def room(self) -> int | None:
         """How many find place; None where nothing limits it, or none fits any machine."""
-        found = [(pool.nodes, each) for pool, each in self.rooms]
-        if not found:
+        if not self.rooms:
             return None
-        most = None if self.apart is None else self.apart[0]
-        if any(each is None for _, each in found):
-            return most
-        room = sum(count * (each or 0) for count, each in found)
-        return room if most is None else min(room, most)
+        known = [pool.nodes * each for pool, each in self.rooms if each is not None]
+        most = [] if self.apart is None else [self.apart[0]]
+        most += [sum(known)] if len(known) == len(self.rooms) else []
+        return min(most, default=None)
 
     @property
     def pools(self) -> Sequence[Pool]:
@@ -120,7 +118,8 @@ GANG_FITS: Final = Rule(
 """Two things are proved, of the least that is asked for: each replicated job has room on the pools
 that it may use, whole pods on each machine; and all of them together do not ask for more of a
 resource than those pools have. Pods that must stand apart (`placement/standing_apart`) take a machine
-or a domain each, and a PodGroup that pods join must not wait for more than there are. A pod that fits no machine at all is left to `gpu-fits-machine`.
+or a domain each, and a PodGroup that pods join must not wait for more than there are. A pod that fits
+no machine at all is left to `gpu-fits-machine`.
 """
 
 
@@ -264,7 +263,7 @@ PREEMPTIBLE_CHECKPOINTS: Final = Rule(
     looks_around=True,
 )
 """A job is on preemptible machines where its node selector, or each term of its required node affinity,
-says so in the words of a cloud or of Karpenter, where all flavors of its queue do, or where all pools that it may use are declared so. It
-can keep checkpoints where a container that trains has a volume that outlives the pod, or names an
-object store for its results.
+says so in the words of a cloud or of Karpenter, where all flavors of its queue do, or where all pools
+that it may use are declared so. It can keep checkpoints where a container that trains has a volume that
+outlives the pod, or names an object store for its results.
 """

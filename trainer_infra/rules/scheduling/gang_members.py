@@ -6,7 +6,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup, nodes
-from trainer_infra.rules.rule import Finding, Subject, Value, World
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.rule import Finding, Subject, World
 
 _MARKS: Final = {
     "scheduling.x-k8s.io": ("labels", names.COSCHEDULING_GROUP_LABEL),
@@ -18,19 +19,18 @@ _MARKS: Final = {
 def too_few(subject: Subject, world: World) -> Iterator[Finding]:
     """Groups that wait for more pods than the object makes, as far as no other object joins them."""
     for api_group, mark in _MARKS.items():
-        members: dict[str, list[tuple[Value, int]]] = {}
+        members: dict[str, list[Pod]] = {}
         for pod in pods.pods_of(subject):
-            joined = pod.template.at("metadata", *mark)
-            if joined.is_there():
-                members.setdefault(joined.text(), []).append((joined, nodes.count(pod)))
+            if pod.template.at("metadata", *mark).is_there():
+                members.setdefault(pod.template.at("metadata", *mark).text(), []).append(pod)
         for name, found in members.items():
             kind = f"{names.POD_GROUP}.{api_group}"
-            group = lookup.find_object(world, kind, name, subject.namespace)
-            least = None if group is None else group.object.at("spec", "minMember").number()
-            count = sum(each for _, each in found)
-            if least is not None and least > count and not _joined_by(subject, world, mark, name):
+            group = lookup.spec_of(world, kind, name, subject.namespace)
+            least, count = group["minMember"].number() or 0, sum(map(nodes.count, found))
+            if least > count and not _joined_by(subject, world, mark, name):
                 what = f"joins a PodGroup that waits for {least} pods, and the job has {count}"
-                yield found[0][0].finding(what, name, f"write minMember: {count}")
+                fix = f"write minMember: {count}"
+                yield found[0].template.at("metadata", *mark).finding(what, name, fix)
 
 
 def _joined_by(subject: Subject, world: World, mark: tuple[str, str], name: str) -> bool:

@@ -20,6 +20,7 @@ from trainer_infra.rules.placement.queue_objects import Group
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.scheduling import quota
+from trainer_infra.rules.value import ABSENT
 from trainer_infra.rules.world import World
 
 
@@ -40,22 +41,32 @@ class Shortage:
 BUILT_IN: Final = ("default", "root", "default-queue")
 """Queues that Volcano, and KAI's chart, make themselves."""
 _KAI_QUEUE: Final = f"{names.VOLCANO_QUEUE}.{kai.API_VERSION.partition('/')[0]}"
+_NAMED: Final = (
+    (names.VOLCANO_QUEUE, "annotations", names.VOLCANO_QUEUE_ANNOTATION),
+    (_KAI_QUEUE, "labels", kai.QUEUE_LABEL),
+)
+"""By the kind of a queue, where jobs and pods name it."""
 
 
 def other_queues(subject: Subject) -> Iterator[tuple[Value, str]]:
     """Where a job names queues of Volcano and KAI, with their kinds."""
     own = () if subject.kind == names.TRAIN_JOB else (subject.object,)
-    metadata = [each["metadata"] for each in (*own, *subject.rendered_of(names.JOBSET))]
-    metadata += [pod.template["metadata"] for pod in pods.pods_of(subject)]
-    places = (
-        (names.VOLCANO_QUEUE, "annotations", names.VOLCANO_QUEUE_ANNOTATION),
-        (_KAI_QUEUE, "labels", kai.QUEUE_LABEL),
-    )
-    for kind, *path in places:
-        found = (each.at(*path) for each in metadata)
+    holders = [*own, *subject.rendered_of(names.JOBSET)]
+    holders += [pod.template for pod in pods.pods_of(subject)]
+    metadata = [each["metadata"] for each in holders if each["metadata"].raw is not ABSENT]
+    for kind, field, key in _NAMED:
+        written = [each[field] for each in metadata]
+        found = [each[key] for each in written if each.raw is not ABSENT]
         yield from ((each, kind) for each in found if each.is_there())
     if subject.kind == "Job" and subject.api_version.startswith("batch.volcano.sh/"):
         yield subject.object.at("spec", "queue"), names.VOLCANO_QUEUE
+
+
+def _queue(kind: str, subject: Subject, world: World) -> Subject | None:
+    """The first queue of a kind that a job names; None where it is not known."""
+    named = (each.text() for each, of_kind in subject.once(other_queues) if of_kind == kind)
+    name = next(named, "")
+    return lookup.find_object(world, kind, name) if name else None
 
 
 def _of_volcano(subject: Subject, world: World) -> Shortage | None:
@@ -63,9 +74,7 @@ def _of_volcano(subject: Subject, world: World) -> Shortage | None:
 
     What a queue does not cap has no limit.
     """
-    found = (each for each, kind in subject.once(other_queues) if kind == names.VOLCANO_QUEUE)
-    name = next(found, None)
-    queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())
+    queue = _queue(names.VOLCANO_QUEUE, subject, world)
     if queue is None:
         return None
     groups = (each.at("spec", "minResources") for each in subject.rendered_of(names.POD_GROUP))
@@ -89,27 +98,20 @@ _KAI_UNITS: Final = {
 
 def _of_kai(subject: Subject, world: World) -> Shortage | None:
     """What all pods together ask for beyond the limit of KAI's queue, or of one above it."""
-    found = (each for each, kind in subject.once(other_queues) if kind == _KAI_QUEUE)
-    name, seen = next((each.text() for each in found), ""), set[str]()
-    if not name:
-        return None
-    together = [
-        (nodes.count(each), amounts.amounts_of(each, subject))
-        for each in nodes.pods_together(subject)
-    ]
-    total = amounts.sum_of_pods(together)
-    while name and name not in seen:
-        seen.add(name)
-        queue = lookup.find_object(world, _KAI_QUEUE, name)
-        if queue is None:
-            return None
+    queue, seen = _queue(_KAI_QUEUE, subject, world), set[str]()
+    together = () if queue is None else nodes.pods_together(subject)
+    pods_asked = ((nodes.count(each), amounts.amounts_of(each, subject)) for each in together)
+    total = amounts.sum_of_pods(pods_asked)
+    while queue is not None and queue.name not in seen:
+        seen.add(queue.name)
         for resource, (word, unit) in _KAI_UNITS.items():
             most = queue.object.at("spec", "resources", word, "limit").number()
             if most is not None and 0 <= most * unit < total.get(resource, 0):
                 room = amounts.amount_text(resource, most * unit)
                 limit = f"KAI's queue {queue.name} is limited to {room}"
                 return Shortage(resource, total[resource], most * unit, limit)
-        name = queue.object.at("spec", "parentQueue").text()
+        above = queue.object.at("spec", "parentQueue").text()
+        queue = lookup.find_object(world, _KAI_QUEUE, above) if above else None
     return None
 
 

@@ -65,12 +65,13 @@ def _has_room(pod: Pod, level: Value, context: Context[Parameters]) -> Iterator[
     count = nodes.count(pod)
     if is_slice:
         count = min(count, int(size.text())) if _SIZE.fullmatch(size.text()) else 0
-    if room is not None and 0 < room < count:
+    if room is None or not 0 < room < count:
+        return
+    if is_slice:
+        what = f"is more than the {room} pods that find place in one domain of {level.text()}"
+        yield size.finding(what, size.text(), f"write {room} or less, or a higher level")
+    else:
         what = f"makes more pods than the {room} that find place in one domain of {level.text()}"
-        if is_slice:
-            what = f"is more than the {room} pods that find place in one domain of {level.text()}"
-            yield size.finding(what, size.text(), f"write {room} or less, or a higher level")
-            return
         fix = f"use at most {room} pods, or require a higher level"
         yield nodes.count_place(pod, context.subject).finding(what, count, fix)
 
@@ -120,8 +121,9 @@ TOPOLOGY_FITS: Final = Rule(
     looks_around=True,
 )
 """The level is that of `kueue.x-k8s.io/podset-required-topology`, of the preferred one or of a slice's, or
-of our own annotations, which render to the first two. Levels are those of the Topologies of the queue's flavors; how many machines a domain
-has is what pools declare. A domain of `kubernetes.io/hostname` is one machine.
+of our own annotations, which render to the first two. Levels are those of the Topologies of the queue's
+flavors; how many machines a domain has is what pools declare. A domain of `kubernetes.io/hostname` is
+one machine.
 """
 
 
