@@ -138,11 +138,11 @@ def _of_range(limits: Value, pod: Pod, subject: Subject) -> Iterator[Finding]:
             for each in (*namespace_limits.own_claims(pod), *_claims(pods.jobsets(subject))):
                 yield from _in_range(each, limits, "claim")
         case "Pod":
-            used = amounts.amounts_of(pod, subject) | amounts.limits_of(pod, subject)
+            asked, limited = amounts.amounts_of(pod, subject), amounts.limits_of(pod, subject)
             for name, edge in limits["max"].fields():
                 most = amounts.read_amount(edge)
-                if most is not None and used.get(name, 0) > most:
-                    where = amounts.place(pod, name)
+                if most is not None and max(asked.get(name, 0), limited.get(name, 0)) > most:
+                    where = amounts.place(pod, name, of_limits=limited.get(name, 0) > most)
                     what = f"makes a pod of more {name} than the {edge.raw} of a LimitRange of the namespace"
                     yield where.finding(what, where.raw, "ask for less, or have the limit raised")
 

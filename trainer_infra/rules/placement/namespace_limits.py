@@ -14,11 +14,11 @@ from trainer_infra.rules.placement.amounts import Amounts
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Subject, Value, World
 from trainer_infra.rules.value import is_mapping
+from trainer_infra.rules.world import NOWHERE
 
 NATIVE: Final = ("cpu", "memory")
 """Resources of which each container must say what it needs where a quota counts them."""
 PARTS: Final = ("requests", "limits")
-_LIMIT_RANGE: Final = "LimitRange"
 _ADDED: Final = {"requests": ("defaultRequest", "min"), "limits": ("default", "max")}
 """Fields of a LimitRange that give a request or a limit to containers which have none; a limit is a request too."""
 
@@ -40,23 +40,29 @@ class Quota:
 
 
 def quotas(subject: Subject, world: World) -> tuple[Quota, ...]:
-    """The ResourceQuotas of the object's namespace; of one that says none those that say none either.
+    """The ResourceQuotas of the object's namespace; where it says none, those that say none either.
 
     Raises:
         UnseenValue: A namespace is not known.
     """
-    found = _objects(names.RESOURCE_QUOTA, subject, world)
+    found = _known(world.of_kind(names.RESOURCE_QUOTA, subject.namespace), subject)
     return tuple(world.once(_quota, each.object) for each in found)
 
 
-def ranges(subject: Subject, world: World) -> Iterator[Value]:
-    """The limits of the LimitRanges of the object's namespace."""
-    for each in _objects(_LIMIT_RANGE, subject, world):
-        yield from lookup.items(each.object.at("spec", "limits"))
+def ranges(subject: Subject, world: World, of: str = "") -> Iterator[Value]:
+    """The limits of the LimitRanges that may be in the object's namespace, of one type or of any.
+
+    Raises:
+        UnseenValue: A namespace, or a part of a LimitRange, is not known.
+    """
+    for where in dict.fromkeys((subject.namespace, NOWHERE)):
+        for each in _known(world.of_kind("LimitRange", where), subject):
+            for limits in lookup.items(each.object.at("spec", "limits")):
+                if of in ("", limits["type"].text()):
+                    yield limits
 
 
-def _objects(kind: str, subject: Subject, world: World) -> tuple[Subject, ...]:
-    found = world.of_kind(kind, subject.namespace)
+def _known(found: tuple[Subject, ...], subject: Subject) -> tuple[Subject, ...]:
     for each in (subject, *found) if found else ():
         each.object.at("metadata", "namespace").is_there()
     return found
@@ -96,12 +102,8 @@ def needs(
     """Where it may stand what a container requests, or is limited to: in it, its pod, or a LimitRange."""
     parts = PARTS if part == "requests" else (part,)
     places = [one.at("resources", each) for one in (container, pod.spec) for each in parts]
-    fields = [field for each in parts for field in _ADDED[each]]
-    for where in lookup.places_near(subject.namespace) if subject.namespace else ():
-        for each in world.of_kind(_LIMIT_RANGE, where):
-            for limits in lookup.items(each.object.at("spec", "limits")):
-                if limits["type"].text() == "Container":
-                    places += [limits[field] for field in fields]
+    for limits in ranges(subject, world, "Container"):
+        places += [limits[field] for each in parts for field in _ADDED[each]]
     return places
 
 

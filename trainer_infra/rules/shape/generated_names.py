@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainer_infra.rules import pods
+from trainer_infra.rules import inner_objects, pods
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import UNKNOWN, is_mapping
@@ -14,30 +14,25 @@ _HASHED: Final = re.compile(r"(.+)-[2456789bcdfghkmt]{10}")
 """What generators put behind a name. Source: kustomize's `api/hasher`."""
 _CONFIG_MAP: Final = "ConfigMap"
 _SECRET: Final = "Secret"  # noqa: S105  a kind
-_KINDS: Final = (_CONFIG_MAP, _SECRET, lookup.CLAIM)
-Reference = tuple[Value, str, str]
-"""What names an object, the field of it that has the name, and the kind of the object."""
+_ACCOUNT: Final = "ServiceAccount"
+_NAMED: Final = {
+    **dict.fromkeys(("configMap", "configMapRef", "configMapKeyRef"), (_CONFIG_MAP, ("name",))),
+    **dict.fromkeys(("secretRef", "secretKeyRef", "imagePullSecrets"), (_SECRET, ("name",))),
+    "nodePublishSecretRef": (_SECRET, ("name",)),
+    "secret": (_SECRET, ("secretName", "name")),
+    "persistentVolumeClaim": (lookup.CLAIM, ("claimName",)),
+}
+"""By field of a pod, at any depth: the kind of the object that it names, and in which field of its own."""
 
 
-def _references(subject: Subject) -> Iterator[Reference]:
-    """Where pods name ConfigMaps, Secrets and claims."""
-    for container in pods.containers(subject):
-        for variable in container.value["env"].items():
-            yield variable.at("valueFrom", "configMapKeyRef"), "name", _CONFIG_MAP
-            yield variable.at("valueFrom", "secretKeyRef"), "name", _SECRET
-        for source in container.value["envFrom"].items():
-            yield source["configMapRef"], "name", _CONFIG_MAP
-            yield source["secretRef"], "name", _SECRET
-    for pod in pods.pods_of(subject):
-        for volume in pod.spec["volumes"].items():
-            yield volume["configMap"], "name", _CONFIG_MAP
-            yield volume["secret"], "secretName", _SECRET
-            yield volume["persistentVolumeClaim"], "claimName", lookup.CLAIM
-            for source in volume.at("projected", "sources").items():
-                yield source["configMap"], "name", _CONFIG_MAP
-                yield source["secret"], "name", _SECRET
-        for each in pod.spec["imagePullSecrets"].items():
-            yield each, "name", _SECRET
+def _references(subject: Subject) -> Iterator[tuple[Value, str, str]]:
+    """Where pods name ConfigMaps, Secrets, claims and accounts; in which field, and of which kind they are."""
+    for spec in (each.spec for each in pods.pods_of(subject) if is_mapping(each.spec.raw)):
+        yield spec, "serviceAccountName", _ACCOUNT
+        for path, _ in inner_objects.parts_of(spec.raw):
+            key = next((each for each in reversed(path) if isinstance(each, str)), "")
+            kind, fields = _NAMED.get(key, ("", ()))
+            yield from ((spec.at(*path), field, kind) for field in fields)
 
 
 def _check(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
@@ -64,7 +59,7 @@ def _renamed(world: World) -> Mapping[tuple[str, str], Mapping[str, str]]:
     found: dict[tuple[str, str], dict[str, str]] = {}
     for (kind, where, name), called in world.renamed.items():
         found.setdefault((kind, name), {})[where] = called
-    for kind in _KINDS:
+    for kind in (_CONFIG_MAP, _SECRET):
         for each in lookup.all_of(world, kind):
             if hashed := _HASHED.fullmatch(each.name):
                 found.setdefault((kind, hashed[1]), {}).setdefault(each.namespace, each.name)
