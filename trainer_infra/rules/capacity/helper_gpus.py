@@ -6,7 +6,7 @@ nothing, and some test the GPUs so. A container beside training that serves a mo
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -15,7 +15,7 @@ from trainer_infra.render import resolve
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _SERVES: Final = re.compile(
     r"vllm|sglang|tgi|triton|infer|serv|rollout|sampler|reward|teacher|critic|generat|eval|judge",
@@ -25,44 +25,50 @@ _SERVES: Final = re.compile(
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    found = ((each, _devices(each)) for each in lookup.items(pod.spec["containers"]))
-    asking = [(each, where) for each, where in found if where is not None]
-    why = _why(pod, context)
-    main = resolve.main_container(pod.name(), [each["name"].text() for each, _ in asking])
-    for each, where in asking:
-        if why or (each["name"].text() != main and not _serves(each)):
-            yield _finding(where, why or f"{main!r} is what trains")
-    if not why:
-        yield from _of_init(pod, [each for each, _ in asking])
+    asking = [each for each in lookup.items(pod.spec["containers"]) if _devices(each) is not None]
+    why = _why(pod, context.subject)
+    if why:
+        for each in asking:
+            yield from _of(each, why)
+        return
+    main = resolve.main_container(pod.name(), [each["name"].text() for each in asking])
+    shared: set[str] = set()
+    for each in asking:
+        if each["name"].text() == main:
+            shared = {claim["name"].text() for claim in each.at("resources", "claims").items()}
+        elif not _serves(each):
+            yield from _of(each, f"{main!r} is what trains", shared)
+    most = sum((each.count for each in map(amounts.gpus_of, asking) if each), Decimal(0))
+    for each in pod.spec["initContainers"].items():
+        found, stays = amounts.gpus_of(each), each["restartPolicy"].text() == "Always"
+        if (stays or (found is not None and found.count > most)) and not _serves(each):
+            why = "a sidecar only helps" if stays else "the pod has fewer later"
+            yield from _of(each, why, shared)
 
 
-def _why(pod: Pod, context: Context[Parameters]) -> str:
+def _why(pod: Pod, subject: Subject) -> str:
     """Why the whole pod only helps; empty where it does not."""
     if pod.step in pods.INITIALIZERS:
         return "an initializer downloads"
-    policy = context.subject.ml_policy["mpi"]
-    is_launcher = pod.name() == names.LAUNCHER and policy.is_there()
-    only_starts = is_launcher and not policy["runLauncherAsNode"].flag()
-    return "this job only starts the others" if only_starts else ""
+    spec, policy = subject.object["spec"], subject.ml_policy["mpi"]
+    if pod.job.path[-2:] == ("mpiReplicaSpecs", "Launcher"):
+        started, joins = spec.at("mpiReplicaSpecs", "Worker"), spec["runLauncherAsWorker"]
+    elif pod.name() == names.LAUNCHER:
+        started, joins = policy, policy["runLauncherAsNode"]
+    else:
+        return ""
+    return "this job only starts the others" if started.is_there() and not joins.flag() else ""
 
 
-def _of_init(pod: Pod, asking: Iterable[Value]) -> Iterator[Finding]:
-    most = sum((each.count for each in map(amounts.gpus_of, asking) if each), Decimal(0))
-    for each in pod.spec["initContainers"].items():
-        where, found = _devices(each), amounts.gpus_of(each)
-        stays = each["restartPolicy"].text() == "Always"
-        is_more = stays or (found is not None and found.count > most)
-        if where is not None and is_more and not _serves(each):
-            yield _finding(where, "a sidecar only helps" if stays else "the pod has fewer later")
+def _of(container: Value, why: str, shared: Collection[str] = ()) -> Iterator[Finding]:
+    where = _devices(container, shared)
+    if where is not None:
+        what = f"asks for accelerators, and does not compute: {why}"
+        yield where.finding(what, where.raw, "take it away")
 
 
-def _finding(where: Value, why: str) -> Finding:
-    what = f"asks for accelerators, and does not compute: {why}"
-    return where.finding(what, where.raw, "take it away")
-
-
-def _devices(container: Value) -> Value | None:
-    """Where a container asks for accelerators, or claims devices; None where it does not."""
+def _devices(container: Value, shared: Collection[str] = ()) -> Value | None:
+    """Where a container asks for accelerators, or claims devices that are not shared with it; None where it does not."""
     limits, requests, claims = (
         container.at("resources", each) for each in ("limits", "requests", "claims")
     )
@@ -71,7 +77,7 @@ def _devices(container: Value) -> Value | None:
     found = amounts.gpus_of(container)
     if found is not None:
         return found.place
-    return claims if next(claims.items(), None) is not None else None
+    return claims if any(each["name"].text() not in shared for each in claims.items()) else None
 
 
 def _serves(container: Value) -> bool:

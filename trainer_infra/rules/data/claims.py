@@ -29,23 +29,42 @@ _DISK_CLASSES: Final = (
     "local-path",
 )
 """Storage classes of clouds that have such volumes."""
+Pods = tuple[Pod, ...]
 
 
-def _check_shared(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
+def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Finding]:
     subject, pools = context.subject, context.world.pools
-    holders = [spec["volumeClaimPolicies"] for spec in pods.jobsets(subject)]
+    if pools and sum(each.nodes for each in pools) == 1:
+        return
+    shared: dict[tuple[str, str], list[Pod]] = {}
+    for pod in together:
+        for each in _shared(pod, context):
+            shared.setdefault(each, []).append(pod)
+    for (what, fix), members in shared.items():
+        most = max(members, key=nodes.count)
+        count, total = nodes.count(most), sum(map(nodes.count, members))
+        if subject.kind in names.RUNTIMES:
+            count = total = nodes.total(subject)
+        if total > 1:
+            who, alone = ("the pods", ", or write 1") if total == count else (f"{total} pods", "")
+            found = f"is {count}, and {who} share {what}"
+            yield nodes.count_place(most, subject).finding(found, None, f"{fix}{alone}")
+
+
+def _shared(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
+    """What of a pod one machine alone can have, with what to do about it."""
+    holders = [spec["volumeClaimPolicies"] for spec in pods.jobsets(context.subject)]
     holders += [pod.spec["volumes"], pod.spec["resourceClaims"]]
     if all(each.raw is ABSENT for each in holders):
         return
-    count = nodes.total(subject) if subject.kind in names.RUNTIMES else nodes.count(pod)
-    if count <= 1 or (pools and sum(each.nodes for each in pools) == 1):
-        return
     found = [*_claims(pod, context), *_disks(pod)]
     mounted = {*lookup.mounted_volumes(pod.spec)} if found else set[str]()
-    shared = [each[1:] for each in found if each[0] in mounted]
-    for what, fix in (*shared, *_devices(pod)):
-        where = nodes.count_place(pod, subject)
-        yield where.finding(f"is {count}, and the pods share {what}", None, f"{fix}, or write 1")
+    yield from (each[1:] for each in found if each[0] in mounted)
+    for claim in pod.spec["resourceClaims"].items():
+        name = claim["resourceClaimName"].text()
+        if name:
+            what = f"the ResourceClaim {name}, whose devices are those of one machine"
+            yield what, "name a ResourceClaimTemplate, of which each pod gets a claim"
 
 
 def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str, str]]:
@@ -91,18 +110,14 @@ def _disks(pod: Pod) -> Iterator[tuple[str, str, str]]:
             yield name, what, "use storage that several machines mount, or mount it read-only"
 
 
-def _devices(pod: Pod) -> Iterator[tuple[str, str]]:
-    for each in pod.spec["resourceClaims"].items():
-        name = each["resourceClaimName"].text()
-        if name:
-            what = f"the ResourceClaim {name}, whose devices are those of one machine"
-            yield what, "name a ResourceClaimTemplate, of which each pod gets a claim"
-
-
-def _sharing_pods(subject: Subject) -> Iterator[Pod]:
-    """How many pods there are of a runtime's other jobs, it does not say for sure."""
-    is_runtime = subject.kind in names.RUNTIMES
-    yield from nodes.training_pods(subject) if is_runtime else pods.pods_of(subject)
+def _sharing(subject: Subject) -> Iterator[Pods]:
+    """The pods that train, and those of each other job."""
+    every = pods.pods_of(subject)
+    training = tuple(nodes.training_pods(subject)) if subject.kind in names.WITH_PODS else every
+    yield training
+    # How many pods there are of a runtime's other jobs, it does not say for sure.
+    if subject.kind not in names.RUNTIMES:
+        yield from ((each,) for each in every if each not in training)
 
 
 SHARED_CLAIM: Final = Rule(
@@ -119,7 +134,7 @@ SHARED_CLAIM: Final = Rule(
         "Give the claim the access mode ReadWriteMany, and a storage class that supports it; claim devices "
         "by a ResourceClaimTemplate."
     ),
-    places=_sharing_pods,
+    places=_sharing,
     check=_check_shared,
     looks_around=True,
 )
