@@ -78,7 +78,7 @@ def _too_much(name: str, whole: int, most: int, members: Members, subject: Subje
     else:
         where = nodes.count_place(pod, subject)
         of_each = "" if name.endswith("pods") else f" of {text(resource, single)} {counted}"
-        fix = f"use at most {most // single} nodes{of_each}"
+        fix = f"use at most {nodes.pods_text(most // single)}{of_each}"
     whose = f"namespace {subject.namespace}" if subject.namespace else "its namespace"
     what = f"makes {text(resource, whole)} {counted} in all, more than the quota of {text(resource, most)} of {whose}"
     return where.finding(what, where.raw, fix)

@@ -93,6 +93,11 @@ def count(pod: Pod) -> int:
     return _clamped((1 if replicas is None else replicas) * at_once)
 
 
+def pods_text(number: int) -> str:
+    """So many pods, for people."""
+    return f"{number} pod{'' if number == 1 else 's'}"
+
+
 def count_place(pod: Pod, subject: Subject) -> Value:
     """Where the user writes how many pods there are."""
     if subject.kind == names.TRAIN_JOB and pod.step not in pods.INITIALIZERS:

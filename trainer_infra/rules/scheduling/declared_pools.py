@@ -65,7 +65,7 @@ def _check_gang(_place: Value, context: Context[Parameters]) -> Iterator[Finding
         what = f"makes more pods than the {each.room} that find place at a time in pool {pools}"
         if each.apart is not None and each.room == each.apart[0]:
             what = f"{what}: {each.apart[1]}"
-        fix = f"use at most {each.room} pods, or add machines"
+        fix = f"use at most {nodes.pods_text(each.room)}, or add machines"
         yield nodes.count_place(each.pod, subject).finding(what, each.count, fix)
     if not short:
         yield from _of_all(members, context)

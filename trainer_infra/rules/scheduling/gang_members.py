@@ -28,7 +28,7 @@ def too_few(subject: Subject, world: World) -> Iterator[Finding]:
             group = lookup.spec_of(world, kind, name, subject.namespace)
             least, count = group["minMember"].number() or 0, sum(map(nodes.count, found))
             if least > count and not _joined_by(subject, world, mark, name):
-                what = f"joins a PodGroup that waits for {least} pods, and the job has {count}"
+                what = f"joins a PodGroup that waits for {nodes.pods_text(least)}, and the job has {count}"
                 fix = f"write minMember: {count}"
                 yield found[0].template.at("metadata", *mark).finding(what, name, fix)
 

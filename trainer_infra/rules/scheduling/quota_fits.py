@@ -229,7 +229,7 @@ def _finding(place: Pods, short: Shortage, context: Context[QuotaFits]) -> Findi
         return amounts.place(pod, resource).finding(what, got, fix)
     others = short.asked - one * nodes.count(pod)
     most = max(0, short.room - others) // one
-    fix = f"use at most {most} pod{'' if most == 1 else 's'}, or raise the limit"
+    fix = f"use at most {nodes.pods_text(most)}, or raise the limit"
     return nodes.count_place(pod, subject).finding(what, nodes.count(pod), fix)
 
 

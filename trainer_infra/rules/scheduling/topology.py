@@ -72,7 +72,7 @@ def _has_room(pod: Pod, level: Value, context: Context[Parameters]) -> Iterator[
         yield size.finding(what, size.text(), f"write {room} or less, or a higher level")
     else:
         what = f"makes more pods than the {room} that find place in one domain of {level.text()}"
-        fix = f"use at most {room} pods, or require a higher level"
+        fix = f"use at most {nodes.pods_text(room)}, or require a higher level"
         yield nodes.count_place(pod, context.subject).finding(what, count, fix)
 
 

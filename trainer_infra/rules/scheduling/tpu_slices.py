@@ -75,7 +75,8 @@ def _of_slice(
         what = f"has {size} chips, which machines of {chips} do not make up"
         yield place.finding(what, topology, "write the topology of the node pool")
     elif count % machines or not count:
-        what = f"makes {count} pods of {chips} chips, and a slice of {topology} has {machines} machines"
+        made, whole = nodes.pods_text(count), nodes.pods_text(machines)
+        what = f"makes {made} of {chips} chips, and a slice of {topology} is made up of {whole}"
         fix = f"write {machines}, or the topology of {count * chips} chips"
         yield where.finding(what, count, fix)
 
