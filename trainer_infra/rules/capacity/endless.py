@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Final
 
 from trainer_infra.rules.capacity import cost, job_end
@@ -14,7 +15,8 @@ _NETWORK: Final = re.compile(
     r"compute-domain|dranet|rdma|sriov|infiniband|(?<![a-z])(efa|hca|nics?|net)(?![a-z])"
 )
 """In the name of a DeviceClass: its devices are no accelerators."""
-Pods = tuple[Pod, ...]
+Holders = tuple[tuple[Pod, Decimal | None], ...]
+"""Pods with devices, and for how many hours at most; None without an end."""
 
 
 class EndlessGpus(Parameters):
@@ -33,18 +35,16 @@ class ManyEndlessGpus(EndlessGpus):
     """From how many GPUs at a time on a job must have a deadline."""
 
 
-def _places(subject: Subject) -> Iterator[Pods]:
+def _places(subject: Subject) -> Iterator[Holders]:
     found = subject.once(amounts.pods_with_devices)
     if found:
-        yield found
+        patches.be_known(subject)
+        yield tuple((each, cost.hours_of(subject, each)) for each in found)
 
 
-def _check(holders: Pods, context: Context[EndlessGpus]) -> Iterator[Finding]:
-    subject, given = context.subject, context.parameters
-    patches.be_known(subject)
-    held = 0
-    for pod in holders:
-        hours = cost.hours_of(subject, pod)
+def _check(holders: Holders, context: Context[EndlessGpus]) -> Iterator[Finding]:
+    subject, given, held = context.subject, context.parameters, 0
+    for pod, hours in holders:
         if hours is None or hours > given.days * _DAY:
             held += nodes.count(pod) * _gpus(pod, context)
     if held >= given.gpus:
@@ -65,7 +65,7 @@ def _gpus(pod: Pod, context: Context[EndlessGpus]) -> int:
 
 def _rule(
     name: str, title: str, severity: Severity, parameters: type[EndlessGpus]
-) -> Rule[Pods, EndlessGpus]:
+) -> Rule[Holders, EndlessGpus]:
     return Rule(
         id=name,
         title=title,

@@ -25,25 +25,25 @@ _SERVES: Final = re.compile(
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    asking = [each for each in lookup.items(pod.spec["containers"]) if _devices(each) is not None]
-    why = _why(pod, context.subject)
-    if why:
-        for each in asking:
-            yield from _of(each, why)
+    why, before = _why(pod, context.subject), tuple(pod.spec["initContainers"].items())
+    containers = tuple(lookup.items(pod.spec["containers"]))
+    if not why and len(containers) + len(before) <= 1:
         return
+    asking = [each for each in containers if _devices(each) is not None]
     main = resolve.main_container(pod.name(), [each["name"].text() for each in asking])
     shared: set[str] = set()
     for each in asking:
-        if each["name"].text() == main:
+        if not why and each["name"].text() == main:
             shared = {claim["name"].text() for claim in each.at("resources", "claims").items()}
-        elif not _serves(each):
-            yield from _of(each, f"{main!r} is what trains", shared)
+        elif why or not _serves(each):
+            yield from _of(each, why or f"{main!r} is what trains", shared)
     most = sum((each.count for each in map(amounts.gpus_of, asking) if each), Decimal(0))
-    for each in pod.spec["initContainers"].items():
+    for each in () if why else before:
         found, stays = amounts.gpus_of(each), each["restartPolicy"].text() == "Always"
         if (stays or (found is not None and found.count > most)) and not _serves(each):
-            why = "a sidecar only helps" if stays else "the pod has fewer later"
-            yield from _of(each, why, shared)
+            yield from _of(
+                each, "a sidecar only helps" if stays else "the pod has fewer later", shared
+            )
 
 
 def _why(pod: Pod, subject: Subject) -> str:

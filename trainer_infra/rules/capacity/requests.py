@@ -172,7 +172,8 @@ GPU_FITS_MACHINE: Final = Rule(
 def _check_claims(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     subject = context.subject
     own = subject.object.at("spec", "trainer", "resourcesPerNode")
-    if subject.runtime is None or not own.is_there():
+    is_claiming = place.pod.spec["resourceClaims"].raw is not ABSENT
+    if subject.runtime is None or not is_claiming or not own.is_there():
         return
     claimed = {
         claim["name"].text()

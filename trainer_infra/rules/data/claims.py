@@ -34,7 +34,9 @@ Pods = tuple[Pod, ...]
 
 def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Finding]:
     subject, pools = context.subject, context.world.pools
-    if pools and sum(each.nodes for each in pools) == 1:
+    is_runtime = subject.kind in names.RUNTIMES
+    every = nodes.total(subject) if is_runtime else sum(map(nodes.count, together))
+    if every <= 1 or (pools and sum(each.nodes for each in pools) == 1):
         return
     shared: dict[tuple[str, str], list[Pod]] = {}
     for pod in together:
@@ -43,8 +45,7 @@ def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Find
     for (what, fix), members in shared.items():
         most = max(members, key=nodes.count)
         count, total = nodes.count(most), sum(map(nodes.count, members))
-        if subject.kind in names.RUNTIMES:
-            count = total = nodes.total(subject)
+        count, total = (every, every) if is_runtime else (count, total)
         if total > 1:
             who, alone = ("the pods", ", or write 1") if total == count else (f"{total} pods", "")
             found = f"is {count}, and {who} share {what}"
@@ -78,7 +79,8 @@ def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str, 
     for volume in lookup.items(pod.spec["volumes"]):
         name = volume.at("persistentVolumeClaim", "claimName").text()
         claim = lookup.spec_of(world, lookup.CLAIM, name, subject.namespace)
-        specs.append((volume["name"].text(), name, claim))
+        if claim.raw is not ABSENT:
+            specs.append((volume["name"].text(), name, claim))
     for volume_name, name, spec in specs:
         why = _one_machine(spec, world)
         if why:

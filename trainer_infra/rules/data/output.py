@@ -159,8 +159,10 @@ def _fate_on(volume: Value, job: OutputJob, world: World) -> Fate:
 def _is_fixed(source: Value, job: OutputJob, world: World) -> bool:
     """Whether a claim, or the volume that it names, can only be read."""
     claim = lookup.spec_of(world, lookup.CLAIM, source["claimName"].text(), job.namespace)
+    if claim.raw is ABSENT:
+        return False
     volume = lookup.spec_of(world, lookup.VOLUME, claim["volumeName"].text())
-    is_set = any(volume[kind]["readOnly"].flag() for kind in _VOLUMES)
+    is_set = any(each["readOnly"].flag() for kind, each in volume.fields() if kind in _VOLUMES)
     return is_set or "ro" in volume["mountOptions"].texts() or _only_reads(claim)
 
 

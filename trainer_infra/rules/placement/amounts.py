@@ -174,10 +174,11 @@ def accelerators(asked: Mapping[str, int]) -> int:
 
 
 def pods_with_devices(subject: Subject) -> Iterator[Pod]:
-    """The pods of an object that ask for accelerators, or claim devices."""
+    """The pods of an object that name accelerators in what they ask for, or claim devices."""
     for pod in pods.pods_of(subject):
-        claims = pod.spec["resourceClaims"].raw
-        if claims is not ABSENT or accelerators(amounts_of(pod, subject)):
+        parts = (each.at("resources", part) for each in containers(pod) for part in _PARTS)
+        named = (is_accelerator(name) for part in parts for name, _ in part.fields())
+        if pod.spec["resourceClaims"].raw is not ABSENT or any(named):
             yield pod
 
 

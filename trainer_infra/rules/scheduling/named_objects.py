@@ -96,8 +96,11 @@ def _only_lends(queue: Subject, world: World) -> bool:
 def _of_job(job: Subject, context: Context[Parameters]) -> Iterator[Finding]:
     name, manager = queue_objects.queue_name(job), job.object.at("spec", "managedBy")
     if name is not None:
-        yield from _of_reference(name, names.LOCAL_QUEUE, job.namespace, context)
-        yield from _takes_jobs(name, job, context.world)
+        queue = queue_objects.local_queue(job, context.world)
+        if queue is None:
+            yield from _of_reference(name, names.LOCAL_QUEUE, job.namespace, context)
+        else:
+            yield from _takes_jobs(name, queue, job, context.world)
     elif manager.text() == _MULTIKUEUE:
         kind, default = names.LOCAL_QUEUE, queue_objects.DEFAULT_QUEUE
         if lookup.fix_of_missing(context.world, kind, default, job.namespace):
@@ -109,16 +112,15 @@ def _of_job(job: Subject, context: Context[Parameters]) -> Iterator[Finding]:
             yield from _of_reference(other, kind, NOWHERE, context)
 
 
-def _takes_jobs(name: Value, job: Subject, world: World) -> Iterator[Finding]:
+def _takes_jobs(name: Value, local: Subject, job: Subject, world: World) -> Iterator[Finding]:
     """The queue and its ClusterQueue are not stopped, and let the job's namespace in."""
-    queues = (queue_objects.local_queue(job, world), queue_objects.cluster_queue(job, world))
-    for each in filter(None, queues):
+    queue = queue_objects.cluster_queue(job, world)
+    for each in (local,) if queue is None else (local, queue):
         policy = each.object.at("spec", "stopPolicy").text()
         if policy in _STOPPED:
             what = f"leads to {each.kind} {each.name}, which is stopped by its stopPolicy {policy}"
             yield name.finding(what, name.text(), "name another queue, or set stopPolicy to None")
             return
-    queue = queues[1]
     if queue is not None and not _lets_in(queue.object.at("spec", "namespaceSelector"), job, world):
         what = f"leads to ClusterQueue {queue.name}, whose namespaceSelector excludes namespace {job.namespace}"
         yield name.finding(what, name.text(), "label the Namespace, or name another queue")

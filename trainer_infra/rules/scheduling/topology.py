@@ -11,6 +11,7 @@ from trainer_infra.rules.placement import amounts, machines, nodes, queue_object
 from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.value import ABSENT
 
 _PREFIX: Final = f"{names.KUEUE_GROUP}/podset"
 _REQUIRED: Final = names.KUEUE_REQUIRED_TOPOLOGY
@@ -39,7 +40,7 @@ _NUMBER: Final = re.compile(r"[0-9]+", re.ASCII)
 
 def _check_room(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     asked = _annotations(place)
-    for key, ours in _LEVELS.items():
+    for key, ours in _LEVELS.items() if asked.raw is not ABSENT else ():
         # Where the level is named.
         own, level = context.subject.object.at("metadata", "annotations", ours), asked[key]
         level = own if level.is_there() and own.raw == level.raw else level

@@ -15,6 +15,7 @@ from trainer_infra.rules.placement import amounts, node_constraints, nodes
 from trainer_infra.rules.placement.node_constraints import WantedLabel
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import ABSENT
 
 _TPU: Final = "google.com/tpu"
 _TOPOLOGY: Final = "cloud.google.com/gke-tpu-topology"
@@ -30,6 +31,8 @@ _PER_MACHINE: Final = {
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
+    if pod.spec["nodeSelector"].raw is ABSENT and pod.spec["affinity"].raw is ABSENT:
+        return
     chips = amounts.amounts_of(pod, context.subject).get(_TPU, 0) // amounts.ONE
     if not chips:
         return
