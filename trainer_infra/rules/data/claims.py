@@ -9,7 +9,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup, nodes
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
-from trainer_infra.rules.value import ABSENT
+from trainer_infra.rules.value import ABSENT, is_mapping
 from trainer_infra.rules.world import World
 
 _OF_ONE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
@@ -34,18 +34,22 @@ Pods = tuple[Pod, ...]
 
 def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Finding]:
     subject, pools = context.subject, context.world.pools
-    is_runtime = subject.kind in names.RUNTIMES
-    every = nodes.total(subject) if is_runtime else sum(map(nodes.count, together))
-    if every <= 1 or (pools and sum(each.nodes for each in pools) == 1):
+    makes = any(each["volumeClaimPolicies"].raw is not ABSENT for each in pods.jobsets(subject))
+    fields = [(each, each.spec["volumes"], each.spec["resourceClaims"]) for each in together]
+    holding = [pod for pod, *own in fields if makes or any(each.raw is not ABSENT for each in own)]
+    if not holding or (pools and sum(each.nodes for each in pools) == 1):
         return
+    is_runtime = subject.kind in names.RUNTIMES
+    every = nodes.total(subject) if is_runtime else sum(map(nodes.count, holding))
     shared: dict[tuple[str, str], list[Pod]] = {}
-    for pod in together:
+    for pod in holding if every > 1 else ():
         for each in _shared(pod, context):
             shared.setdefault(each, []).append(pod)
     for (what, fix), members in shared.items():
         most = max(members, key=nodes.count)
         count, total = nodes.count(most), sum(map(nodes.count, members))
-        count, total = (every, every) if is_runtime else (count, total)
+        if is_runtime:
+            count = total = every
         if total > 1:
             who, alone = ("the pods", ", or write 1") if total == count else (f"{total} pods", "")
             found = f"is {count}, and {who} share {what}"
@@ -54,10 +58,6 @@ def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Find
 
 def _shared(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
     """What of a pod one machine alone can have, with what to do about it."""
-    holders = [spec["volumeClaimPolicies"] for spec in pods.jobsets(context.subject)]
-    holders += [pod.spec["volumes"], pod.spec["resourceClaims"]]
-    if all(each.raw is ABSENT for each in holders):
-        return
     found = [*_claims(pod, context), *_disks(pod)]
     mounted = {*lookup.mounted_volumes(pod.spec)} if found else set[str]()
     yield from (each[1:] for each in found if each[0] in mounted)
@@ -106,8 +106,9 @@ def _one_machine(claim: Value, world: World) -> str:
 
 def _disks(pod: Pod) -> Iterator[tuple[str, str, str]]:
     for volume in lookup.items(pod.spec["volumes"]):
-        name = volume["name"].text()
-        if any(kind in _DISKS and not disk["readOnly"].flag() for kind, disk in volume.fields()):
+        disks = [volume[each] for each in _DISKS if is_mapping(volume.raw) and each in volume.raw]
+        if any(each.is_there() and not each["readOnly"].flag() for each in disks):
+            name = volume["name"].text()
             what = f"the disk of volume {name}, which one machine mounts at a time"
             yield name, what, "use storage that several machines mount, or mount it read-only"
 
