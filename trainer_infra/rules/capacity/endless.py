@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
@@ -63,31 +64,25 @@ def _gpus(pod: Pod, context: Context[EndlessGpus]) -> int:
     )
 
 
-def _rule(
-    name: str, title: str, severity: Severity, parameters: type[EndlessGpus]
-) -> Rule[Holders, EndlessGpus]:
-    return Rule(
-        id=name,
-        title=title,
-        severity=severity,
-        kinds=cost.ENDING,
-        tags=("capacity", "gpu", "cost"),
-        why="A program that hangs holds all of them until a person notices, and the bill is for that time.",
-        fix="Set `spec.activeDeadlineSeconds`, or that of the Jobs of a JobSet.",
-        places=_places,
-        check=_check,
-        looks_around=True,
-        parameters=parameters,
-    )
-
-
-ENDLESS_GPUS: Final = _rule(
-    "endless-gpus", "A job of many GPUs must have a deadline", Severity.MEDIUM, EndlessGpus
+ENDLESS_GPUS: Final = Rule(
+    id="endless-gpus",
+    title="A job of many GPUs must have a deadline",
+    severity=Severity.MEDIUM,
+    kinds=cost.ENDING,
+    tags=("capacity", "gpu", "cost"),
+    why="A program that hangs holds all of them until a person notices, and the bill is for that time.",
+    fix="Set `spec.activeDeadlineSeconds`, or that of the Jobs of a JobSet.",
+    places=_places,
+    check=_check,
+    looks_around=True,
+    parameters=EndlessGpus,
 )
-MANY_ENDLESS_GPUS: Final = _rule(
-    *("many-endless-gpus", "A job of very many GPUs must have a deadline"),
-    Severity.HIGH,
-    ManyEndlessGpus,
+MANY_ENDLESS_GPUS: Final = replace(
+    ENDLESS_GPUS,
+    id="many-endless-gpus",
+    title="A job of very many GPUs must have a deadline",
+    severity=Severity.HIGH,
+    parameters=ManyEndlessGpus,
 )
 """A deadline is what `cost` counts as an end: that of the TrainJob, of the Job or of the pod, as long as
 restarts are counted. `deadline` asks for one of every TrainJob.

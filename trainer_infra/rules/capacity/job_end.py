@@ -137,6 +137,11 @@ _BATCH_JOBS: Final = {
     **dict.fromkeys(workloads.V1_JOBS, ("spec", "runPolicy")),
 }
 """By kind, what has a backoffLimit."""
+_UNCOUNTED: Final = {
+    "Restart": "restarts the container in its pod, and no backoffLimit counts that",
+    "Always": "starts the program anew however it ends, so that the job never does",
+}
+"""Actions of a container's rules, and policies of pods, by which nothing ends the restarts."""
 Part = tuple[Callable[[Value, int], Iterator[Finding]], Value]
 """One demand on how a job restarts, given the most restarts, and the place that it is on."""
 
@@ -164,9 +169,10 @@ def _places_of_restarts(subject: Subject) -> Iterator[Part]:
         yield from _of_job(own, is_counted=is_written)
         yield _count, own["maxRetry"]
     for container in () if is_in_place else pods.containers(subject):
-        yield from ((_exit_rule, each) for each in container.value["restartPolicyRules"].items())
+        for each in container.value["restartPolicyRules"].items():
+            yield _uncounted, each["action"]
     if subject.kind in workloads.V1_JOBS:
-        yield from ((_restart_policy, each.job["restartPolicy"]) for each in pods.pods_of(subject))
+        yield from ((_uncounted, each.job["restartPolicy"]) for each in pods.pods_of(subject))
 
 
 def _of_job(job: Value, *, is_counted: bool) -> Iterator[Part]:
@@ -204,16 +210,10 @@ def _is_any(values: Value, usual: frozenset[str]) -> bool:
     return not found or not usual.isdisjoint(found)
 
 
-def _exit_rule(rule: Value, _most: int) -> Iterator[Finding]:
-    if rule["action"].text() == "Restart":
-        what = "restarts the container in its pod, and no backoffLimit counts that"
-        yield rule["action"].finding(what, "Restart", "take the rule away")
-
-
-def _restart_policy(policy: Value, _most: int) -> Iterator[Finding]:
-    if policy.text() == "Always":
-        what = "starts the program anew however it ends, so that the job never does"
-        yield policy.finding(what, "Always", "write OnFailure or Never")
+def _uncounted(value: Value, _most: int) -> Iterator[Finding]:
+    if value.text() in _UNCOUNTED:
+        fix = "remove it, and let the job count its failures"
+        yield value.finding(_UNCOUNTED[value.text()], value.text(), fix)
 
 
 RESTARTS_BOUNDED: Final = Rule(

@@ -183,8 +183,10 @@ def _of_arguments(
                 yield Output(each, word.strip(_QUOTES))
             name, equals, value = word.partition("=")
             dashed = name.startswith("-")
-            above, _, key = name.lstrip("-").replace("-", "_").rpartition(".")
-            is_option = key in options and not (above and key in _READ_BELOW)
+            whole = name.lstrip("-").replace("-", "_")
+            above, _, key = whole.rpartition(".")
+            is_below = key in options and not (above and key in _READ_BELOW)
+            is_option = is_below or whole in options
             is_key = dashed or bool(above) or len(words) == 1
             if value and (name in variables or (is_option and is_key)):
                 yield Output(each, value.strip(_QUOTES))
