@@ -17,6 +17,7 @@ _DEMANDED: Final = {
     for start, part in (("", PARTS[0]), (_REQUESTS, PARTS[0]), (_LIMITS, PARTS[1]))
 }
 """By what a quota counts, the resource of which each container must then say how much it needs, and in which part."""
+_JOBS: Final = "count/jobs.batch"
 Members = Sequence[tuple[Pod, amounts.Amounts]]
 """The pods that a quota counts, with what each uses of it."""
 
@@ -34,8 +35,7 @@ def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
     configured = (context.parameters.namespaces or {}).get(subject.namespace)
     every = quotas if configured is None else (_configured(configured), *quotas)
     if every:
-        yield from _of_pods(every, context)
-        yield from _of_objects(quotas, subject)
+        yield from _too_much(every, context)
         for pod in pods.pods_of(subject):
             yield from _unsaid(pod, quotas, context)
     for limits in namespace_limits.ranges(subject, world):
@@ -52,58 +52,57 @@ def _configured(written: dict[str, str | int]) -> Quota:
     return Quota(hard)
 
 
-def _of_pods(quotas: Iterable[Quota], context: Context[GpuQuota]) -> Iterator[Finding]:
-    """All pods together use no more than each quota has, of those that it counts."""
+def _too_much(quotas: Iterable[Quota], context: Context[GpuQuota]) -> Iterator[Finding]:
+    """More of something than a quota has, of all pods that it counts and all objects together."""
     subject, told = context.subject, set[str]()
     together = nodes.pods_together(subject)
     every = [(pod, namespace_limits.usage(pod, subject, context.world)) for pod in together]
+    made = _objects(subject)
     for quota in quotas:
         members = [each for each in every if quota.counts(each[0])]
-        total = amounts.sum_of_pods((nodes.count(pod), each) for pod, each in members)
-        for name, whole in total.items():
-            most, resource = quota.hard.get(name, whole), name.removeprefix(_REQUESTS)
-            if whole > most and resource not in told:
-                told.add(resource)
-                yield _too_much(name, whole, most, members, subject)
+        used = [(nodes.count(pod), each) for pod, each in members]
+        total = amounts.sum_of_pods([*used, (1, {} if quota.scopes else made)])
+        for name in filter(quota.hard.__contains__, total):
+            counted, whole, most = name.removeprefix(_REQUESTS), total[name], quota.hard[name]
+            if whole > most and counted not in told:
+                told.add(counted)
+                where, fix = _place(name, most, members, subject)
+                asked, there = (amounts.amount_text(counted, each) for each in (whole, most))
+                whose = f"namespace {subject.namespace}" if subject.namespace else "its namespace"
+                what = f"makes {asked} {counted} in all, more than the quota of {there} of {whose}"
+                yield where.finding(what, where.raw, fix)
 
 
-def _too_much(name: str, whole: int, most: int, members: Members, subject: Subject) -> Finding:
+def _objects(subject: Subject) -> amounts.Amounts:
+    """What a quota counts of the objects that a job makes."""
+    jobsets = pods.jobsets(subject)
+    jobs = [job["replicas"].number() for one in jobsets for job in one["replicatedJobs"].items()]
+    made = {
+        _JOBS: sum(1 if each is None else each for each in jobs),
+        "count/jobsets.jobset.x-k8s.io": len(jobsets),
+        f"count/trainjobs.{names.GROUP}": int(subject.kind == names.TRAIN_JOB),
+    }
+    counted = {name: each * amounts.ONE for name, each in made.items()}
+    return counted | namespace_limits.storage(_claims(jobsets))
+
+
+def _place(name: str, most: int, members: Members, subject: Subject) -> tuple[Value, str]:
+    """Where too much is asked for, and what to do about it."""
     counted = name.removeprefix(_REQUESTS)
     resource = counted.removeprefix(_LIMITS)
-    pod, own = max(members, key=lambda each: each[1].get(name, 0))
-    single, text = own[name], amounts.amount_text
+    pod, own = max(members, key=lambda each: each[1].get(name, 0), default=(None, {}))
+    single = own.get(name, 0)
+    if pod is None or not single:
+        jobs = [each.job["replicas"] for each in pods.pods_of(subject) if name == _JOBS]
+        where = subject.object.at("metadata", "namespace")
+        where = max(jobs, key=lambda each: each.number() or 1, default=where)
+        return where, "use fewer, or have the quota raised"
     if single > most and resource in amounts.amounts_of(pod, subject):
         where = amounts.place(pod, resource, of_limits=name.startswith(_LIMITS))
-        fix = f"ask for at most {text(resource, most)} of {counted}"
-    else:
-        where = nodes.count_place(pod, subject)
-        of_each = "" if name.endswith("pods") else f" of {text(resource, single)} {counted}"
-        fix = f"use at most {nodes.pods_text(most // single)}{of_each}"
-    whose = f"namespace {subject.namespace}" if subject.namespace else "its namespace"
-    what = f"makes {text(resource, whole)} {counted} in all, more than the quota of {text(resource, most)} of {whose}"
-    return where.finding(what, where.raw, fix)
-
-
-def _of_objects(quotas: Iterable[Quota], subject: Subject) -> Iterator[Finding]:
-    """No more Jobs, claims or objects of a kind are made than a quota lets be there."""
-    jobsets = pods.jobsets(subject)
-    jobs = [each["replicas"] for spec in jobsets for each in spec["replicatedJobs"].items()]
-    counts = [1 if each.number() is None else each.number() or 0 for each in jobs]
-    made = {
-        "count/jobs.batch": sum(counts) * amounts.ONE,
-        "count/jobsets.jobset.x-k8s.io": len(jobsets) * amounts.ONE,
-        f"count/trainjobs.{names.GROUP}": amounts.ONE if subject.kind == names.TRAIN_JOB else 0,
-        **namespace_limits.storage(_claims(jobsets)),
-    }
-    for quota in quotas:
-        for name in sorted(made.keys() & quota.hard.keys()):
-            where, most = subject.object.at("metadata", "namespace"), quota.hard[name]
-            if name == "count/jobs.batch" and jobs:
-                where = jobs[counts.index(max(counts))]
-            if made[name] > most:
-                asked, there = (amounts.amount_text("memory", each) for each in (made[name], most))
-                what = f"makes {asked} {name.removeprefix('count/')}, more than the {there} of quota {quota.name}"
-                yield where.finding(what, where.raw, "use fewer, or have the quota raised")
+        return where, f"ask for at most {amounts.amount_text(counted, most)} of {counted}"
+    of_each = f" of {amounts.amount_text(counted, single)} {counted}"
+    fix = f"use at most {nodes.pods_text(most // single)}{'' if name.endswith('pods') else of_each}"
+    return nodes.count_place(pod, subject), fix
 
 
 def _claims(jobsets: Iterable[Value]) -> Iterator[Value]:
@@ -115,10 +114,10 @@ def _unsaid(pod: Pod, quotas: Iterable[Quota], context: Context[GpuQuota]) -> It
     demanded = {
         name: quota.name
         for quota in quotas
-        for name in quota.hard.keys() & _DEMANDED.keys()
-        if quota.counts(pod)
+        for name in quota.hard
+        if name in _DEMANDED and quota.counts(pod)
     }
-    for name, quota in sorted(demanded.items()):
+    for name, quota in demanded.items():
         resource, part = _DEMANDED[name]
         for container in amounts.containers(pod):
             places = namespace_limits.needs(container, pod, context.subject, context.world, part)

@@ -28,7 +28,7 @@ ONE: Final = 10**9
 """One unit: a core, a byte, a device."""
 _CONTAINERS: Final = ("containers", "initContainers")
 _PARTS: Final = ("requests", "limits")
-_BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
+_BYTES: Final = ("memory", "storage", "ephemeral-storage", "hugepages-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def configured_amount(written: str | float) -> int | None:
 
 def amount_text(resource: str, amount: int) -> str:
     """The amount as Kubernetes writes it."""
-    binary = resource.startswith(_BYTES)
+    binary = resource.removeprefix("limits.").startswith(_BYTES)
     return str(Quantity(amount, Notation.BINARY if binary else Notation.DECIMAL))
 
 

@@ -21,7 +21,7 @@ MOST: Final = 2**31 - 1
 """The largest number that Kubernetes' own counts and seconds can be."""
 _SIZES: Final = ("parallelism", "numOfHosts", "size")
 """Pods of one Job, of one replica of a group of Ray, and of one group of a LeaderWorkerSet, its leader included."""
-_LEADER: Final = "leaderTemplate"
+_LEADER, _WORKER = "leaderTemplate", "workerTemplate"
 
 
 def training_pods(subject: Subject) -> Iterator[Pod]:
@@ -87,7 +87,7 @@ def count(pod: Pod) -> int:
     of_job = next((each for each in sizes if each is not None), 1)
     if pod.template.path[-1:] == (_LEADER,):
         of_job = 1
-    elif pod.job_spec[_LEADER].is_there():
+    elif pod.template.path[-1:] == (_WORKER,) and pod.job_spec[_LEADER].is_there():
         of_job -= 1
     at_once = of_job if completions is None else min(of_job, completions)
     return _clamped((1 if replicas is None else replicas) * at_once)
