@@ -175,7 +175,9 @@ def _of_job(subject: Subject, pod: Pod) -> int | None:
 
 def _is_of_job(subject: Subject, pod: Pod) -> bool:
     """Whether a Job of Kubernetes has the pod; what others have around it has no deadline."""
-    return pod.job is not pod.job_spec or subject.api_version.startswith("batch/")
+    if pod.job is not pod.job_spec:
+        return True
+    return subject.object["apiVersion"].text().startswith("batch/")
 
 
 def deadline_place(subject: Subject) -> Value:

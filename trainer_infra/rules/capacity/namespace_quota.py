@@ -69,7 +69,8 @@ def _too_much(quotas: Iterable[Quota], context: Context[GpuQuota]) -> Iterator[F
                 where, fix = _place(name, most, members, subject)
                 asked, there = (amounts.amount_text(counted, each) for each in (whole, most))
                 whose = f"namespace {subject.namespace}" if subject.namespace else "its namespace"
-                what = f"makes {asked} {counted} in all, more than the quota of {there} of {whose}"
+                noun = counted.removeprefix("count/")
+                what = f"makes {asked} {noun} in all, more than the quota of {there} of {whose}"
                 yield where.finding(what, where.raw, fix)
 
 
@@ -100,8 +101,10 @@ def _place(name: str, most: int, members: Members, subject: Subject) -> tuple[Va
     if single > most and resource in amounts.amounts_of(pod, subject):
         where = amounts.place(pod, resource, of_limits=name.startswith(_LIMITS))
         return where, f"ask for at most {amounts.amount_text(counted, most)} of {counted}"
-    of_each = f" of {amounts.amount_text(counted, single)} {counted}"
-    fix = f"use at most {nodes.pods_text(most // single)}{'' if name.endswith('pods') else of_each}"
+    fix = f"use at most {nodes.pods_text(most // single)}"
+    if not name.endswith("pods"):
+        fix = f"{fix} of {amounts.amount_text(counted, single)} {counted}"
+        fix = "ask for less, or have the quota raised" if single > most else fix
     return nodes.count_place(pod, subject), fix
 
 

@@ -128,7 +128,9 @@ def _written_count(pod: Pod) -> Value:
     replicas, parallelism = pod.job["replicas"], pod.job_spec["parallelism"]
     if pod.job is pod.job_spec:
         sizes = (pod.job[each] for each in _SIZES)
-        return next((each for each in sizes if each.is_there()), replicas)
+        # A Job has no replicas.
+        usual = parallelism if pod.job.path[-1:] == ("spec",) else replicas
+        return next((each for each in sizes if each.is_there()), usual)
     is_single = (parallelism.number() or 1) == 1 and (replicas.number() or 1) != 1
     return replicas if is_single else parallelism
 
