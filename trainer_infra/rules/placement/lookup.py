@@ -36,7 +36,7 @@ def items(value: Value) -> Iterator[Value]:
         UnseenValue: It is not known.
     """
     value.is_there()
-    yield from value.items()
+    return value.items()
 
 
 def labels_of(holder: Value) -> dict[str, str]:

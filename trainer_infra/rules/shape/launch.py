@@ -64,12 +64,12 @@ def _of_patch(patch: Value) -> Iterator[_Variable]:
 
 
 def _check_variable(place: _Variable, context: Context[Parameters]) -> Iterator[Finding]:
-    name, policy = place.value["name"], context.subject.ml_policy
+    name, policy = place.value["name"].text(), context.subject.ml_policy
     for framework, variables in policy_variables.FILLED.items():
-        is_named = name.text() in variables and policy[framework].is_there()
+        is_named = name in variables and policy[framework].is_there()
         if is_named and policy_variables.is_filled(place.within, framework, policy):
-            fix = _FIXES.get(name.text(), "remove it")
-            yield name.finding(f"is filled by mlPolicy.{framework}", name.text(), fix)
+            fix = _FIXES.get(name, "remove it")
+            yield place.value["name"].finding(f"is filled by mlPolicy.{framework}", name, fix)
 
 
 RESERVED_ENV: Final = Rule(
