@@ -108,7 +108,9 @@ def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> I
     of_policy = any(policy[each].is_there() for each in _NEEDS_IT)
     if not of_policy and not (context.subject.kind == names.JOBSET and is_gpu):
         return
-    mount = _mount(place)
+    mounts = lookup.items(place.value["volumeMounts"])
+    paths = {each["mountPath"].text().rstrip("/"): each for each in mounts}
+    mount = paths.get(names.SHARED_MEMORY)
     if mount is None:
         asks = context.subject.kind == names.TRAIN_JOB and not found.place.is_inherited()
         missing = context.subject.object.at("spec", "runtimePatches")
@@ -123,14 +125,6 @@ def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> I
         yield read_only.finding(what, True, "take it away")
         return
     yield from _of_volume(place, mount["name"].text())
-
-
-def _mount(place: PodContainer) -> Value | None:
-    mounts = place.value["volumeMounts"]
-    for each in mounts.items() if mounts.is_there() else ():
-        if each["mountPath"].text().rstrip("/") == names.SHARED_MEMORY:
-            return each
-    return None
 
 
 def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:

@@ -58,35 +58,30 @@ def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Find
 
 def _shared(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
     """What of a pod one machine alone can have, with what to do about it."""
-    found = [*_claims(pod, context), *_disks(pod)]
-    mounted = {*lookup.mounted_volumes(pod.spec)} if found else set[str]()
-    yield from (each[1:] for each in found if each[0] in mounted)
-    for claim in pod.spec["resourceClaims"].items():
-        name = claim["resourceClaimName"].text()
+    mounted = {*lookup.mounted_volumes(pod.spec)}
+    claims = [each for spec in pods.jobsets(context.subject) for each in lookup.claim_templates(spec)]
+    claims = [each for each in claims if each[0] in mounted]
+    for volume in lookup.items(pod.spec["volumes"]):
+        name = volume["name"].text()
+        if name not in mounted:
+            continue
+        called = volume.at("persistentVolumeClaim", "claimName").text()
+        claim = lookup.spec_of(context.world, lookup.CLAIM, called, context.subject.namespace)
+        claims += [(called, claim)] if claim.raw is not ABSENT else []
+        disks = [volume[each] for each in _DISKS if is_mapping(volume.raw) and each in volume.raw]
+        if any(each.is_there() and not each["readOnly"].flag() for each in disks):
+            what = f"the disk of volume {name}, which one machine mounts at a time"
+            yield what, "use storage that several machines mount, or mount it read-only"
+    for name, claim in claims:
+        why = _one_machine(claim, context.world)
+        if why:
+            fix = "give the claim the access mode ReadWriteMany, of a storage class that has it"
+            yield f"the claim {name}, which one machine mounts at a time ({why})", fix
+    for each in pod.spec["resourceClaims"].items():
+        name = each["resourceClaimName"].text()
         if name:
             what = f"the ResourceClaim {name}, whose devices are those of one machine"
             yield what, "name a ResourceClaimTemplate, of which each pod gets a claim"
-
-
-def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str, str]]:
-    """The volumes of claims of one machine: the JobSet's, and others that are known."""
-    subject, world = context.subject, context.world
-    specs = [
-        (name, name, claim)
-        for spec in pods.jobsets(subject)
-        for name, claim in lookup.claim_templates(spec)
-    ]
-    for volume in lookup.items(pod.spec["volumes"]):
-        name = volume.at("persistentVolumeClaim", "claimName").text()
-        claim = lookup.spec_of(world, lookup.CLAIM, name, subject.namespace)
-        if claim.raw is not ABSENT:
-            specs.append((volume["name"].text(), name, claim))
-    for volume_name, name, spec in specs:
-        why = _one_machine(spec, world)
-        if why:
-            fix = "give the claim the access mode ReadWriteMany, of a storage class that has it"
-            what = f"the claim {name}, which one machine mounts at a time ({why})"
-            yield volume_name, what, fix
 
 
 def _one_machine(claim: Value, world: World) -> str:
@@ -102,15 +97,6 @@ def _one_machine(claim: Value, world: World) -> str:
     is_disk = provisioner in _DISK_DRIVERS or (known is None and called in _DISK_CLASSES)
     is_written_file = "ReadOnlyMany" not in own and claim["volumeMode"].text() != "Block"
     return f"storage class {called}" if is_disk and is_written_file else ""
-
-
-def _disks(pod: Pod) -> Iterator[tuple[str, str, str]]:
-    for volume in lookup.items(pod.spec["volumes"]):
-        disks = [volume[each] for each in _DISKS if is_mapping(volume.raw) and each in volume.raw]
-        if any(each.is_there() and not each["readOnly"].flag() for each in disks):
-            name = volume["name"].text()
-            what = f"the disk of volume {name}, which one machine mounts at a time"
-            yield name, what, "use storage that several machines mount, or mount it read-only"
 
 
 def _sharing(subject: Subject) -> Iterator[Pods]:

@@ -6,7 +6,7 @@ Rule of a pod's sum: `render/resources`, with limits for requests that are not w
 and the scheduler see a pod.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -36,14 +36,13 @@ class _PodRequest:
     """Finds what one pod asks for: equal to another of that pod, so that it is found once."""
 
     pod: Pod
-    of_limits: bool = False
+    parts: tuple[str, ...] = _PARTS
 
     def __call__(self, _subject: Subject) -> Iterable[tuple[str, int]]:
-        spec = self.pod.spec
-        read = _limits if self.of_limits else _resources
-        wire = {key: [_container(each, read) for each in spec[key].items()] for key in _CONTAINERS}
-        whole = {"resources": read(spec["resources"]), "overhead": _written(spec["overhead"])}
-        found = resources.requests_of_pod({**wire, **whole}, defaulted=True)
+        spec, parts = self.pod.spec, self.parts
+        wire = {key: [_holder(each, parts) for each in spec[key].items()] for key in _CONTAINERS}
+        whole = {**_holder(spec, parts), "overhead": _written(spec["overhead"])}
+        found = resources.requests_of_pod({**whole, **wire}, defaulted=True)
         return ((name, each.nanos) for name, each in found.items() if each.nanos > 0)
 
 
@@ -54,7 +53,7 @@ def amounts_of(pod: Pod, subject: Subject) -> Amounts:
 
 def limits_of(pod: Pod, subject: Subject) -> Amounts:
     """What one pod of an object may use at most by resource, of those containers that have limits."""
-    return dict(subject.once(_PodRequest(pod, of_limits=True)))
+    return dict(subject.once(_PodRequest(pod, _PARTS[1:])))
 
 
 def sum_of_pods(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:
@@ -105,20 +104,13 @@ def amount_text(resource: str, amount: int) -> str:
     return str(Quantity(amount, Notation.BINARY if binary else Notation.DECIMAL))
 
 
-def _container(value: Value, read: Callable[[Value], Mapping[str, Any]]) -> dict[str, Any]:
-    return {"resources": read(value["resources"]), "restartPolicy": value["restartPolicy"].raw}
-
-
-def _limits(value: Value) -> Mapping[str, Any]:
-    return {"limits": _written(value["limits"])}
-
-
-def _resources(value: Value) -> Mapping[str, Any]:
-    if value["requests"].is_noted():
+def _holder(value: Value, parts: Iterable[str]) -> dict[str, Any]:
+    """What of a container, or of a whole pod, says what it asks for."""
+    found = {part: _written(value["resources"][part]) for part in parts}
+    if "requests" in found and value["resources"]["requests"].is_noted():
         # Of devices the API server takes no request that is not the limit.
-        limits = _written(value["limits"])
-        return {"limits": {name: each for name, each in limits.items() if "/" in name}}
-    return {part: _written(value[part]) for part in _PARTS}
+        found = {"limits": {name: each for name, each in found["limits"].items() if "/" in name}}
+    return {"resources": found, "restartPolicy": value["restartPolicy"].raw}
 
 
 def _written(value: Value) -> dict[str, Any]:

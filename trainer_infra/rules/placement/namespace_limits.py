@@ -83,10 +83,9 @@ def _is_in(pod: Pod, scope: str, operator: str, values: frozenset[str]) -> bool:
     if scope in ("Terminating", "NotTerminating"):
         return pod.spec["activeDeadlineSeconds"].is_there() == (scope == "Terminating")
     if scope in ("BestEffort", "NotBestEffort"):
-        holders = (pod.spec, *amounts.containers(pod))
-        parts = [each.at("resources", part) for each in holders for part in PARTS]
-        asks = any(part[name].is_there() for part in parts for name in NATIVE)
-        return asks == (scope == "NotBestEffort")
+        holders = [each["resources"] for each in (pod.spec, *amounts.containers(pod))]
+        places = [each.at(part, name) for each in holders for part in PARTS for name in NATIVE]
+        return any(each.is_there() for each in places) == (scope == "NotBestEffort")
     called = pod.spec["priorityClassName"].text()
     if scope != "PriorityClass" or not called:
         # A pod that names no class may get one.

@@ -50,25 +50,11 @@ class GangMember:
     count: int
     asked: Mapping[str, int]
     """What one asks for, in billionths."""
-    rooms: Sequence[tuple[Pool, int | None]]
-    """The pools, and how many pods one machine takes; None where nothing limits it."""
-    apart: tuple[int, str] | None = None
-    """How many can stand as far apart as they must, and why they must; None where nothing asks for it."""
-
-    @property
-    def room(self) -> int | None:
-        """How many find place; None where nothing limits it, or none fits any machine."""
-        if not self.rooms:
-            return None
-        known = [pool.nodes * each for pool, each in self.rooms if each is not None]
-        most = [] if self.apart is None else [self.apart[0]]
-        most += [sum(known)] if len(known) == len(self.rooms) else []
-        return min(most, default=None)
-
-    @property
-    def pools(self) -> Sequence[Pool]:
-        """The pools."""
-        return [pool for pool, _ in self.rooms]
+    pools: Sequence[Pool]
+    room: int | None
+    """How many find place; None where nothing limits it, or none fits any machine."""
+    why: str
+    """Why it is so few, where they must stand apart."""
 
 
 def _check(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
@@ -81,27 +67,42 @@ def _check(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
     for each in short:
         pools = ", ".join(pool.name for pool in each.pools)
         what = f"makes more pods than the {each.room} that find place at a time in pool {pools}"
-        if each.apart is not None and each.room == each.apart[0]:
-            what = f"{what}: {each.apart[1]}"
-        fix = f"use at most {nodes.pods_text(each.room)}, or add machines"
-        yield nodes.count_place(each.pod, subject).finding(what, each.count, fix)
+        fix = f"use at most {nodes.pods_text(each.room or 0)}, or add machines"
+        where = nodes.count_place(each.pod, subject)
+        yield where.finding(f"{what}{each.why}", each.count, fix)
     if not short:
         yield from _of_all(members, context)
 
 
 def _member(pod: Pod, context: Context[Parameters]) -> GangMember:
-    world, asked = context.world, amounts.amounts_of(pod, context.subject)
-    every = world.pools
-    usable = machines.usable_pools(pod, asked, context.subject, world)
-    rooms = [(pool, machines.per_machine(pool, asked, every)) for pool in usable]
+    subject, every = context.subject, context.world.pools
+    asked = amounts.amounts_of(pod, subject)
+    usable = machines.usable_pools(pod, asked, subject, context.world)
+    rooms = [(each, machines.per_machine(each, asked, every)) for each in usable]
     rooms = [each for each in rooms if each[1] != 0]
-    apart = _most_apart(pod, [pool for pool, _ in rooms], context.subject)
-    return GangMember(pod, nodes.count(pod), asked, rooms, apart)
+    bounds = _bounds(pod, rooms, subject) if rooms else ()
+    room, why = min(bounds, key=lambda each: each[0], default=(None, ""))
+    pools = [pool for pool, _ in rooms]
+    return GangMember(pod, nodes.count(pod), asked, pools, room, why)
+
+
+def _bounds(
+    pod: Pod, rooms: Sequence[tuple[Pool, int | None]], subject: Subject
+) -> Iterator[tuple[int, str]]:
+    """How many pods find place by all that limits them, and why they must stand apart."""
+    pools = [pool for pool, _ in rooms]
+    for key, most, why in (*_apart(pod, subject), *_spread(pod, pools, subject)):
+        count = _domains(key, pools)
+        if count is not None:
+            yield count * most, f": {why}"
+    known = [pool.nodes * each for pool, each in rooms if each is not None]
+    if len(known) == len(rooms):
+        yield sum(known), ""
 
 
 def _of_all(members: Sequence[GangMember], context: Context[Parameters]) -> Iterator[Finding]:
     """Resources of which all together ask for more than there is."""
-    if not all(each.rooms for each in members):
+    if not all(each.pools for each in members):
         return
     every = context.world.pools
     declared = dict.fromkeys(resource for pool in every for resource in pool.capacity)
@@ -117,16 +118,6 @@ def _of_all(members: Sequence[GangMember], context: Context[Parameters]) -> Iter
             place = nodes.count_place(most.pod, context.subject)
             yield place.finding(what, most.count, "use fewer, or add machines")
             return
-
-
-def _most_apart(pod: Pod, pools: Sequence[Pool], subject: Subject) -> tuple[int, str] | None:
-    """The most pods that can stand as far apart as they must, and why they must; None without a bound."""
-    found = []
-    for key, most, why in (*_apart(pod, subject), *_spread(pod, pools, subject)):
-        count = _domains(key, pools)
-        if count is not None:
-            found.append((count * most, why))
-    return min(found, default=None)
 
 
 def _domains(key: str, pools: Sequence[Pool]) -> int | None:
