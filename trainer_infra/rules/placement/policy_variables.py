@@ -22,6 +22,11 @@ FILLED: Final = {
 """The variables that each policy fills."""
 
 
+def framework_of(policy: Value) -> str:
+    """The framework of an mlPolicy; empty for none."""
+    return next((each for each in FRAMEWORKS if policy[each].is_there()), "")
+
+
 def is_filled(place: PodContainer | None, framework: str, policy: Value) -> bool:
     """Whether the policy adds its variables there; None stands for the nodes of a TrainJob."""
     if place is None:
@@ -45,7 +50,7 @@ def variables_of(place: PodContainer, subject: Subject) -> ContainerVariables:
     if next(unknown_paths(policy.raw), None) is not None:
         values, are_all = dict[str, str | None](), False
     else:
-        framework = next((each for each in FRAMEWORKS if policy[each].is_there()), "")
+        framework = framework_of(policy)
         filled = is_filled(place, framework, policy)
         values, are_all = dict.fromkeys(FILLED.get(framework, ()) if filled else ()), True
     for each in place.value["env"].items():

@@ -96,7 +96,7 @@ def _check_command(place: ContainerCommand, context: Context[Parameters]) -> Ite
     container, words = place.container, [each.raw for each in place.words]
     if container is None or not place.is_main or not words:
         return
-    framework = jobs.framework(context.subject.ml_policy)
+    framework = policy_variables.framework_of(context.subject.ml_policy)
     around, texts = None, [each if isinstance(each, str) else "" for each in words]
     if not container.is_init and starts_training(
         framework,

@@ -9,7 +9,7 @@ from trainer_infra.render.plugins import volcano as volcano_plugin
 from trainer_infra.render.runtime_ref import CONTAINERS
 from trainer_infra.render.scheduler import by_annotation
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import lookup
+from trainer_infra.rules.placement import lookup, policy_variables
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
 
@@ -178,7 +178,7 @@ Not `deepspeed` and `mlx`, which start with torchrun as well as with mpirun.
 
 def _check_label(runtime: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     label = runtime.at("metadata", "labels", names.FRAMEWORK_LABEL)
-    policy, written = jobs.framework(runtime.at("spec", "mlPolicy")), label.text()
+    policy, written = policy_variables.framework_of(runtime.at("spec", "mlPolicy")), label.text()
     if not written:
         framework = _framework(runtime, policy)
         others = "the framework, such as deepspeed or mlx" if policy else "plain, if it is of none"
