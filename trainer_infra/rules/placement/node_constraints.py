@@ -35,9 +35,10 @@ class WantedLabel:
 
 def wanted_labels(spec: Value) -> Iterator[WantedLabel]:
     """What the node selector of a PodSpec asks for, and what all terms of its required node affinity do."""
-    spec["nodeSelector"].is_there()
-    for key, each in spec["nodeSelector"].fields():
-        yield WantedLabel(key, frozenset({each.text()}), each)
+    selector = spec["nodeSelector"]
+    if selector.is_there():
+        for key, each in selector.fields():
+            yield WantedLabel(key, frozenset({each.text()}), each)
     if spec["affinity"].raw is ABSENT:
         return
     terms = [tuple(_demands(each)) for each in lookup.items(spec.at(*_REQUIRED))]
