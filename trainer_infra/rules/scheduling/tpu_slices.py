@@ -1,8 +1,9 @@
 """tpu-topology: a slice of TPUs has as many pods, of as many chips, as its topology says.
 
 On GKE `cloud.google.com/gke-tpu-topology` is the shape of a slice in chips: `4x4` are 16. Each machine has
-some of them, which one pod takes all, and the pods of one Job are the machines of the slice (GKE
-documentation, "Plan TPUs in GKE" and "Deploy TPU workloads").
+some of them, which one pod takes all, and the pods of one Job, or of one group of Ray or of a
+LeaderWorkerSet, are the machines of the slice (GKE documentation, "Plan TPUs in GKE" and "Deploy TPU
+workloads").
 """
 
 import math
@@ -28,6 +29,11 @@ _PER_MACHINE: Final = {
     **dict.fromkeys(("tpu-v4-podslice", "tpu-v5p-slice", "tpu7x", "tpu-v4-lite-device"), (4,)),
 }
 """Chips that a machine can have."""
+_GROUPS: Final = {
+    **dict.fromkeys(("RayCluster", "RayJob"), "numOfHosts"),
+    "LeaderWorkerSet": "size",
+}
+"""By kind, how many pods a group of it has, which is one slice."""
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
@@ -85,7 +91,10 @@ def _of_slice(
 
 
 def _count(pod: Pod, subject: Subject) -> tuple[int, Value]:
-    """Pods of one Job, which is one slice, and where that is written."""
+    """Pods of one Job or group, which is one slice, and where that is written."""
+    if subject.kind in _GROUPS:
+        size = pod.job[_GROUPS[subject.kind]]
+        return size.number() or 1, size
     if subject.kind in names.RUNTIMES and pod.trains:
         return nodes.total(subject), nodes.total_value(subject)
     replicas = max(pod.job["replicas"].number() or 1, 1)
@@ -96,7 +105,7 @@ RULE: Final = Rule(
     id="tpu-topology",
     title="The pods of a TPU job must make up the slice that its topology says",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS | {"Job"},
+    kinds=names.WITH_PODS | {"Job", *_GROUPS},
     tags=("scheduling", "tpu", "topology"),
     why="Pods find no machine, or those of a part of the slice wait for the other machines forever.",
     fix="Use as many nodes as the slice has machines, and ask for all chips of a machine.",
