@@ -29,11 +29,8 @@ _PER_MACHINE: Final = {
     **dict.fromkeys(("tpu-v4-podslice", "tpu-v5p-slice", "tpu7x", "tpu-v4-lite-device"), (4,)),
 }
 """Chips that a machine can have."""
-_GROUPS: Final = {
-    **dict.fromkeys(("RayCluster", "RayJob"), "numOfHosts"),
-    "LeaderWorkerSet": "size",
-}
-"""By kind, how many pods a group of it has, which is one slice."""
+_RAY: Final = ("RayCluster", "RayJob")
+_GROUP: Final = "LeaderWorkerSet"
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
@@ -92,9 +89,12 @@ def _of_slice(
 
 def _count(pod: Pod, subject: Subject) -> tuple[int, Value]:
     """Pods of one Job or group, which is one slice, and where that is written."""
-    if subject.kind in _GROUPS:
-        size = pod.job[_GROUPS[subject.kind]]
-        return size.number() or 1, size
+    if subject.kind in _RAY:
+        return pod.job["numOfHosts"].number() or 1, pod.job["numOfHosts"]
+    if subject.kind == _GROUP:
+        # Its leader is one of them, where it has chips.
+        members = subject.once(amounts.pods_with_devices)
+        return sum(map(nodes.count, members)), pod.job["size"]
     if subject.kind in names.RUNTIMES and pod.trains:
         return nodes.total(subject), nodes.total_value(subject)
     replicas = max(pod.job["replicas"].number() or 1, 1)
@@ -105,7 +105,7 @@ RULE: Final = Rule(
     id="tpu-topology",
     title="The pods of a TPU job must make up the slice that its topology says",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS | {"Job", *_GROUPS},
+    kinds=names.WITH_PODS | {"Job", _GROUP, *_RAY},
     tags=("scheduling", "tpu", "topology"),
     why="Pods find no machine, or those of a part of the slice wait for the other machines forever.",
     fix="Use as many nodes as the slice has machines, and ask for all chips of a machine.",
