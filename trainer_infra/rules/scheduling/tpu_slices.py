@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.placement import amounts, node_constraints, nodes
+from trainer_infra.rules import pods
+from trainer_infra.rules.placement import amounts, lookup, node_constraints, nodes
 from trainer_infra.rules.placement.node_constraints import WantedLabel
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -93,7 +94,8 @@ def _count(pod: Pod, subject: Subject) -> tuple[int, Value]:
         return pod.job["numOfHosts"].number() or 1, pod.job["numOfHosts"]
     if subject.kind == _GROUP:
         # Its leader is one of them, where it has chips.
-        members = subject.once(amounts.pods_with_devices)
+        listed = ((each, lookup.items(each.spec["containers"])) for each in pods.pods_of(subject))
+        members = [each for each, containers in listed if any(map(amounts.gpus_of, containers))]
         return sum(map(nodes.count, members)), pod.job["size"]
     if subject.kind in names.RUNTIMES and pod.trains:
         return nodes.total(subject), nodes.total_value(subject)
