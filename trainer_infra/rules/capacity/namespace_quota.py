@@ -132,21 +132,21 @@ def _unsaid(pod: Pod, quotas: Iterable[Quota], context: Context[GpuQuota]) -> It
 
 def _of_range(limits: Value, pod: Pod, subject: Subject) -> Iterator[Finding]:
     """Each container, each claim and the pod as a whole are within what a LimitRange lets them have."""
-    match limits["type"].text():
-        case "Container":
-            for each in amounts.containers(pod):
-                yield from _in_range(each, limits, "container")
-        case "PersistentVolumeClaim":
-            for each in (*namespace_limits.own_claims(pod), *_claims(pods.jobsets(subject))):
-                yield from _in_range(each, limits, "claim")
-        case "Pod":
-            asked, limited = amounts.amounts_of(pod, subject), amounts.limits_of(pod, subject)
-            for name, edge in limits["max"].fields():
-                most = amounts.read_amount(edge)
-                if most is not None and max(asked.get(name, 0), limited.get(name, 0)) > most:
-                    where = amounts.place(pod, name, of_limits=limited.get(name, 0) > most)
-                    what = f"makes a pod of more {name} than the {edge.raw} of a LimitRange of the namespace"
-                    yield where.finding(what, where.raw, "ask for less, or have the limit raised")
+    of = limits["type"].text()
+    if of == "Container":
+        for each in amounts.containers(pod):
+            yield from _in_range(each, limits, "container")
+    elif of == "PersistentVolumeClaim":
+        for each in (*namespace_limits.own_claims(pod), *_claims(pods.jobsets(subject))):
+            yield from _in_range(each, limits, "claim")
+    elif of == "Pod":
+        asked, limited = amounts.amounts_of(pod, subject), amounts.limits_of(pod, subject)
+        for name, edge in limits["max"].fields():
+            most = amounts.read_amount(edge)
+            if most is not None and max(asked.get(name, 0), limited.get(name, 0)) > most:
+                where = amounts.place(pod, name, of_limits=limited.get(name, 0) > most)
+                what = f"makes a pod of more {name} than the {edge.raw} of a LimitRange of the namespace"
+                yield where.finding(what, where.raw, "ask for less, or have the limit raised")
 
 
 def _in_range(holder: Value, limits: Value, noun: str) -> Iterator[Finding]:
@@ -160,11 +160,13 @@ def _in_range(holder: Value, limits: Value, noun: str) -> Iterator[Finding]:
             if (amount > most) == (bound == "max"):
                 how = "more" if bound == "max" else "less"
                 what = f"is {how} than the {edge.raw} that a LimitRange of the namespace lets a {noun} have"
-                yield written.finding(what, written.raw, f"write {edge.raw}, or have the limit changed")
+                yield written.finding(
+                    what, written.raw, f"write {edge.raw}, or have the limit changed"
+                )
     for name, edge in limits["maxLimitRequestRatio"].fields():
         request, limit = (holder.at("resources", part, name) for part in PARTS)
-        least, most, ratio = (each.quantity() for each in (request, limit, edge))
-        if least and most and ratio is not None and most > least * ratio:
+        asked, limited, ratio = (each.quantity() for each in (request, limit, edge))
+        if asked and limited and ratio is not None and limited > asked * ratio:
             what = f"is more than {edge.raw} times its request, which a LimitRange of the namespace forbids"
             yield limit.finding(what, limit.raw, "raise the request, or lower the limit")
 

@@ -145,10 +145,13 @@ def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
         yield most.finding(what, most.raw, "leave it out, or write some GiB")
     elif size is not None:
         # What is written to memory counts towards the limit of who writes it.
-        holders = (each.at("resources", "limits", "memory") for each in (place.value, place.pod.spec))
-        limit = next((each for each in holders if each.quantity() is not None), most)
+        path = ("resources", "limits", "memory")
+        limits = (each.at(*path) for each in (place.value, place.pod.spec))
+        limit = next((each for each in limits if each.quantity() is not None), most)
         if size > (limit.quantity() or 0):
-            what = f"is more than the {limit.raw} that the container may use, files in memory included"
+            what = (
+                f"is more than the {limit.raw} that the container and its files in memory may use"
+            )
             yield most.finding(what, most.raw, "write less, or raise the limit")
 
 

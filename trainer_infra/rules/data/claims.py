@@ -59,8 +59,8 @@ def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Find
 def _shared(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
     """What of a pod one machine alone can have, with what to do about it."""
     mounted = {*lookup.mounted_volumes(pod.spec)}
-    claims = [each for spec in pods.jobsets(context.subject) for each in lookup.claim_templates(spec)]
-    claims = [each for each in claims if each[0] in mounted]
+    made = map(lookup.claim_templates, pods.jobsets(context.subject))
+    claims = [each for one in made for each in one if each[0] in mounted]
     for volume in lookup.items(pod.spec["volumes"]):
         name = volume["name"].text()
         if name not in mounted:
@@ -87,8 +87,9 @@ def _shared(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]
 def _one_machine(claim: Value, world: World) -> str:
     """Why one machine alone mounts a claim: its access mode, its volume's, or the class of its disk."""
     volume = lookup.spec_of(world, lookup.VOLUME, claim["volumeName"].text())
-    own, modes = ([one.text() for one in lookup.items(each["accessModes"])] for each in (claim, volume))
-    for each in (own, modes):
+    holders = (each["accessModes"] for each in (claim, volume))
+    own, others = ([one.text() for one in lookup.items(each)] for each in holders)
+    for each in (own, others):
         if each and _OF_ONE.issuperset(each):
             return each[0]
     called = claim["storageClassName"].text()

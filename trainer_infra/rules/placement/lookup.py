@@ -20,7 +20,8 @@ CLAIM_TEMPLATE: Final = "ResourceClaimTemplate"
 _GROUPS: Final = {
     **dict.fromkeys(names.KUEUE_KINDS, names.KUEUE_GROUP),
     names.PRIORITY_CLASS: "scheduling.k8s.io",
-    **dict.fromkeys((names.NAMESPACE, "ConfigMap", "Secret", "ServiceAccount", CLAIM, VOLUME), "v1"),
+    **dict.fromkeys((names.NAMESPACE, CLAIM, VOLUME), "v1"),
+    **dict.fromkeys(("ConfigMap", "Secret", "ServiceAccount"), "v1"),
     STORAGE_CLASS: "storage.k8s.io",
     CLAIM_TEMPLATE: "resource.k8s.io",
     names.VOLCANO_QUEUE: names.VOLCANO_API_VERSION.partition("/")[0],

@@ -7,7 +7,13 @@ from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import OutputJob
-from trainer_infra.rules.placement import amounts, machines, node_constraints, patches, queue_objects
+from trainer_infra.rules.placement import (
+    amounts,
+    machines,
+    node_constraints,
+    patches,
+    queue_objects,
+)
 from trainer_infra.rules.placement.node_constraints import WantedLabel
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Taint

@@ -76,9 +76,9 @@ _BY_NAME: Final = (queue_objects.HOSTNAME, "metadata.name")
 def _check_name(place: _Holder, _context: Context[Parameters]) -> Iterator[Finding]:
     for each in place.labels:
         if each.key in _BY_NAME and each.values is not None:
-            what, found = "names the machine on which the pods must run", " or ".join(sorted(each.values))
+            what = "names the machine on which the pods must run"
             fix = "select machines by what they are, not by their names"
-            yield each.place.finding(what, found, fix)
+            yield each.place.finding(what, " or ".join(sorted(each.values)), fix)
 
 
 PINNED_NODES: Final = Rule(

@@ -49,16 +49,20 @@ def _places_of_chain(subject: Subject) -> Iterator[Place]:
     if subject.kind in (names.CLUSTER_QUEUE, names.COHORT):
         for _, flavor in queue_objects.quotas(subject):
             yield NamedObject(flavor["name"], names.RESOURCE_FLAVOR)
-    if subject.kind == names.CLUSTER_QUEUE:
+    yield from _of_checks(subject.kind, spec)
+
+
+def _of_checks(kind: str, spec: Value) -> Iterator[NamedObject]:
+    if kind == names.CLUSTER_QUEUE:
         strategy = spec.at("admissionChecksStrategy", "admissionChecks")
         old = spec["admissionChecks"].items()
         for name in (*old, *(each["name"] for each in strategy.items())):
             yield NamedObject(name, names.ADMISSION_CHECK)
-    if subject.kind == names.ADMISSION_CHECK:
-        kind = spec.at("parameters", "kind").text()
-        if kind in (_CLUSTERS, _PROVISIONING):
-            yield NamedObject(spec.at("parameters", "name"), kind)
-    if subject.kind == _CLUSTERS:
+    elif kind == names.ADMISSION_CHECK:
+        given, wanted = (spec.at("parameters", each) for each in ("name", "kind"))
+        if wanted.text() in (_CLUSTERS, _PROVISIONING):
+            yield NamedObject(given, wanted.text())
+    elif kind == _CLUSTERS:
         yield from (NamedObject(each, _CLUSTER) for each in spec["clusters"].items())
 
 

@@ -103,7 +103,9 @@ def _needed(kind: str, subject: Subject) -> amounts.Amounts:
     least = subject.object.at("spec", "minAvailable").number()
     if least is not None and least < sum(count for count, _ in together):
         return {}
-    return amounts.sum_of_pods((count, amounts.amounts_of(each, subject)) for count, each in together)
+    return amounts.sum_of_pods(
+        (count, amounts.amounts_of(each, subject)) for count, each in together
+    )
 
 
 def _room(kind: str, spec: Value, resource: str) -> int | None:
