@@ -18,8 +18,8 @@ _DEMANDED: Final = {
 }
 """By what a quota counts, the resource of which each container must then say how much it needs, and in which part."""
 _JOBS: Final = "count/jobs.batch"
-Members = Sequence[tuple[Pod, amounts.Amounts]]
-"""The pods that a quota counts, with what each uses of it."""
+Users = Sequence[tuple[Pod | None, amounts.Amounts]]
+"""What uses quotas, and how much of them: pods, or the object with all objects that it makes."""
 
 
 class GpuQuota(Parameters):
@@ -35,12 +35,16 @@ def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
     configured = (context.parameters.namespaces or {}).get(subject.namespace)
     every = quotas if configured is None else (_configured(configured), *quotas)
     if every:
-        yield from _too_much(every, context)
+        together = nodes.pods_together(subject)
+        used = [(pod, namespace_limits.usage(pod, subject, world)) for pod in together]
+        yield from _too_much(every, used, subject)
         for pod in pods.pods_of(subject):
             yield from _unsaid(pod, quotas, context)
     for limits in namespace_limits.ranges(subject, world):
         for pod in pods.pods_of(subject):
             yield from _of_range(limits, pod, subject)
+    if every:
+        yield from _too_much(every, [(None, _objects(subject))], subject)
 
 
 def _configured(written: dict[str, str | int]) -> Quota:
@@ -52,16 +56,13 @@ def _configured(written: dict[str, str | int]) -> Quota:
     return Quota(hard)
 
 
-def _too_much(quotas: Iterable[Quota], context: Context[GpuQuota]) -> Iterator[Finding]:
-    """More of something than a quota has, of all pods that it counts and all objects together."""
-    subject, told = context.subject, set[str]()
-    together = nodes.pods_together(subject)
-    every = [(pod, namespace_limits.usage(pod, subject, context.world)) for pod in together]
-    made = _objects(subject)
+def _too_much(quotas: Iterable[Quota], used: Users, subject: Subject) -> Iterator[Finding]:
+    """More of something than a quota has, of all together that it counts."""
+    told: set[str] = set()
     for quota in quotas:
-        members = [each for each in every if quota.counts(each[0])]
-        used = [(nodes.count(pod), each) for pod, each in members]
-        total = amounts.sum_of_pods([*used, (1, {} if quota.scopes else made)])
+        members = [each for each in used if quota.counts(each[0])]
+        counts = (1 if pod is None else nodes.count(pod) for pod, _ in members)
+        total = amounts.sum_of_pods(zip(counts, (each for _, each in members), strict=True))
         for name in filter(quota.hard.__contains__, total):
             counted, whole, most = name.removeprefix(_REQUESTS), total[name], quota.hard[name]
             if whole > most and counted not in told:
@@ -87,13 +88,13 @@ def _objects(subject: Subject) -> amounts.Amounts:
     return counted | namespace_limits.storage(_claims(jobsets))
 
 
-def _place(name: str, most: int, members: Members, subject: Subject) -> tuple[Value, str]:
+def _place(name: str, most: int, users: Users, subject: Subject) -> tuple[Value, str]:
     """Where too much is asked for, and what to do about it."""
     counted = name.removeprefix(_REQUESTS)
     resource = counted.removeprefix(_LIMITS)
-    pod, own = max(members, key=lambda each: each[1].get(name, 0), default=(None, {}))
-    single = own.get(name, 0)
-    if pod is None or not single:
+    pod, own = max(users, key=lambda each: each[1].get(name, 0))
+    single = own[name]
+    if pod is None:
         jobs = [each.job["replicas"] for each in pods.pods_of(subject) if name == _JOBS]
         where = subject.object.at("metadata", "namespace")
         where = max(jobs, key=lambda each: each.number() or 1, default=where)

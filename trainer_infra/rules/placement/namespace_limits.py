@@ -34,9 +34,9 @@ class Quota:
     scopes: tuple[tuple[str, str, frozenset[str]], ...] = ()
     """Names, operators and values of what the pods must be like that it counts."""
 
-    def counts(self, pod: Pod) -> bool:
-        """Whether it surely counts a pod, by its scopes."""
-        return all(_is_in(pod, *each) for each in self.scopes)
+    def counts(self, pod: Pod | None) -> bool:
+        """Whether it surely counts a pod, by its scopes; None stands for objects of other kinds."""
+        return all(pod is not None and _is_in(pod, *each) for each in self.scopes)
 
 
 def quotas(subject: Subject, world: World) -> tuple[Quota, ...]:
