@@ -58,25 +58,27 @@ def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Find
 
 def _shared(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
     """What of a pod one machine alone can have, with what to do about it."""
-    mounted = {*lookup.mounted_volumes(pod.spec)}
-    made = map(lookup.claim_templates, pods.jobsets(context.subject))
-    claims = [each for one in made for each in one if each[0] in mounted]
+    subject, world, found = context.subject, context.world, list[tuple[str, str, str]]()
+    made = map(lookup.claim_templates, pods.jobsets(subject))
+    claims = [(name, name, claim) for one in made for name, claim in one]
     for volume in lookup.items(pod.spec["volumes"]):
-        name = volume["name"].text()
-        if name not in mounted:
-            continue
-        called = volume.at("persistentVolumeClaim", "claimName").text()
-        claim = lookup.spec_of(context.world, lookup.CLAIM, called, context.subject.namespace)
-        claims += [(called, claim)] if claim.raw is not ABSENT else []
-        disks = [volume[each] for each in _DISKS if is_mapping(volume.raw) and each in volume.raw]
+        name, called = volume["name"].text(), volume.at("persistentVolumeClaim", "claimName").text()
+        known = lookup.spec_of(world, lookup.CLAIM, called, subject.namespace)
+        claims += [(name, called, known)] if known.raw is not ABSENT else []
+        fields = volume.raw if is_mapping(volume.raw) else ()
+        disks = [volume[each] for each in fields if each in _DISKS]
         if any(each.is_there() and not each["readOnly"].flag() for each in disks):
             what = f"the disk of volume {name}, which one machine mounts at a time"
-            yield what, "use storage that several machines mount, or mount it read-only"
-    for name, claim in claims:
-        why = _one_machine(claim, context.world)
+            fix = "use storage that several machines mount, or mount it read-only"
+            found.append((name, what, fix))
+    for name, called, claim in claims:
+        why = _one_machine(claim, world)
         if why:
+            what = f"the claim {called}, which one machine mounts at a time ({why})"
             fix = "give the claim the access mode ReadWriteMany, of a storage class that has it"
-            yield f"the claim {name}, which one machine mounts at a time ({why})", fix
+            found.append((name, what, fix))
+    mounted = {*lookup.mounted_volumes(pod.spec)} if found else set[str]()
+    yield from ((what, fix) for name, what, fix in found if name in mounted)
     for each in pod.spec["resourceClaims"].items():
         name = each["resourceClaimName"].text()
         if name:
