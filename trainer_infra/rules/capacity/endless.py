@@ -59,9 +59,8 @@ def _gpus(pod: Pod, context: Context[EndlessGpus]) -> int:
     """Accelerators of one pod, of device plugins or of claims."""
     subject = context.subject
     claimed = amounts.claimed_devices(pod, subject, context.world)
-    return amounts.accelerators(amounts.amounts_of(pod, subject)) // amounts.ONE + sum(
-        count for name, count in claimed.items() if not _NETWORK.search(name)
-    )
+    devices = sum(count for name, count in claimed.items() if not _NETWORK.search(name))
+    return devices + amounts.accelerators(amounts.amounts_of(pod, subject)) // amounts.ONE
 
 
 ENDLESS_GPUS: Final = Rule(

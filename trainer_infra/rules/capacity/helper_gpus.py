@@ -6,7 +6,7 @@ nothing, and some test the GPUs so. A container beside training that serves a mo
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -16,6 +16,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import ABSENT
 
 _SERVES: Final = re.compile(
     r"vllm|sglang|tgi|triton|infer|serv|rollout|sampler|reward|teacher|critic|generat|eval|judge",
@@ -25,25 +26,29 @@ _SERVES: Final = re.compile(
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    why, before = _why(pod, context.subject), tuple(pod.spec["initContainers"].items())
-    containers = tuple(lookup.items(pod.spec["containers"]))
-    if not why and len(containers) + len(before) <= 1:
-        return
-    asking = [each for each in containers if _devices(each) is not None]
+    containers, before = (pod.spec[each] for each in ("containers", "initContainers"))
+    why, listed = _why(pod, context.subject), tuple(lookup.items(containers))
+    if why:
+        for each in listed:
+            yield from _of(each, why)
+    elif len(listed) > 1 or before.raw is not ABSENT:
+        yield from _beside(pod, [each for each in listed if _devices(each) is not None])
+
+
+def _beside(pod: Pod, asking: Sequence[Value]) -> Iterator[Finding]:
+    """Containers beside the one that trains, and before it."""
     main = resolve.main_container(pod.name(), [each["name"].text() for each in asking])
-    shared: set[str] = set()
+    claims = (each.at("resources", "claims") for each in asking if each["name"].text() == main)
+    shared = {each["name"].text() for one in claims for each in one.items()}
     for each in asking:
-        if not why and each["name"].text() == main:
-            shared = {claim["name"].text() for claim in each.at("resources", "claims").items()}
-        elif why or not _serves(each):
-            yield from _of(each, why or f"{main!r} is what trains", shared)
+        if each["name"].text() != main and not _serves(each):
+            yield from _of(each, f"{main!r} is what trains", shared)
     most = sum((each.count for each in map(amounts.gpus_of, asking) if each), Decimal(0))
-    for each in () if why else before:
+    for each in pod.spec["initContainers"].items():
         found, stays = amounts.gpus_of(each), each["restartPolicy"].text() == "Always"
         if (stays or (found is not None and found.count > most)) and not _serves(each):
-            yield from _of(
-                each, "a sidecar only helps" if stays else "the pod has fewer later", shared
-            )
+            why = "a sidecar only helps" if stays else "the pod has fewer later"
+            yield from _of(each, why, shared)
 
 
 def _why(pod: Pod, subject: Subject) -> str:
