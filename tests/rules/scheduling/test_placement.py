@@ -9,8 +9,8 @@ from trainer_infra.rules.capacity.requests import GPU_FITS_MACHINE as FITS
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pool import Pool, Taint
 from trainer_infra.rules.rule import AnyRule
-from trainer_infra.rules.scheduling.declared_pools import GANG_FITS as GANG
 from trainer_infra.rules.scheduling.declared_pools import TAINTS_TOLERATED as TAINTS
+from trainer_infra.rules.scheduling.gang_fits import RULE as GANG
 from trainer_infra.rules.value import UNKNOWN
 
 GPU = "nvidia.com/gpu"

@@ -43,10 +43,10 @@ The unit of `memory` is a GiB, that of `cpu` a core. Resources without a price c
 accelerators must have one.
 """
 ENDLESS: Final = "nothing ends it: it has no activeDeadlineSeconds"
+_DEADLINE: Final = "activeDeadlineSeconds"
 _DEADLINES: Final = {
-    names.TRAIN_JOB: ("spec", "activeDeadlineSeconds"),
-    "RayJob": ("spec", "activeDeadlineSeconds"),
-    **dict.fromkeys(workloads.V1_JOBS, ("spec", "runPolicy", "activeDeadlineSeconds")),
+    **dict.fromkeys((names.TRAIN_JOB, "RayJob"), ("spec", _DEADLINE)),
+    **dict.fromkeys(workloads.V1_JOBS, ("spec", "runPolicy", _DEADLINE)),
 }
 """By kind, the deadline of all pods together."""
 ENDING: Final = frozenset({names.JOBSET, "Job", "CronJob", *_DEADLINES})
@@ -89,7 +89,7 @@ def gpu_hours(subject: Subject) -> Decimal | None:
     total = Decimal(0)
     for pod in pods.pods_of(subject):
         asked, hours = _asked(subject, pod), hours_of(subject, pod)
-        devices = _devices(asked)
+        devices = amounts.accelerators(asked)
         if devices and hours is None:
             return None
         total += Decimal(devices) / amounts.ONE * (hours or 0)
@@ -125,7 +125,7 @@ def _price_of_pods(
     """What all pods of one kind cost, and why that is not known."""
     asked, hours = _asked(subject, pod), hours_of(subject, pod)
     rate, why = Decimal(0), []
-    devices = _devices(asked)
+    devices = amounts.accelerators(asked)
     called = machines.accelerators(pod, subject, world) if devices else ()
     for name, amount in asked.items():
         price = _price(name, called, prices)
@@ -143,11 +143,6 @@ def _asked(subject: Subject, pod: Pod) -> amounts.Amounts:
     return amounts.sum_of_pods([(nodes.count(pod), amounts.amounts_of(pod, subject))])
 
 
-def _devices(asked: Mapping[str, int]) -> int:
-    """Accelerators, in billionths."""
-    return sum(each for name, each in asked.items() if amounts.is_accelerator(name))
-
-
 def hours_of(subject: Subject, pod: Pod) -> Decimal | None:
     """How long a pod may run, restarts and all; None without an end."""
     whole = _DEADLINES.get(subject.kind)
@@ -161,8 +156,8 @@ def hours_of(subject: Subject, pod: Pod) -> Decimal | None:
 
 def _of_job(subject: Subject, pod: Pod) -> int | None:
     """Seconds that the pod's Job may take in all."""
-    seconds, own = (each["activeDeadlineSeconds"].number() for each in (pod.job_spec, pod.spec))
-    retries = pod.job_spec["backoffLimit"].number()
+    own, retries = pod.spec[_DEADLINE].number(), pod.job_spec["backoffLimit"].number()
+    seconds = pod.job_spec[_DEADLINE].number() if _is_of_job(subject, pod) else None
     if own is not None:
         in_all = own * (1 + (job_end.DEFAULT_BACKOFF if retries is None else retries))
         seconds = in_all if seconds is None else min(seconds, in_all)
@@ -178,12 +173,19 @@ def _of_job(subject: Subject, pod: Pod) -> int | None:
     return seconds * (1 + most)
 
 
+def _is_of_job(subject: Subject, pod: Pod) -> bool:
+    """Whether a Job of Kubernetes has the pod; what others have around it has no deadline."""
+    if pod.job is not pod.job_spec:
+        return True
+    return subject.object["apiVersion"].text().startswith("batch/")
+
+
 def deadline_place(subject: Subject) -> Value:
-    """Where the deadline of a job stands; of a JobSet that of the Job with most pods."""
+    """Where the deadline of a job with pods stands; of a JobSet that of the Job with most of them."""
     if subject.kind in _DEADLINES:
         return subject.object.at(*_DEADLINES[subject.kind])
     most = max(pods.pods_of(subject), key=nodes.count)
-    return most.job_spec["activeDeadlineSeconds"]
+    return (most.job_spec if _is_of_job(subject, most) else most.spec)[_DEADLINE]
 
 
 def _price(resource: str, called: Sequence[str], prices: Prices) -> Decimal | None:
@@ -196,6 +198,11 @@ def _price(resource: str, called: Sequence[str], prices: Prices) -> Decimal | No
     return prices.get(resource)
 
 
+def _places(subject: Subject) -> Iterator[Value]:
+    if pods.pods_of(subject):
+        yield subject.object
+
+
 class GpuHours(Parameters):
     """How much a TrainJob may take."""
 
@@ -205,7 +212,7 @@ class GpuHours(Parameters):
 
 def _check_gpu_hours(_place: Value, context: Context[GpuHours]) -> Iterator[Finding]:
     budget = budget_limit(context.parameters.budget)
-    if budget is None or not pods.pods_of(context.subject):
+    if budget is None:
         return
     hours = gpu_hours(context.subject)
     deadline = deadline_place(context.subject)
@@ -227,6 +234,7 @@ GPU_HOURS: Final = Rule(
     tags=("capacity", "gpu", "cost"),
     why="A job that hangs, or that was made too large by mistake, uses up what others were promised.",
     fix="Shorten `spec.activeDeadlineSeconds`, or use fewer nodes or GPUs.",
+    places=_places,
     check=_check_gpu_hours,
     parameters=GpuHours,
 )
@@ -247,7 +255,7 @@ class Price(Parameters):
 def _check_price(_place: Value, context: Context[Price]) -> Iterator[Finding]:
     parameters = context.parameters
     budget = budget_limit(parameters.budget)
-    if budget is None or not parameters.prices or not pods.pods_of(context.subject):
+    if budget is None or not parameters.prices:
         return
     found, why = price(context.subject, context.world, price_table(parameters.prices))
     deadline = deadline_place(context.subject)
@@ -270,6 +278,7 @@ PRICE: Final = Rule(
     tags=("capacity", "gpu", "cost"),
     why="A mistake in the number of nodes or in the deadline shows up on the bill.",
     fix="Shorten `spec.activeDeadlineSeconds`, or use fewer or cheaper machines.",
+    places=_places,
     check=_check_price,
     looks_around=True,
     parameters=Price,

@@ -6,7 +6,7 @@ nothing, and some test the GPUs so. A container beside training that serves a mo
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -15,7 +15,7 @@ from trainer_infra.render import resolve
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import ABSENT
 
 _SERVES: Final = re.compile(
@@ -25,58 +25,64 @@ _SERVES: Final = re.compile(
 """What names, images and commands of containers have in them that run a model beside the training."""
 
 
-_STARTS: Final = "this job only starts the others"
-
-
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    asking = [each for each in lookup.items(pod.spec["containers"]) if _devices(each) is not None]
-    if pod.step in pods.INITIALIZERS or _only_starts(pod, context):
-        why = "an initializer downloads" if pod.step in pods.INITIALIZERS else _STARTS
-        for each in asking:
+    containers, before = (pod.spec[each] for each in ("containers", "initContainers"))
+    why, listed = _why(pod, context.subject), tuple(lookup.items(containers))
+    if why:
+        for each in listed:
             yield from _of(each, why)
-        return
+    elif len(listed) > 1 or before.raw is not ABSENT:
+        yield from _beside(pod, [each for each in listed if _devices(each) is not None])
+
+
+def _beside(pod: Pod, asking: Sequence[Value]) -> Iterator[Finding]:
+    """Containers beside the one that trains, and before it."""
     main = resolve.main_container(pod.name(), [each["name"].text() for each in asking])
+    claims = (each.at("resources", "claims") for each in asking if each["name"].text() == main)
+    shared = {each["name"].text() for one in claims for each in one.items()}
     for each in asking:
         if each["name"].text() != main and not _serves(each):
-            yield from _of(each, f"{main!r} is what trains")
-    yield from _of_init(pod, asking)
-
-
-def _of_init(pod: Pod, asking: Iterable[Value]) -> Iterator[Finding]:
+            yield from _of(each, f"{main!r} is what trains", shared)
     most = sum((each.count for each in map(amounts.gpus_of, asking) if each), Decimal(0))
     for each in pod.spec["initContainers"].items():
         found, stays = amounts.gpus_of(each), each["restartPolicy"].text() == "Always"
-        is_more = found is not None and found.count > most
-        if (is_more or (stays and _devices(each) is not None)) and not _serves(each):
-            yield from _of(each, "a sidecar only helps" if stays else "the pod has fewer later")
+        if (stays or (found is not None and found.count > most)) and not _serves(each):
+            why = "a sidecar only helps" if stays else "the pod has fewer later"
+            yield from _of(each, why, shared)
 
 
-def _of(container: Value, why: str) -> Iterator[Finding]:
-    where = _devices(container)
+def _why(pod: Pod, subject: Subject) -> str:
+    """Why the whole pod only helps; empty where it does not."""
+    if pod.step in pods.INITIALIZERS:
+        return "an initializer downloads"
+    spec, policy = subject.object["spec"], subject.ml_policy["mpi"]
+    if pod.job.path[-2:] == ("mpiReplicaSpecs", "Launcher"):
+        started, joins = spec.at("mpiReplicaSpecs", "Worker"), spec["runLauncherAsWorker"]
+    elif pod.name() == names.LAUNCHER:
+        started, joins = policy, policy["runLauncherAsNode"]
+    else:
+        return ""
+    return "this job only starts the others" if started.is_there() and not joins.flag() else ""
+
+
+def _of(container: Value, why: str, shared: Collection[str] = ()) -> Iterator[Finding]:
+    where = _devices(container, shared)
     if where is not None:
         what = f"asks for accelerators, and does not compute: {why}"
         yield where.finding(what, where.raw, "take it away")
 
 
-def _devices(container: Value) -> Value | None:
-    """Where a container asks for accelerators, or claims devices; None where it does not."""
-    if container["resources"].raw is ABSENT:
+def _devices(container: Value, shared: Collection[str] = ()) -> Value | None:
+    """Where a container asks for accelerators, or claims devices that are not shared with it; None where it does not."""
+    limits, requests, claims = (
+        container.at("resources", each) for each in ("limits", "requests", "claims")
+    )
+    if not any([limits.is_there(), requests.is_there(), claims.is_there()]):
         return None
-    for each in ("limits", "requests", "claims"):
-        container.at("resources", each).is_there()
-    found, claims = amounts.gpus_of(container), container.at("resources", "claims")
+    found = amounts.gpus_of(container)
     if found is not None:
         return found.place
-    return claims if any(True for _ in claims.items()) else None
-
-
-def _only_starts(pod: Pod, context: Context[Parameters]) -> bool:
-    policy = context.subject.ml_policy["mpi"]
-    return (
-        pod.name() == names.LAUNCHER
-        and policy.is_there()
-        and not policy["runLauncherAsNode"].flag()
-    )
+    return claims if any(each["name"].text() not in shared for each in claims.items()) else None
 
 
 def _serves(container: Value) -> bool:
@@ -94,6 +100,6 @@ RULE: Final = Rule(
     tags=("capacity", "gpu", "cost"),
     why="The GPUs are reserved and paid for, and others wait for them, while nothing computes on them.",
     fix="Ask for accelerators only in the container that trains.",
-    places=pods.pods_of,
+    places=amounts.pods_with_devices,
     check=_check,
 )

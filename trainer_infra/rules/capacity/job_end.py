@@ -1,6 +1,6 @@
 """How a job ends: after how long, after how many restarts, and when it goes away."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from trainer_infra import names
@@ -132,12 +132,18 @@ _CONDITIONS: Final = {
 _USUAL_CODES: Final = (1, 2, 134, 137, 139)
 """Exit codes of programs that fail, abort, run out of memory or crash."""
 _BATCH_JOBS: Final = {
-    "Job": ("spec",),
+    **dict.fromkeys(("Job", "RayJob"), ("spec",)),
     "CronJob": ("spec", "jobTemplate", "spec"),
     **dict.fromkeys(workloads.V1_JOBS, ("spec", "runPolicy")),
 }
 """By kind, what has a backoffLimit."""
-_COUNTS: Final = (_BACKOFF, _PER_INDEX, "maxRestarts", "maxRetry")
+_UNCOUNTED: Final = {
+    "Restart": "restarts the container in its pod, and no backoffLimit counts that",
+    "Always": "starts the program anew however it ends, so that the job never does",
+}
+"""Actions of a container's rules, and policies of pods, by which nothing ends the restarts."""
+Part = tuple[Callable[[Value, int], Iterator[Finding]], Value]
+"""One demand on how a job restarts, given the most restarts, and the place that it is on."""
 
 
 class RestartsBounded(Parameters):
@@ -147,28 +153,43 @@ class RestartsBounded(Parameters):
     """The most restarts of the whole JobSet, and the most retries of one Job's pods."""
 
 
-def _check_restarts(place: Value, context: Context[RestartsBounded]) -> Iterator[Finding]:
-    most = context.parameters.at_most
-    last = place.path[-1]
-    if last == "rules":
-        for each in place.items():
-            yield from _of_rule(each)
-    elif last == "containers":
-        yield from _of_containers(place)
-    elif last == "restartPolicy" and place.text() == "Always":
-        what = "starts the program anew however it ends, so that the job never does"
-        yield place.finding(what, "Always", "write OnFailure or Never")
-    elif last in _COUNTS:
-        number = place.number()
-        is_default = number is None and last == _BACKOFF and not place.is_there()
-        number = DEFAULT_BACKOFF if is_default else number
-        if number is not None and number > most:
-            fix = f"write {most} or less"
-            yield place.finding(f"allows more restarts than {most}", number, fix)
+def _places_of_restarts(subject: Subject) -> Iterator[Part]:
+    is_in_place = False
+    for spec in pods.jobsets(subject):
+        policy = spec["failurePolicy"]
+        is_in_place = policy["restartStrategy"].raw == _IN_PLACE
+        yield _count, policy["maxRestarts"]
+        yield from ((_failure_rule, each) for each in policy["rules"].items())
+        for job in spec["replicatedJobs"].items():
+            yield from _of_job(job.at("template", "spec"), is_counted=not is_in_place)
+    if subject.kind in _BATCH_JOBS:
+        own = subject.object.at(*_BATCH_JOBS[subject.kind])
+        # The default is not far from what is written elsewhere.
+        is_written = any(own[each].raw is not ABSENT for each in (_BACKOFF, _PER_INDEX))
+        yield from _of_job(own, is_counted=is_written)
+        yield _count, own["maxRetry"]
+    for container in () if is_in_place else pods.containers(subject):
+        for each in container.value["restartPolicyRules"].items():
+            yield _uncounted, each["action"]
+    if subject.kind in workloads.V1_JOBS:
+        yield from ((_uncounted, each.job["restartPolicy"]) for each in pods.pods_of(subject))
 
 
-def _of_rule(rule: Value) -> Iterator[Finding]:
-    """A rule by which a failure that may come again and again is not counted."""
+def _of_job(job: Value, *, is_counted: bool) -> Iterator[Part]:
+    yield from ((_failure_rule, each) for each in job.at("podFailurePolicy", "rules").items())
+    if is_counted:
+        yield _count, job[_BACKOFF] if job[_PER_INDEX].raw is ABSENT else job[_PER_INDEX]
+
+
+def _count(number: Value, most: int) -> Iterator[Finding]:
+    is_default = number.path[-1] == _BACKOFF and not number.is_there()
+    count = DEFAULT_BACKOFF if is_default else number.number()
+    if count is not None and count > most:
+        yield number.finding(f"allows more restarts than {most}", count, f"write {most} or less")
+
+
+def _failure_rule(rule: Value, _most: int) -> Iterator[Finding]:
+    """A failure that may come again and again is counted."""
     action, codes = rule["action"], rule["onExitCodes"]
     if action.text() in _FREELY:
         limits = ((rule[field], usual) for field, usual in _CONDITIONS.items())
@@ -189,34 +210,10 @@ def _is_any(values: Value, usual: frozenset[str]) -> bool:
     return not found or not usual.isdisjoint(found)
 
 
-def _of_containers(containers: Value) -> Iterator[Finding]:
-    """Containers that the kubelet starts anew in their pod, which no backoffLimit counts."""
-    for each in containers.items():
-        for rule in each["restartPolicyRules"].items():
-            if rule["action"].text() == "Restart":
-                what = "restarts the container in its pod, and no backoffLimit counts that"
-                yield rule["action"].finding(what, "Restart", "take the rule away")
-
-
-def _places_of_restarts(subject: Subject) -> Iterator[Value]:
-    for spec in pods.jobsets(subject):
-        yield spec.at("failurePolicy", "maxRestarts")
-        yield spec.at("failurePolicy", "rules")
-        is_in_place = spec.at("failurePolicy", "restartStrategy").raw == _IN_PLACE
-        for job in spec["replicatedJobs"].items():
-            own = job.at("template", "spec")
-            yield own.at("podFailurePolicy", "rules")
-            if not is_in_place:
-                yield own.at("template", "spec", "containers")
-                yield own[_BACKOFF] if own[_PER_INDEX].raw is ABSENT else own[_PER_INDEX]
-    if subject.kind in _BATCH_JOBS:
-        # The default is not far from what is written elsewhere.
-        own = subject.object.at(*_BATCH_JOBS[subject.kind])
-        written = (own[each] for each in (_BACKOFF, _PER_INDEX, "maxRetry"))
-        yield from (each for each in written if each.is_there())
-        yield own.at("podFailurePolicy", "rules")
-    if subject.kind in workloads.V1_JOBS:
-        yield from (each.job["restartPolicy"] for each in pods.pods_of(subject))
+def _uncounted(value: Value, _most: int) -> Iterator[Finding]:
+    if value.text() in _UNCOUNTED:
+        fix = "remove it, and let the job count its failures"
+        yield value.finding(_UNCOUNTED[value.text()], value.text(), fix)
 
 
 RESTARTS_BOUNDED: Final = Rule(
@@ -228,6 +225,6 @@ RESTARTS_BOUNDED: Final = Rule(
     why="A program that fails at once is restarted for days, on GPUs that others wait for.",
     fix="Limit `maxRestarts` and `backoffLimit`, and let only known failures restart without being counted.",
     places=_places_of_restarts,
-    check=_check_restarts,
+    check=lambda place, context: place[0](place[1], context.parameters.at_most),
     parameters=RestartsBounded,
 )

@@ -1,16 +1,25 @@
 """gpu-quota: the quotas and limits of a namespace, of GPUs and of all else, take the pods of a job."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import amounts, namespace_limits, nodes
+from trainer_infra.rules.placement import amounts, lookup, namespace_limits, nodes
+from trainer_infra.rules.placement.namespace_limits import PARTS, Quota
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
-_REQUESTS: Final = "requests."
-_PARTS: Final = (_REQUESTS, "limits.")
+_REQUESTS, _LIMITS = (f"{part}." for part in PARTS)
+_DEMANDED: Final = {
+    f"{start}{name}": (name, part)
+    for name in namespace_limits.NATIVE
+    for start, part in (("", PARTS[0]), (_REQUESTS, PARTS[0]), (_LIMITS, PARTS[1]))
+}
+"""By what a quota counts, the resource of which each container must then say how much it needs, and in which part."""
+_JOBS: Final = "count/jobs.batch"
+Users = Sequence[tuple[Pod | None, amounts.Amounts]]
+"""What uses quotas, and how much of them: pods, or the object with all objects that it makes."""
 
 
 class GpuQuota(Parameters):
@@ -21,164 +30,146 @@ class GpuQuota(Parameters):
 
 
 def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
-    subject = context.subject
-    if not (subject.namespace and _has_limits(context)):
-        return
-    told: set[str] = set()
-    for hard, members in _quotas(context):
-        yield from _of_quota(hard, members, subject, told)
-    yield from _of_objects(context)
-    for pod in pods.pods_of(subject):
-        yield from _of_containers(pod, context)
-
-
-def _has_limits(context: Context[GpuQuota]) -> bool:
     subject, world = context.subject, context.world
-    is_configured = subject.namespace in (context.parameters.namespaces or {})
     quotas = namespace_limits.quotas(subject, world)
-    return is_configured or bool(quotas) or bool(namespace_limits.limit_ranges(subject, world))
+    configured = (context.parameters.namespaces or {}).get(subject.namespace)
+    every = quotas if configured is None else (_configured(configured), *quotas)
+    if every:
+        together = nodes.pods_together(subject)
+        used = [(pod, namespace_limits.usage(pod, subject, world)) for pod in together]
+        yield from _too_much(every, used, subject)
+        for pod in pods.pods_of(subject):
+            yield from _unsaid(pod, quotas, context)
+    for limits in namespace_limits.ranges(subject, world):
+        for pod in pods.pods_of(subject):
+            yield from _of_range(limits, pod, subject)
+    if every:
+        yield from _too_much(every, [(None, _objects(subject))], subject)
 
 
-Members = tuple[tuple[Pod, amounts.Amounts], ...]
-"""The pods that a quota counts, with what each uses of it."""
+def _configured(written: dict[str, str | int]) -> Quota:
+    hard = {}
+    for name, each in written.items():
+        most, is_device = amounts.configured_amount(each), "/" in name and name[:6] != "count/"
+        if most is not None:
+            hard[f"{_REQUESTS}{name}" if is_device else name] = most
+    return Quota(hard)
 
 
-def _quotas(context: Context[GpuQuota]) -> Iterator[tuple[amounts.Amounts, Members]]:
-    """Each quota, of the parameter and of the objects, with the pods that it counts."""
-    subject = context.subject
-    together = nodes.pods_together(subject)
-    every = tuple((pod, namespace_limits.usage(pod, subject, context.world)) for pod in together)
-    configured = (context.parameters.namespaces or {}).get(subject.namespace, {})
-    most = {name: amounts.configured_amount(each) for name, each in configured.items()}
-    yield {_counted(name): each for name, each in most.items() if each is not None}, every
-    for quota in namespace_limits.quotas(subject, context.world):
-        written = quota.object.at("spec", "hard").fields()
-        hard = {name: amounts.read_amount(each) for name, each in written}
-        members = tuple(each for each in every if namespace_limits.counts(quota, each[0]))
-        yield {name: each for name, each in hard.items() if each is not None}, members
+def _too_much(quotas: Iterable[Quota], used: Users, subject: Subject) -> Iterator[Finding]:
+    """More of something than a quota has, of all together that it counts."""
+    told: set[str] = set()
+    for quota in quotas:
+        members = [each for each in used if quota.counts(each[0])]
+        counts = (1 if pod is None else nodes.count(pod) for pod, _ in members)
+        total = amounts.sum_of_pods(zip(counts, (each for _, each in members), strict=True))
+        for name in filter(quota.hard.__contains__, total):
+            counted, whole, most = name.removeprefix(_REQUESTS), total[name], quota.hard[name]
+            if whole > most and counted not in told:
+                told.add(counted)
+                where, fix = _place(name, most, members, subject)
+                asked, there = (amounts.amount_text(counted, each) for each in (whole, most))
+                whose = f"namespace {subject.namespace}" if subject.namespace else "its namespace"
+                noun = counted.removeprefix("count/")
+                what = f"makes {asked} {noun} in all, more than the quota of {there} of {whose}"
+                yield where.finding(what, where.raw, fix)
 
 
-def _counted(resource: str) -> str:
-    return f"{_REQUESTS}{resource}" if "/" in resource and resource[:6] != "count/" else resource
-
-
-def _of_quota(
-    hard: amounts.Amounts, members: Members, subject: Subject, told: set[str]
-) -> Iterator[Finding]:
-    total = amounts.sum_of_pods((nodes.count(pod), each) for pod, each in members)
-    for name, whole in total.items():
-        most, resource = hard.get(name, whole), name.removeprefix(_REQUESTS)
-        if whole > most and resource not in told:
-            told.add(resource)
-            yield _too_much(name, whole, most, members, subject)
-
-
-def _too_much(name: str, whole: int, most: int, members: Members, subject: Subject) -> Finding:
-    resource = name.removeprefix(_REQUESTS)
-    pod, own = max(members, key=lambda each: each[1].get(name, 0))
-    single, is_pods = own[name], name.endswith("pods")
-    if single > most and not is_pods:
-        where = amounts.place(pod, resource.removeprefix("limits."))
-        fix = f"ask for at most {amounts.amount_text(resource, most)} of {resource}"
-    else:
-        where, each = nodes.count_place(pod, subject), amounts.amount_text(resource, single)
-        of_each = "" if is_pods else f" of {each} {resource}"
-        fix = f"use at most {most // single} nodes{of_each}"
-    what = (
-        f"makes {amounts.amount_text(resource, whole)} {resource} in all, more than the quota "
-        f"of {amounts.amount_text(resource, most)} of namespace {subject.namespace}"
-    )
-    return where.finding(what, where.raw, fix)
-
-
-def _of_objects(context: Context[GpuQuota]) -> Iterator[Finding]:
-    """More Jobs, claims or objects of a kind than a quota lets be there."""
-    subject = context.subject
-    found = namespace_limits.objects_of(pods.jobsets(subject))
-    if subject.kind == names.TRAIN_JOB:
-        found[f"count/trainjobs.{names.GROUP}"] = amounts.ONE
-    for quota in namespace_limits.quotas(subject, context.world):
-        hard = quota.object.at("spec", "hard")
-        for name, used in found.items():
-            most = amounts.read_amount(hard[name])
-            if most is not None and used > most:
-                asked, there = (amounts.amount_text("memory", each) for each in (used, most))
-                what = f"makes {asked} {name.removeprefix('count/')}, more than the {there} of quota {quota.name}"
-                where = _objects_place(name, subject)
-                yield where.finding(what, where.raw, "use fewer, or have the quota raised")
-
-
-def _objects_place(name: str, subject: Subject) -> Value:
-    if name != "count/jobs.batch" or not pods.pods_of(subject):
-        return subject.object.at("metadata", "namespace")
-    most = max(pods.pods_of(subject), key=lambda each: each.job["replicas"].number() or 1)
-    return most.job["replicas"]
-
-
-def _of_containers(pod: Pod, context: Context[GpuQuota]) -> Iterator[Finding]:
-    subject, world = context.subject, context.world
-    containers = [
-        each for key in ("initContainers", "containers") for each in pod.spec[key].items()
-    ]
-    demanded = {
-        name: quota
-        for quota in namespace_limits.quotas(subject, world)
-        if namespace_limits.counts(quota, pod)
-        for name, _ in quota.object.at("spec", "hard").fields()
+def _objects(subject: Subject) -> amounts.Amounts:
+    """What a quota counts of the objects that a job makes."""
+    jobsets = pods.jobsets(subject)
+    jobs = [job["replicas"].number() for one in jobsets for job in one["replicatedJobs"].items()]
+    made = {
+        _JOBS: sum(1 if each is None else each for each in jobs),
+        "count/jobsets.jobset.x-k8s.io": len(jobsets),
+        f"count/trainjobs.{names.GROUP}": int(subject.kind == names.TRAIN_JOB),
     }
-    for container in containers:
-        yield from _says_enough(container, pod, demanded, context)
-        for limits in namespace_limits.ranges(subject, world, "Container"):
-            yield from _in_range(container, limits)
-    for limits in namespace_limits.ranges(subject, world, "Pod"):
-        asked = amounts.amounts_of(pod, subject)
-        for name, most in limits["max"].fields():
-            amount = amounts.read_amount(most)
-            if amount is not None and asked.get(name, 0) > amount:
-                where = amounts.place(pod, name)
-                what = f"makes a pod of more {name} than the {most.raw} of a LimitRange of the namespace"
+    counted = {name: each * amounts.ONE for name, each in made.items()}
+    return counted | namespace_limits.storage(_claims(jobsets))
+
+
+def _place(name: str, most: int, users: Users, subject: Subject) -> tuple[Value, str]:
+    """Where too much is asked for, and what to do about it."""
+    counted = name.removeprefix(_REQUESTS)
+    resource = counted.removeprefix(_LIMITS)
+    pod, own = max(users, key=lambda each: each[1].get(name, 0))
+    single = own[name]
+    if pod is None:
+        jobs = [each.job["replicas"] for each in pods.pods_of(subject) if name == _JOBS]
+        where = subject.object.at("metadata", "namespace")
+        where = max(jobs, key=lambda each: each.number() or 1, default=where)
+        return where, "use fewer, or have the quota raised"
+    if single > most and resource in amounts.amounts_of(pod, subject):
+        where = amounts.place(pod, resource, of_limits=name.startswith(_LIMITS))
+        return where, f"ask for at most {amounts.amount_text(counted, most)} of {counted}"
+    fix = f"use at most {nodes.pods_text(most // single)}"
+    if not name.endswith("pods"):
+        fix = f"{fix} of {amounts.amount_text(counted, single)} {counted}"
+        fix = "ask for less, or have the quota raised" if single > most else fix
+    return nodes.count_place(pod, subject), fix
+
+
+def _claims(jobsets: Iterable[Value]) -> Iterator[Value]:
+    yield from (claim for spec in jobsets for _, claim in lookup.claim_templates(spec))
+
+
+def _unsaid(pod: Pod, quotas: Iterable[Quota], context: Context[GpuQuota]) -> Iterator[Finding]:
+    """A quota of cpu or memory refuses pods with a container that does not say what it needs."""
+    demanded = {
+        name: quota.name
+        for quota in quotas
+        for name in quota.hard
+        if name in _DEMANDED and quota.counts(pod)
+    }
+    for name, quota in demanded.items():
+        resource, part = _DEMANDED[name]
+        for container in amounts.containers(pod):
+            places = namespace_limits.needs(container, pod, context.subject, context.world, part)
+            if not any(each[resource].is_there() for each in places):
+                where = container.at("resources", part, resource)
+                what = f"is not set, and quota {quota} of the namespace refuses pods without it"
+                yield where.finding(what, None, f"write how much {resource} the container needs")
+
+
+def _of_range(limits: Value, pod: Pod, subject: Subject) -> Iterator[Finding]:
+    """Each container, each claim and the pod as a whole are within what a LimitRange lets them have."""
+    of = limits["type"].text()
+    if of == "Container":
+        for each in amounts.containers(pod):
+            yield from _in_range(each, limits, "container")
+    elif of == "PersistentVolumeClaim":
+        for each in (*namespace_limits.own_claims(pod), *_claims(pods.jobsets(subject))):
+            yield from _in_range(each, limits, "claim")
+    elif of == "Pod":
+        asked, limited = amounts.amounts_of(pod, subject), amounts.limits_of(pod, subject)
+        for name, edge in limits["max"].fields():
+            most = amounts.read_amount(edge)
+            if most is not None and max(asked.get(name, 0), limited.get(name, 0)) > most:
+                where = amounts.place(pod, name, of_limits=limited.get(name, 0) > most)
+                what = f"makes a pod of more {name} than the {edge.raw} of a LimitRange of the namespace"
                 yield where.finding(what, where.raw, "ask for less, or have the limit raised")
 
 
-def _says_enough(
-    container: Value, pod: Pod, demanded: dict[str, Subject], context: Context[GpuQuota]
-) -> Iterator[Finding]:
-    """A quota of cpu or memory refuses pods with a container that does not say what it needs."""
-    for name, quota in demanded.items():
-        resource = name.removeprefix(_REQUESTS).removeprefix(_PARTS[1])
-        of_limits = name.startswith(_PARTS[1])
-        if resource not in namespace_limits.NATIVE:
-            continue
-        parts = ("limits",) if of_limits else ("requests", "limits")
-        places = [each.at("resources", part) for each in (container, pod.spec) for part in parts]
-        places += namespace_limits.defaults(context.subject, context.world, of_limits=of_limits)
-        if not any(each[resource].is_there() for each in places):
-            where = container.at("resources", parts[0], resource)
-            what = f"is not set, and quota {quota.name} of the namespace refuses pods without it"
-            yield where.finding(what, None, f"write how much {resource} the container needs")
-
-
-def _in_range(container: Value, limits: Value) -> Iterator[Finding]:
-    """Each amount is within what a LimitRange lets a container have."""
-    for part, bound, is_most in (("limits", "max", True), ("requests", "min", False)):
+def _in_range(holder: Value, limits: Value, noun: str) -> Iterator[Finding]:
+    for bound, parts in (("max", PARTS[::-1]), ("min", PARTS)):
         for name, edge in limits[bound].fields():
-            written = container.at("resources", part, name)
+            places = [holder.at("resources", part, name) for part in parts]
+            written = places[0] if places[0].is_there() else places[1]
             amount, most = amounts.read_amount(written), amounts.read_amount(edge)
-            if amount is None or most is None or (amount <= most if is_most else amount >= most):
+            if amount is None or most is None or amount == most:
                 continue
-            how = "more" if is_most else "less"
-            what = f"is {how} than the {edge.raw} that a LimitRange of the namespace lets a container have"
-            yield written.finding(what, written.raw, f"write {edge.raw}, or have the limit changed")
+            if (amount > most) == (bound == "max"):
+                how = "more" if bound == "max" else "less"
+                what = f"is {how} than the {edge.raw} that a LimitRange of the namespace lets a {noun} have"
+                yield written.finding(
+                    what, written.raw, f"write {edge.raw}, or have the limit changed"
+                )
     for name, edge in limits["maxLimitRequestRatio"].fields():
-        most, request = (
-            amounts.read_amount(container.at("resources", part, name))
-            for part in ("limits", "requests")
-        )
-        ratio = edge.quantity()
-        if most and request and ratio is not None and most > request * ratio:
-            where = container.at("resources", "limits", name)
+        request, limit = (holder.at("resources", part, name) for part in PARTS)
+        asked, limited, ratio = (each.quantity() for each in (request, limit, edge))
+        if asked and limited and ratio is not None and limited > asked * ratio:
             what = f"is more than {edge.raw} times its request, which a LimitRange of the namespace forbids"
-            yield where.finding(what, where.raw, "raise the request, or lower the limit")
+            yield limit.finding(what, limit.raw, "raise the request, or lower the limit")
 
 
 RULE: Final = Rule(

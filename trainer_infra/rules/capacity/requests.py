@@ -20,7 +20,6 @@ from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severit
 from trainer_infra.rules.value import ABSENT
 
 _RESOURCES: Final = ("cpu", "memory")
-_PARTS: Final = ("requests", "limits")
 
 
 def _check_cpu_memory(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
@@ -28,9 +27,7 @@ def _check_cpu_memory(place: PodContainer, context: Context[Parameters]) -> Iter
     is_own = context.subject.kind == names.TRAIN_JOB and context.subject.ml_policy.raw is not ABSENT
     own = context.subject.object.at("spec", "trainer", "resourcesPerNode")
     written = own if is_own else place.value["resources"]
-    # The container, or the pod as a whole, has a request or a limit.
-    places = [one.at("resources", part) for one in (place.value, place.pod.spec) for part in _PARTS]
-    places += namespace_limits.defaults(context.subject, context.world)
+    places = namespace_limits.needs(place.value, place.pod, context.subject, context.world)
     missing = [each for each in _RESOURCES if not any(one[each].is_there() for one in places)]
     fix = f"write how much {' and '.join(missing)} a node needs"
     if len(missing) == 1:
@@ -72,9 +69,8 @@ def _check_devices(place: PodContainer, _context: Context[Parameters]) -> Iterat
 
 def _is_extended(resource: str) -> bool:
     domain, slash, _ = resource.partition("/")
-    return resource.startswith("hugepages-") or (
-        bool(slash) and domain != _NATIVE and not domain.endswith(f".{_NATIVE}")
-    )
+    is_foreign = bool(slash) and domain != _NATIVE and not domain.endswith(f".{_NATIVE}")
+    return is_foreign or resource.startswith("hugepages-")
 
 
 def _is_whole_number(amount: Value) -> tuple[Finding, ...]:
@@ -176,20 +172,23 @@ GPU_FITS_MACHINE: Final = Rule(
 def _check_claims(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     subject = context.subject
     own = subject.object.at("spec", "trainer", "resourcesPerNode")
-    if subject.runtime is None or not own.is_there():
+    is_claiming = place.pod.spec["resourceClaims"].raw is not ABSENT
+    if subject.runtime is None or not is_claiming or not own.is_there():
         return
-    claimed = lookup.items(place.value.at("resources", "claims"))
-    kept = {each["name"].text() for each in claimed}
-    runtime = subject.runtime.at("spec", "template", "spec", "replicatedJobs")
-    for job in runtime.items():
-        containers = job.at("template", "spec", "template", "spec", "containers")
-        for each in containers.items() if job["name"].raw == place.pod.job["name"].raw else ():
-            claims = {one["name"].text() for one in each.at("resources", "claims").items()}
-            lost = sorted(claims - kept) if each["name"].raw == place.value["name"].raw else []
-            if lost:
-                what = f"takes away what the runtime claims for a node: {', '.join(lost)}"
-                fix = "write cpu and memory into the runtime, and leave this out"
-                yield own.finding(what, None, fix)
+    claimed = {
+        claim["name"].text()
+        for job in subject.runtime.at("spec", "template", "spec", "replicatedJobs").items()
+        if job["name"].raw == place.pod.job["name"].raw
+        for each in job.at("template", "spec", "template", "spec", "containers").items()
+        if each["name"].raw == place.value["name"].raw
+        for claim in each.at("resources", "claims").items()
+    }
+    kept = {each["name"].text() for each in lookup.items(place.value.at("resources", "claims"))}
+    lost = ", ".join(sorted(claimed - kept))
+    if lost:
+        what = f"takes away what the runtime claims for a node: {lost}"
+        fix = "write cpu and memory into the runtime, and leave this out"
+        yield own.finding(what, None, fix)
 
 
 CLAIMS_KEPT: Final = Rule(

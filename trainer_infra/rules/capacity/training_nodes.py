@@ -1,13 +1,12 @@
 """Nodes that train: how many there are, and what each needs of its GPUs."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.catalog import device_resources
 from trainer_infra.catalog.device_resources import DeviceUse, device_use
-from trainer_infra.rules.placement import amounts, nodes
+from trainer_infra.rules.placement import amounts, lookup, nodes
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
@@ -95,8 +94,6 @@ PROCESSES_PER_GPU: Final = Rule(
 
 
 _NEEDS_IT: Final = ("torch", "mpi")
-_OF_NCCL: Final = (DeviceUse.GPU,)
-"""What a JobSet has on which NCCL or RCCL runs; others share no memory so."""
 _BY_DEFAULT: Final = 64 * 2**20
 _ON_DISK: Final = ("persistentVolumeClaim", "ephemeral", "nfs", "csi")
 """Volumes that are no memory."""
@@ -104,14 +101,16 @@ _ON_DISK: Final = ("persistentVolumeClaim", "ephemeral", "nfs", "csi")
 
 def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     policy, found = context.subject.ml_policy, amounts.gpus_of(place.value)
-    of_policy = any(policy[each].is_there() for each in _NEEDS_IT)
-    is_jobset = context.subject.kind == names.JOBSET
-    needs_it = of_policy or (
-        is_jobset and device_use(str(found and found.place.path[-1])) in _OF_NCCL
-    )
-    if found is None or found.count <= 1 or not needs_it or place.pod.spec["hostIPC"].flag():
+    if found is None or found.count <= 1 or place.pod.spec["hostIPC"].flag():
         return
-    mount = _mount(place)
+    # On GPUs of a JobSet NCCL or RCCL runs; other devices share no memory so.
+    is_gpu = device_use(str(found.place.path[-1])) is DeviceUse.GPU
+    of_policy = any(policy[each].is_there() for each in _NEEDS_IT)
+    if not of_policy and not (context.subject.kind == names.JOBSET and is_gpu):
+        return
+    mounts = lookup.items(place.value["volumeMounts"])
+    paths = {each["mountPath"].text().rstrip("/"): each for each in mounts}
+    mount = paths.get(names.SHARED_MEMORY)
     if mount is None:
         asks = context.subject.kind == names.TRAIN_JOB and not found.place.is_inherited()
         missing = context.subject.object.at("spec", "runtimePatches")
@@ -128,46 +127,32 @@ def _check_shared_memory(place: PodContainer, context: Context[Parameters]) -> I
     yield from _of_volume(place, mount["name"].text())
 
 
-def _mount(place: PodContainer) -> Value | None:
-    mounts = place.value["volumeMounts"]
-    for each in mounts.items() if mounts.is_there() else ():
-        if each["mountPath"].text().rstrip("/") == names.SHARED_MEMORY:
-            return each
-    return None
-
-
 def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
-    for volume in place.pod.spec["volumes"].items():
-        if volume["name"].text() != name:
-            continue
-        medium, most = (volume.at("emptyDir", each) for each in ("medium", "sizeLimit"))
-        size = most.quantity()
-        where = f"what is mounted at {names.SHARED_MEMORY}"
-        if volume["emptyDir"].is_there() and medium.text() != "Memory":
-            yield medium.finding(
-                f"must be Memory for {where}", medium.text() or None, "write Memory"
+    volume = lookup.item_named(place.pod.spec["volumes"], name)
+    if volume is None:
+        return
+    where = f"what is mounted at {names.SHARED_MEMORY}"
+    for kind in _ON_DISK:
+        if volume[kind].is_there():
+            what = f"is a disk, and must be an emptyDir of medium Memory for {where}"
+            yield volume[kind].finding(what, None, "write emptyDir: {medium: Memory}")
+    medium, most = (volume.at("emptyDir", each) for each in ("medium", "sizeLimit"))
+    size = most.quantity()
+    if volume["emptyDir"].is_there() and medium.text() != "Memory":
+        yield medium.finding(f"must be Memory for {where}", medium.text() or None, "write Memory")
+    elif size is not None and size <= _BY_DEFAULT:
+        what = f"is not more than the 64 MiB that a container has without {where}"
+        yield most.finding(what, most.raw, "leave it out, or write some GiB")
+    elif size is not None:
+        # What is written to memory counts towards the limit of who writes it.
+        path = ("resources", "limits", "memory")
+        limits = (each.at(*path) for each in (place.value, place.pod.spec))
+        limit = next((each for each in limits if each.quantity() is not None), most)
+        if size > (limit.quantity() or 0):
+            what = (
+                f"is more than the {limit.raw} that the container and its files in memory may use"
             )
-        elif size is not None and size <= _BY_DEFAULT:
-            what = f"is not more than the 64 MiB that a container has without {where}"
-            yield most.finding(what, most.raw, "leave it out, or write some GiB")
-        elif size is not None:
-            yield from _in_memory(place, most, size)
-        for kind in _ON_DISK:
-            if volume[kind].is_there():
-                what = f"is a disk, and must be an emptyDir of medium Memory for {where}"
-                yield volume[kind].finding(what, None, "write emptyDir: {medium: Memory}")
-
-
-def _in_memory(place: PodContainer, most: Value, size: Decimal) -> Iterator[Finding]:
-    """What is written to memory counts towards the limit of who writes it."""
-    limits = [one.at("resources", "limits", "memory") for one in (place.value, place.pod.spec)]
-    known = [each for each in limits if each.quantity() is not None]
-    limit = known[0].quantity() if known else None
-    if limit is not None and size > limit:
-        what = (
-            f"is more than the {known[0].raw} that the container may use, files in memory included"
-        )
-        yield most.finding(what, most.raw, "write less, or raise the limit")
+            yield most.finding(what, most.raw, "write less, or raise the limit")
 
 
 SHARED_MEMORY: Final = Rule(

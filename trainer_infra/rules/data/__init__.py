@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from trainer_infra.rules.data import cache_permissions, claims, hub, initializers, output
+from trainer_infra.rules.data import cache_permissions, claims, initializers, output
 from trainer_infra.rules.rule import AnyRule
 
 RULES: Final[tuple[AnyRule, ...]] = (
@@ -12,6 +12,6 @@ RULES: Final[tuple[AnyRule, ...]] = (
     claims.SHARED_CLAIM,
     claims.CLAIM_VOLUMES,
     cache_permissions.RULE,
-    hub.RULE,
+    initializers.HUB_ORGANIZATION,
 )
 """In the order in which they are applied and listed."""

@@ -62,9 +62,7 @@ def _aggregated(role: Value, world: World) -> Iterator[Value]:
     """The ClusterRoles whose rules Kubernetes writes into one with an aggregationRule."""
     selectors = tuple(lookup.items(role.at("aggregationRule", "clusterRoleSelectors")))
     for each in world.of_kind("ClusterRole") if selectors else ():
-        written = each.object.at("metadata", "labels")
-        written.is_there()
-        labels = {key: one.text() for key, one in written.fields()}
+        labels = lookup.labels_of(each.object)
         if any(node_constraints.selects(selector, labels) for selector in selectors):
             yield each.object
 

@@ -8,17 +8,9 @@ from trainer_infra.render.launch_warnings import claims_again
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup, nodes
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.rule import (
-    Context,
-    Finding,
-    Parameters,
-    Rule,
-    Severity,
-    Subject,
-    Value,
-    World,
-)
-from trainer_infra.rules.value import ABSENT
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import ABSENT, is_mapping
+from trainer_infra.rules.world import World
 
 _OF_ONE: Final = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 _DISKS: Final = (
@@ -37,68 +29,56 @@ _DISK_CLASSES: Final = (
     "local-path",
 )
 """Storage classes of clouds that have such volumes."""
+Pods = tuple[Pod, ...]
 
 
-def _check_shared(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
+def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Finding]:
     subject, pools = context.subject, context.world.pools
-    holders = [spec["volumeClaimPolicies"] for spec in pods.jobsets(subject)]
-    holders += [pod.spec["volumes"], pod.spec["resourceClaims"]]
-    if all(each.raw is ABSENT for each in holders):
+    makes = any(each["volumeClaimPolicies"].raw is not ABSENT for each in pods.jobsets(subject))
+    fields = [(each, each.spec["volumes"], each.spec["resourceClaims"]) for each in together]
+    holding = [pod for pod, *own in fields if makes or any(each.raw is not ABSENT for each in own)]
+    if not holding or (pools and sum(each.nodes for each in pools) == 1):
         return
-    is_one_machine = bool(pools) and sum(each.nodes for each in pools) == 1
-    count = nodes.total(subject) if subject.kind in names.RUNTIMES else nodes.count(pod)
-    for shared, fix in (*_claims(pod, context), *_disks(pod), *_devices(pod)):
-        if count > 1 and not is_one_machine:
-            what = f"is {count}, and the pods share {shared}"
-            yield nodes.count_place(pod, subject).finding(what, None, f"{fix}, or write 1")
+    is_runtime = subject.kind in names.RUNTIMES
+    every = nodes.total(subject) if is_runtime else sum(map(nodes.count, holding))
+    shared: dict[tuple[str, str], list[Pod]] = {}
+    for pod in holding if every > 1 else ():
+        for each in _shared(pod, context):
+            shared.setdefault(each, []).append(pod)
+    for (what, fix), members in shared.items():
+        most = max(members, key=nodes.count)
+        count, total = nodes.count(most), sum(map(nodes.count, members))
+        if is_runtime:
+            count = total = every
+        if total > 1:
+            who, alone = ("the pods", ", or write 1") if total == count else (f"{total} pods", "")
+            found = f"is {count}, and {who} share {what}"
+            yield nodes.count_place(most, subject).finding(found, None, f"{fix}{alone}")
 
 
-def _claims(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
-    """Claims of one machine that its containers mount: the JobSet's, and others that are known."""
-    specs = [
-        (name, name, claim)
-        for spec in pods.jobsets(context.subject)
-        for name, claim in lookup.claim_templates(spec)
-    ]
+def _shared(pod: Pod, context: Context[Parameters]) -> Iterator[tuple[str, str]]:
+    """What of a pod one machine alone can have, with what to do about it."""
+    subject, world, found = context.subject, context.world, list[tuple[str, str, str]]()
+    made = map(lookup.claim_templates, pods.jobsets(subject))
+    claims = [(name, name, claim) for one in made for name, claim in one]
     for volume in lookup.items(pod.spec["volumes"]):
-        name = volume.at("persistentVolumeClaim", "claimName").text()
-        known = context.world.get("PersistentVolumeClaim", name, context.subject.namespace)
-        if known is not None:
-            specs.append((volume["name"].text(), name, known.object["spec"]))
-    mounted = {*lookup.mounted_volumes(pod.spec)} if specs else set[str]()
-    for volume_name, name, spec in specs:
-        why = _one_machine(spec, context.world) if volume_name in mounted else ""
+        name, called = volume["name"].text(), volume.at("persistentVolumeClaim", "claimName").text()
+        known = lookup.spec_of(world, lookup.CLAIM, called, subject.namespace)
+        claims += [(name, called, known)] if known.raw is not ABSENT else []
+        fields = volume.raw if is_mapping(volume.raw) else ()
+        disks = [volume[each] for each in fields if each in _DISKS]
+        if any(each.is_there() and not each["readOnly"].flag() for each in disks):
+            what = f"the disk of volume {name}, which one machine mounts at a time"
+            fix = "use storage that several machines mount, or mount it read-only"
+            found.append((name, what, fix))
+    for name, called, claim in claims:
+        why = _one_machine(claim, world)
         if why:
+            what = f"the claim {called}, which one machine mounts at a time ({why})"
             fix = "give the claim the access mode ReadWriteMany, of a storage class that has it"
-            yield f"the claim {name}, which one machine mounts at a time ({why})", fix
-
-
-def _one_machine(claim: Value, world: World) -> str:
-    """Why one machine alone mounts a claim: its access mode, its volume's, or the class of its disk."""
-    volume = world.get("PersistentVolume", claim["volumeName"].text())
-    for each in (claim, None if volume is None else volume.object["spec"]):
-        modes = [] if each is None else [one.text() for one in lookup.items(each["accessModes"])]
-        if modes and _OF_ONE.issuperset(modes):
-            return modes[0]
-    called = claim["storageClassName"].text()
-    known = world.get("StorageClass", called) if called else None
-    provisioner = "" if known is None else known.object["provisioner"].text()
-    is_disk = provisioner in _DISK_DRIVERS or (known is None and called in _DISK_CLASSES)
-    is_written = "ReadOnlyMany" not in [each.text() for each in lookup.items(claim["accessModes"])]
-    is_files = claim["volumeMode"].text() != "Block"
-    return f"storage class {called}" if is_disk and is_written and is_files else ""
-
-
-def _disks(pod: Pod) -> Iterator[tuple[str, str]]:
-    for volume in lookup.items(pod.spec["volumes"]):
-        for kind, disk in volume.fields():
-            name = volume["name"].text() if kind in _DISKS else ""
-            if name and not disk["readOnly"].flag() and name in lookup.mounted_volumes(pod.spec):
-                what = f"the disk of volume {name}, which one machine mounts at a time"
-                yield what, "use storage that several machines mount, or mount it read-only"
-
-
-def _devices(pod: Pod) -> Iterator[tuple[str, str]]:
+            found.append((name, what, fix))
+    mounted = {*lookup.mounted_volumes(pod.spec)} if found else set[str]()
+    yield from ((what, fix) for name, what, fix in found if name in mounted)
     for each in pod.spec["resourceClaims"].items():
         name = each["resourceClaimName"].text()
         if name:
@@ -106,10 +86,30 @@ def _devices(pod: Pod) -> Iterator[tuple[str, str]]:
             yield what, "name a ResourceClaimTemplate, of which each pod gets a claim"
 
 
-def _sharing_pods(subject: Subject) -> Iterator[Pod]:
-    """How many pods there are of a runtime's other jobs, it does not say for sure."""
-    is_runtime = subject.kind in names.RUNTIMES
-    yield from nodes.training_pods(subject) if is_runtime else pods.pods_of(subject)
+def _one_machine(claim: Value, world: World) -> str:
+    """Why one machine alone mounts a claim: its access mode, its volume's, or the class of its disk."""
+    volume = lookup.spec_of(world, lookup.VOLUME, claim["volumeName"].text())
+    holders = (each["accessModes"] for each in (claim, volume))
+    own, others = ([one.text() for one in lookup.items(each)] for each in holders)
+    for each in (own, others):
+        if each and _OF_ONE.issuperset(each):
+            return each[0]
+    called = claim["storageClassName"].text()
+    known = lookup.find_object(world, lookup.STORAGE_CLASS, called) if called else None
+    provisioner = "" if known is None else known.object["provisioner"].text()
+    is_disk = provisioner in _DISK_DRIVERS or (known is None and called in _DISK_CLASSES)
+    is_written_file = "ReadOnlyMany" not in own and claim["volumeMode"].text() != "Block"
+    return f"storage class {called}" if is_disk and is_written_file else ""
+
+
+def _sharing(subject: Subject) -> Iterator[Pods]:
+    """The pods that train, and those of each other job."""
+    every = pods.pods_of(subject)
+    training = tuple(nodes.training_pods(subject)) if subject.kind in names.WITH_PODS else every
+    yield training
+    # How many pods there are of a runtime's other jobs, it does not say for sure.
+    if subject.kind not in names.RUNTIMES:
+        yield from ((each,) for each in every if each not in training)
 
 
 SHARED_CLAIM: Final = Rule(
@@ -126,7 +126,7 @@ SHARED_CLAIM: Final = Rule(
         "Give the claim the access mode ReadWriteMany, and a storage class that supports it; claim devices "
         "by a ResourceClaimTemplate."
     ),
-    places=_sharing_pods,
+    places=_sharing,
     check=_check_shared,
     looks_around=True,
 )

@@ -15,17 +15,9 @@ from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup, nodes, patches
 from trainer_infra.rules.pods import INITIALIZERS, PodContainer
-from trainer_infra.rules.rule import (
-    Context,
-    Finding,
-    Parameters,
-    Rule,
-    Severity,
-    Subject,
-    Value,
-    World,
-)
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import ABSENT
+from trainer_infra.rules.world import World
 
 VARIABLES: Final = ("OUTPUT_DIR", "CHECKPOINT_DIR", "CKPT_DIR", "SAVE_DIR", "RESULTS_DIR")
 """Variables that name a folder of results."""
@@ -84,8 +76,8 @@ class OutputJob:
     """A training container with what its volumes are."""
 
     container: PodContainer
-    claims: Value
-    """The volumeClaimPolicies of its JobSet, whose volumes pods have without saying so."""
+    jobset: Value
+    """The spec of its JobSet, of whose claims pods have volumes without saying so."""
     namespace: str
     """Where claims are that its volumes name."""
 
@@ -98,7 +90,7 @@ def jobs(subject: Subject) -> Iterator[OutputJob]:
             is_other = each.is_init or each.pod.step in INITIALIZERS
             is_node = each.value["name"].raw == names.NODE or each.value in training
             if not is_other and is_node:
-                yield OutputJob(each, spec["volumeClaimPolicies"], subject.namespace)
+                yield OutputJob(each, spec, subject.namespace)
 
 
 def outputs(container: Value, variables: Sequence[str], options: Sequence[str]) -> Iterator[Output]:
@@ -144,48 +136,38 @@ def _fate_of(mount: Value, job: OutputJob, world: World) -> Fate:
     volume = lookup.item_named(job.container.pod.spec["volumes"], name)
     if volume is not None:
         return _fate_on(volume, job, world)
-    modes = dict(_claimed(job.claims)).get(name)
-    if modes is None:
+    claim = dict(lookup.claim_templates(job.jobset)).get(name)
+    if claim is None:
         return Fate.OPEN
-    return Fate.READ_ONLY if _only_read(modes) else Fate.KEPT
+    return Fate.READ_ONLY if _only_reads(claim) else Fate.KEPT
 
 
 def _fate_on(volume: Value, job: OutputJob, world: World) -> Fate:
-    found = {kind: each for kind, each in volume.fields() if each.raw is not ABSENT}
-    if not found.keys().isdisjoint(_NEVER_WRITTEN):
-        return Fate.READ_ONLY
-    kind = next(filter(_VOLUMES.__contains__, found), "")
-    if volume[kind]["readOnly"].flag() or (kind == _CLAIM and _is_fixed(volume[kind], job, world)):
-        return Fate.READ_ONLY
-    if kind and volume[kind]["driver"].text() not in _OF_SECRETS:
-        return Fate.KEPT
-    return Fate.MACHINE if "hostPath" in found else Fate.LOST
+    for kind, source in volume.fields():
+        if source.raw is ABSENT:
+            continue
+        is_fixed = kind == _CLAIM and _is_fixed(source, job, world)
+        if kind in _NEVER_WRITTEN or source["readOnly"].flag() or is_fixed:
+            return Fate.READ_ONLY
+        if kind in _VOLUMES and source["driver"].text() not in _OF_SECRETS:
+            return Fate.KEPT
+        if kind == "hostPath":
+            return Fate.MACHINE
+    return Fate.LOST
 
 
 def _is_fixed(source: Value, job: OutputJob, world: World) -> bool:
     """Whether a claim, or the volume that it names, can only be read."""
-    claim = world.get("PersistentVolumeClaim", source["claimName"].text(), job.namespace)
-    if claim is None:
+    claim = lookup.spec_of(world, lookup.CLAIM, source["claimName"].text(), job.namespace)
+    if claim.raw is ABSENT:
         return False
-    spec = claim.object["spec"]
-    volume = world.get("PersistentVolume", spec["volumeName"].text())
-    if volume is None:
-        return _only_read(spec["accessModes"])
-    own = volume.object["spec"]
-    is_set = any(own[kind]["readOnly"].flag() for kind in _VOLUMES)
-    return is_set or "ro" in own["mountOptions"].texts() or _only_read(spec["accessModes"])
+    volume = lookup.spec_of(world, lookup.VOLUME, claim["volumeName"].text())
+    is_set = any(each["readOnly"].flag() for kind, each in volume.fields() if kind in _VOLUMES)
+    return is_set or "ro" in volume["mountOptions"].texts() or _only_reads(claim)
 
 
-def _only_read(modes: Value) -> bool:
-    found = {each.text() for each in lookup.items(modes)}
-    return found == {"ReadOnlyMany"}
-
-
-def _claimed(claims: Value) -> Iterator[tuple[str, Value]]:
-    """Names and access modes of the claims that a JobSet makes."""
-    for policy in lookup.items(claims):
-        for each in policy["templates"].items():
-            yield each.at("metadata", "name").text(), each.at("spec", "accessModes")
+def _only_reads(claim: Value) -> bool:
+    return {each.text() for each in lookup.items(claim["accessModes"])} == {"ReadOnlyMany"}
 
 
 def _of_arguments(
@@ -201,8 +183,10 @@ def _of_arguments(
                 yield Output(each, word.strip(_QUOTES))
             name, equals, value = word.partition("=")
             dashed = name.startswith("-")
-            above, _, key = name.lstrip("-").replace("-", "_").rpartition(".")
-            is_option = key in options and not (above and key in _READ_BELOW)
+            whole = name.lstrip("-").replace("-", "_")
+            above, _, key = whole.rpartition(".")
+            is_below = key in options and not (above and key in _READ_BELOW)
+            is_option = is_below or whole in options
             is_key = dashed or bool(above) or len(words) == 1
             if value and (name in variables or (is_option and is_key)):
                 yield Output(each, value.strip(_QUOTES))

@@ -6,7 +6,7 @@ Rule of a pod's sum: `render/resources`, with limits for requests that are not w
 and the scheduler see a pod.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -16,9 +16,11 @@ from trainer_infra.api.quantity import Notation, Quantity
 from trainer_infra.catalog.device_resources import WHOLE, device_use
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import resources
+from trainer_infra.rules import pods
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Subject, Value, World
-from trainer_infra.rules.value import UNKNOWN
+from trainer_infra.rules.value import ABSENT, UNKNOWN
 
 Amounts = dict[str, int]
 """Billionths by resource name."""
@@ -26,7 +28,7 @@ ONE: Final = 10**9
 """One unit: a core, a byte, a device."""
 _CONTAINERS: Final = ("containers", "initContainers")
 _PARTS: Final = ("requests", "limits")
-_BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
+_BYTES: Final = ("memory", "storage", "ephemeral-storage", "hugepages-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +36,13 @@ class _PodRequest:
     """Finds what one pod asks for: equal to another of that pod, so that it is found once."""
 
     pod: Pod
-    of_limits: bool = False
-    """Whether what it may use at most is asked, as far as it is limited."""
+    parts: tuple[str, ...] = _PARTS
 
     def __call__(self, _subject: Subject) -> Iterable[tuple[str, int]]:
-        spec = self.pod.spec
-        read = _limits if self.of_limits else _resources
-        wire = {key: [_container(each, read) for each in spec[key].items()] for key in _CONTAINERS}
-        whole = {"resources": read(spec["resources"]), "overhead": _written(spec["overhead"])}
-        found = resources.requests_of_pod({**wire, **whole}, defaulted=True)
+        spec, parts = self.pod.spec, self.parts
+        wire = {key: [_holder(each, parts) for each in spec[key].items()] for key in _CONTAINERS}
+        whole = {**_holder(spec, parts), "overhead": _written(spec["overhead"])}
+        found = resources.requests_of_pod({**whole, **wire}, defaulted=True)
         return ((name, each.nanos) for name, each in found.items() if each.nanos > 0)
 
 
@@ -53,7 +53,7 @@ def amounts_of(pod: Pod, subject: Subject) -> Amounts:
 
 def limits_of(pod: Pod, subject: Subject) -> Amounts:
     """What one pod of an object may use at most by resource, of those containers that have limits."""
-    return dict(subject.once(_PodRequest(pod, of_limits=True)))
+    return dict(subject.once(_PodRequest(pod, _PARTS[1:])))
 
 
 def sum_of_pods(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:
@@ -65,10 +65,16 @@ def sum_of_pods(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:
     return total
 
 
-def place(pod: Pod, resource: str) -> Value:
-    """Where the greatest part of what a pod asks for of a resource is written."""
-    holders = [each for key in _CONTAINERS for each in pod.spec[key].items()]
-    found = [amount_asked(each, resource) for each in (*holders, pod.spec)]
+def containers(pod: Pod) -> list[Value]:
+    """The containers of a pod, then its init containers."""
+    return [each for key in _CONTAINERS for each in pod.spec[key].items()]
+
+
+def place(pod: Pod, resource: str, *, of_limits: bool = False) -> Value:
+    """Where the greatest part of what a pod asks for of a resource, or is limited to, is written."""
+    holders = (*containers(pod), pod.spec)
+    limits = [each.at("resources", "limits", resource) for each in holders if of_limits]
+    found = limits or [amount_asked(each, resource) for each in holders]
     return max(found, key=lambda each: 0 if each.raw is UNKNOWN else read_amount(each) or 0)
 
 
@@ -94,24 +100,17 @@ def configured_amount(written: str | float) -> int | None:
 
 def amount_text(resource: str, amount: int) -> str:
     """The amount as Kubernetes writes it."""
-    binary = resource.startswith(_BYTES)
+    binary = resource.removeprefix("limits.").startswith(_BYTES)
     return str(Quantity(amount, Notation.BINARY if binary else Notation.DECIMAL))
 
 
-def _container(value: Value, read: Callable[[Value], Mapping[str, Any]]) -> dict[str, Any]:
-    return {"resources": read(value["resources"]), "restartPolicy": value["restartPolicy"].raw}
-
-
-def _limits(value: Value) -> Mapping[str, Any]:
-    return {"limits": _written(value["limits"])}
-
-
-def _resources(value: Value) -> Mapping[str, Any]:
-    if value["requests"].is_noted():
+def _holder(value: Value, parts: Iterable[str]) -> dict[str, Any]:
+    """What of a container, or of a whole pod, says what it asks for."""
+    found = {part: _written(value["resources"][part]) for part in parts}
+    if "requests" in found and value["resources"]["requests"].is_noted():
         # Of devices the API server takes no request that is not the limit.
-        limits = _written(value["limits"])
-        return {"limits": {name: each for name, each in limits.items() if "/" in name}}
-    return {part: _written(value[part]) for part in _PARTS}
+        found = {"limits": {name: each for name, each in found["limits"].items() if "/" in name}}
+    return {"resources": found, "restartPolicy": value["restartPolicy"].raw}
 
 
 def _written(value: Value) -> dict[str, Any]:
@@ -132,9 +131,8 @@ def claimed_devices(pod: Pod, subject: Subject, world: World) -> Mapping[str, in
     found: dict[str, int] = {}
     for each in pod.spec["resourceClaims"].items():
         name = each["resourceClaimTemplateName"].text()
-        template = world.get(CLAIM_TEMPLATE, name, subject.namespace) if name else None
-        spec = None if template is None else template.object.at("spec", "spec", "devices")
-        for request in () if spec is None else spec["requests"].items():
+        template = lookup.spec_of(world, lookup.CLAIM_TEMPLATE, name, subject.namespace)
+        for request in template.at("spec", "devices", "requests").items():
             nested = (request["exactly"], request["firstAvailable"][0], request)
             asked = next(one for one in nested if one.is_there())
             of_class, count = asked["deviceClassName"].text(), asked["count"].number()
@@ -142,7 +140,6 @@ def claimed_devices(pod: Pod, subject: Subject, world: World) -> Mapping[str, in
     return found
 
 
-CLAIM_TEMPLATE: Final = "ResourceClaimTemplate"
 OF_DEVICE_PLUGINS: Final = (
     *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
     *("google.com/tpu", "habana.ai/gaudi"),
@@ -163,8 +160,24 @@ def is_accelerator(resource: str) -> bool:
     return device_use(resource) in WHOLE
 
 
+def accelerators(asked: Mapping[str, int]) -> int:
+    """How many accelerators are asked for, in billionths."""
+    return sum(each for name, each in asked.items() if is_accelerator(name))
+
+
+def pods_with_devices(subject: Subject) -> Iterator[Pod]:
+    """The pods of an object that name accelerators in what they ask for, or claim devices."""
+    for pod in pods.pods_of(subject):
+        parts = (each.at("resources", part) for each in containers(pod) for part in _PARTS)
+        named = (is_accelerator(name) for part in parts for name, _ in part.fields())
+        if pod.spec["resourceClaims"].raw is not ABSENT or any(named):
+            yield pod
+
+
 def gpus_of(container: Value) -> Gpus | None:
     """The GPUs that a container asks for; None where it asks for none."""
+    if container["resources"].raw is ABSENT:
+        return None
     parts = (container.at("resources", part) for part in reversed(_PARTS))
     written = (name for part in parts for name, _ in part.fields())
     resources = dict.fromkeys(filter(is_accelerator, written))

@@ -10,13 +10,20 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules.rule import Subject, Value, World
-from trainer_infra.rules.value import UNKNOWN
+from trainer_infra.rules.value import ABSENT, UNKNOWN, Root
 from trainer_infra.rules.world import NOWHERE
 
+CLAIM: Final = "PersistentVolumeClaim"
+VOLUME: Final = "PersistentVolume"
+STORAGE_CLASS: Final = "StorageClass"
+CLAIM_TEMPLATE: Final = "ResourceClaimTemplate"
 _GROUPS: Final = {
     **dict.fromkeys(names.KUEUE_KINDS, names.KUEUE_GROUP),
     names.PRIORITY_CLASS: "scheduling.k8s.io",
-    **dict.fromkeys((names.NAMESPACE, "ConfigMap", "Secret", "PersistentVolumeClaim"), "v1"),
+    **dict.fromkeys((names.NAMESPACE, CLAIM, VOLUME), "v1"),
+    **dict.fromkeys(("ConfigMap", "Secret", "ServiceAccount"), "v1"),
+    STORAGE_CLASS: "storage.k8s.io",
+    CLAIM_TEMPLATE: "resource.k8s.io",
     names.VOLCANO_QUEUE: names.VOLCANO_API_VERSION.partition("/")[0],
 }
 """API groups of the kinds that are looked for; others have kinds of the same names. The core group has
@@ -30,7 +37,18 @@ def items(value: Value) -> Iterator[Value]:
         UnseenValue: It is not known.
     """
     value.is_there()
-    yield from value.items()
+    return value.items()
+
+
+def labels_of(holder: Value) -> dict[str, str]:
+    """The labels of an object or a pod template, which a proof needs whole.
+
+    Raises:
+        UnseenValue: They are not known.
+    """
+    written = holder.at("metadata", "labels")
+    written.is_there()
+    return {key: each.text() for key, each in written.fields()}
 
 
 def item_named(listed: Value, name: str) -> Value | None:
@@ -71,6 +89,19 @@ def find_object(world: World, kind: str, name: str, namespace: str = NOWHERE) ->
             if _is_of_its_group(each, kind):
                 return each
     return None
+
+
+def spec_of(world: World, kind: str, name: str, namespace: str = NOWHERE) -> Value:
+    """The spec of the object of that name; absent where there is none, or it is named nowhere.
+
+    Raises:
+        UnseenValue: It is not known in which namespace the object is.
+    """
+    found = find_object(world, kind, name, namespace) if name else None
+    if found is None:
+        return Value(ABSENT, Root())
+    found.object.at("metadata", "namespace").is_there()
+    return found.object["spec"]
 
 
 def fix_of_missing(world: World, kind: str, name: str, namespace: str = NOWHERE) -> str | None:

@@ -22,10 +22,6 @@ _REQUIRED: Final = (
 )
 
 
-NODE_NAME: Final = "metadata.name"
-"""What the field by which node affinity names a machine is called beside labels."""
-
-
 @dataclass(frozen=True, slots=True)
 class WantedLabel:
     """A label that every machine must have on which a pod may run."""
@@ -39,17 +35,19 @@ class WantedLabel:
 
 def wanted_labels(spec: Value) -> Iterator[WantedLabel]:
     """What the node selector of a PodSpec asks for, and what all terms of its required node affinity do."""
-    spec["nodeSelector"].is_there()
-    for key, each in spec["nodeSelector"].fields():
-        yield WantedLabel(key, frozenset({each.text()}), each)
+    selector = spec["nodeSelector"]
+    if selector.is_there():
+        for key, each in selector.fields():
+            yield WantedLabel(key, frozenset({each.text()}), each)
     if spec["affinity"].raw is ABSENT:
         return
     terms = [tuple(_demands(each)) for each in lookup.items(spec.at(*_REQUIRED))]
     for first in terms[0] if terms else ():
-        if all(any(one.key == first.key for one in term) for term in terms):
-            same = [one.values for term in terms for one in term if one.key == first.key]
-            known = [each for each in same if each is not None]
-            either = frozenset[str]().union(*known) if len(known) == len(same) else None
+        same = [[one.values for one in term if one.key == first.key] for term in terms]
+        if all(same):
+            known = [each for values in same for each in values if each is not None]
+            is_any = len(known) < sum(map(len, same))
+            either = None if is_any else frozenset[str]().union(*known)
             yield WantedLabel(first.key, either, first.place)
 
 

@@ -19,6 +19,9 @@ from trainer_infra.rules.value import ABSENT, UNKNOWN
 
 MOST: Final = 2**31 - 1
 """The largest number that Kubernetes' own counts and seconds can be."""
+_SIZES: Final = ("parallelism", "numOfHosts", "size")
+"""Pods of one Job, of one replica of a group of Ray, and of one group of a LeaderWorkerSet, its leader included."""
+_LEADER, _WORKER = "leaderTemplate", "workerTemplate"
 
 
 def training_pods(subject: Subject) -> Iterator[Pod]:
@@ -79,11 +82,20 @@ def pods_together(subject: Subject) -> tuple[Pod, ...]:
 
 def count(pod: Pod) -> int:
     """How many pods of this kind run at once: no more of a Job than it has to complete."""
-    replicas, parallelism = pod.job["replicas"].number(), pod.job_spec["parallelism"].number()
-    completions = pod.job_spec["completions"].number()
-    of_job = 1 if parallelism is None else parallelism
+    replicas, completions = pod.job["replicas"].number(), pod.job_spec["completions"].number()
+    sizes = (pod.job_spec[each].number() for each in _SIZES)
+    of_job = next((each for each in sizes if each is not None), 1)
+    if pod.template.path[-1:] == (_LEADER,):
+        of_job = 1
+    elif pod.template.path[-1:] == (_WORKER,) and pod.job_spec[_LEADER].is_there():
+        of_job -= 1
     at_once = of_job if completions is None else min(of_job, completions)
     return _clamped((1 if replicas is None else replicas) * at_once)
+
+
+def pods_text(number: int) -> str:
+    """So many pods, for people."""
+    return f"{number} pod{'' if number == 1 else 's'}"
 
 
 def count_place(pod: Pod, subject: Subject) -> Value:
@@ -115,7 +127,10 @@ def _clamped(number: int) -> int:
 def _written_count(pod: Pod) -> Value:
     replicas, parallelism = pod.job["replicas"], pod.job_spec["parallelism"]
     if pod.job is pod.job_spec:
-        return parallelism if parallelism.is_there() else replicas
+        sizes = (pod.job[each] for each in _SIZES)
+        # A Job has no replicas.
+        usual = parallelism if pod.job.path[-1:] == ("spec",) else replicas
+        return next((each for each in sizes if each.is_there()), usual)
     is_single = (parallelism.number() or 1) == 1 and (replicas.number() or 1) != 1
     return replicas if is_single else parallelism
 

@@ -1,6 +1,5 @@
 """Variables of a container: those that stand there, and those that the runtime's policy adds."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
@@ -23,39 +22,26 @@ FILLED: Final = {
 """The variables that each policy fills."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerPlace:
-    """A container of a replicated job."""
-
-    container: Value
-    job: Value
-    is_init: bool = False
+def framework_of(policy: Value) -> str:
+    """The framework of an mlPolicy; empty for none."""
+    return next((each for each in FRAMEWORKS if policy[each].is_there()), "")
 
 
-def place_of(container: PodContainer) -> ContainerPlace:
-    """Where a container of pods is."""
-    return ContainerPlace(container.value, container.pod.job, container.is_init)
-
-
-def is_filled(place: ContainerPlace | None, framework: str, policy: Value) -> bool:
+def is_filled(place: PodContainer | None, framework: str, policy: Value) -> bool:
     """Whether the policy adds its variables there; None stands for the nodes of a TrainJob."""
     if place is None:
         return True
-    job, container = place.job["name"].text(), place.container["name"].text()
-    if framework == _TORCH and _is_target(policy, job, container):
+    job, container = place.pod.name(), place.value["name"].text()
+    targets = policy.at(_TORCH, "envInjection", "targets").items() if framework == _TORCH else ()
+    if any(
+        each["jobName"].text() == job and container in each["containerNames"].texts()
+        for each in targets
+    ):
         return True
     if container != names.NODE or place.is_init:
         return False
-    is_trainer = place.job.at(*resolve.ANCESTOR_PATH).text() == names.TRAINER
+    is_trainer = place.pod.job.at(*resolve.ANCESTOR_PATH).text() == names.TRAINER
     return job == names.LAUNCHER if framework == _MPI else is_trainer
-
-
-def _is_target(policy: Value, job: str, container: str) -> bool:
-    """Whether torch's envInjection names the container."""
-    return any(
-        each["jobName"].text() == job and container in each["containerNames"].texts()
-        for each in policy.at(_TORCH, "envInjection", "targets").items()
-    )
 
 
 def variables_of(place: PodContainer, subject: Subject) -> ContainerVariables:
@@ -64,8 +50,8 @@ def variables_of(place: PodContainer, subject: Subject) -> ContainerVariables:
     if next(unknown_paths(policy.raw), None) is not None:
         values, are_all = dict[str, str | None](), False
     else:
-        framework = next((each for each in FRAMEWORKS if policy[each].is_there()), "")
-        filled = is_filled(place_of(place), framework, policy)
+        framework = framework_of(policy)
+        filled = is_filled(place, framework, policy)
         values, are_all = dict.fromkeys(FILLED.get(framework, ()) if filled else ()), True
     for each in place.value["env"].items():
         name, value = each["name"].raw, each["value"].raw

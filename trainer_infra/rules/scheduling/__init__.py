@@ -6,6 +6,7 @@ from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.scheduling import (
     declared_pools,
     flavor_pools,
+    gang_fits,
     job_queues,
     machine_choice,
     named_objects,
@@ -18,7 +19,7 @@ from trainer_infra.rules.scheduling import (
 RULES: Final[tuple[AnyRule, ...]] = (
     named_objects.QUEUE_CHAIN,
     quota_fits.RULE,
-    declared_pools.GANG_FITS,
+    gang_fits.RULE,
     declared_pools.TAINTS_TOLERATED,
     topology.TOPOLOGY_FITS,
     job_queues.ONE_QUEUEING,

@@ -1,7 +1,6 @@
-"""Declared machines: whether pods find place on them, are let in, and outlive them."""
+"""Declared machines: whether they let pods in, and pods outlive them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from trainer_infra import names
@@ -12,116 +11,13 @@ from trainer_infra.rules.placement import (
     amounts,
     machines,
     node_constraints,
-    nodes,
     patches,
     queue_objects,
-    standing_apart,
 )
 from trainer_infra.rules.placement.node_constraints import WantedLabel
 from trainer_infra.rules.pods import Pod
-from trainer_infra.rules.pool import Pool, Taint
+from trainer_infra.rules.pool import Taint
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
-from trainer_infra.rules.scheduling import gang_members
-
-
-@dataclass(frozen=True, slots=True)
-class GangMember:
-    """The pods of one replicated job, and the machines that they may use."""
-
-    pod: Pod
-    count: int
-    asked: Mapping[str, int]
-    """What one asks for, in billionths."""
-    rooms: Sequence[tuple[Pool, int | None]]
-    """The pools, and how many pods one machine takes; None where nothing limits it."""
-    apart: tuple[int, str] | None = None
-    """How many can stand as far apart as they must, and why they must; None where nothing asks for it."""
-
-    @property
-    def room(self) -> int | None:
-        """How many find place; None where nothing limits it, or none fits any machine."""
-        found = [(pool.nodes, each) for pool, each in self.rooms]
-        if not found:
-            return None
-        most = None if self.apart is None else self.apart[0]
-        if any(each is None for _, each in found):
-            return most
-        room = sum(count * (each or 0) for count, each in found)
-        return room if most is None else min(room, most)
-
-    @property
-    def pools(self) -> Sequence[Pool]:
-        """The pools."""
-        return [pool for pool, _ in self.rooms]
-
-
-def _check_gang(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
-    yield from gang_members.too_few(context.subject, context.world)
-    if not context.world.pools:
-        return
-    subject = context.subject
-    members = [_member(pod, context) for pod in nodes.pods_together(subject)]
-    short = [each for each in members if each.room is not None and each.room < each.count]
-    for each in short:
-        pools = ", ".join(pool.name for pool in each.pools)
-        what = f"makes more pods than the {each.room} that find place at a time in pool {pools}"
-        if each.apart is not None and each.room == each.apart[0]:
-            what = f"{what}: {each.apart[1]}"
-        fix = f"use at most {each.room} pods, or add machines"
-        yield nodes.count_place(each.pod, subject).finding(what, each.count, fix)
-    if not short:
-        yield from _of_all(members, context)
-
-
-def _member(pod: Pod, context: Context[Parameters]) -> GangMember:
-    world, asked = context.world, amounts.amounts_of(pod, context.subject)
-    every = world.pools
-    usable = machines.usable_pools(pod, asked, context.subject, world)
-    rooms = [(pool, machines.per_machine(pool, asked, every)) for pool in usable]
-    rooms = [each for each in rooms if each[1] != 0]
-    apart = standing_apart.most_apart(pod, [pool for pool, _ in rooms], context.subject)
-    return GangMember(pod, nodes.count(pod), asked, rooms, apart)
-
-
-def _of_all(members: Sequence[GangMember], context: Context[Parameters]) -> Iterator[Finding]:
-    """Resources of which all together ask for more than there is."""
-    if not all(each.rooms for each in members):
-        return
-    every = context.world.pools
-    declared = dict.fromkeys(resource for pool in every for resource in pool.capacity)
-    for resource in declared:
-        users = [each for each in members if each.asked.get(resource)]
-        pools = {id(pool): pool for each in users for pool in each.pools}.values()
-        asked = sum(each.asked[resource] * each.count for each in users)
-        there = machines.amount_of_all(pools, resource, every)
-        if users and there is not None and asked > there:
-            most = max(users, key=lambda each: each.asked[resource] * each.count)
-            whole, room = (amounts.amount_text(resource, each) for each in (asked, max(0, there)))
-            what = f"makes {whole} {resource} of all pods at a time, and the pools that they may use have {room}"
-            place = nodes.count_place(most.pod, context.subject)
-            yield place.finding(what, most.count, "use fewer, or add machines")
-            return
-
-
-GANG_FITS: Final = Rule(
-    id="gang-fits",
-    title="Pods that must run together must fit at the same time",
-    severity=Severity.HIGH,
-    kinds=pods.COMPUTING - names.RUNTIMES,
-    tags=("scheduling", "gpu"),
-    why=(
-        "Training starts only when all its nodes run. With too few machines the gang is never "
-        "placed, and without a gang scheduler some nodes hold their GPUs and wait for the others."
-    ),
-    fix="Use fewer nodes, request less, or add machines to the pool.",
-    check=_check_gang,
-    looks_around=True,
-)
-"""Two things are proved, of the least that is asked for: each replicated job has room on the pools
-that it may use, whole pods on each machine; and all of them together do not ask for more of a
-resource than those pools have. Pods that must stand apart (`placement/standing_apart`) take a machine
-or a domain each, and a PodGroup that pods join must not wait for more than there are. A pod that fits no machine at all is left to `gpu-fits-machine`.
-"""
 
 
 def _check_taints(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
@@ -264,7 +160,7 @@ PREEMPTIBLE_CHECKPOINTS: Final = Rule(
     looks_around=True,
 )
 """A job is on preemptible machines where its node selector, or each term of its required node affinity,
-says so in the words of a cloud or of Karpenter, where all flavors of its queue do, or where all pools that it may use are declared so. It
-can keep checkpoints where a container that trains has a volume that outlives the pod, or names an
-object store for its results.
+says so in the words of a cloud or of Karpenter, where all flavors of its queue do, or where all pools
+that it may use are declared so. It can keep checkpoints where a container that trains has a volume that
+outlives the pod, or names an object store for its results.
 """

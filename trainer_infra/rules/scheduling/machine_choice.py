@@ -69,19 +69,16 @@ CONTROL_PLANE: Final = Rule(
 )
 
 
-_BY_NAME: Final = (queue_objects.HOSTNAME, node_constraints.NODE_NAME)
+_BY_NAME: Final = (queue_objects.HOSTNAME, "metadata.name")
+"""The label, and the field for node affinity, that name a machine."""
 
 
 def _check_name(place: _Holder, _context: Context[Parameters]) -> Iterator[Finding]:
     for each in place.labels:
         if each.key in _BY_NAME and each.values is not None:
-            yield from _of_name(each)
-
-
-def _of_name(label: WantedLabel) -> Iterator[Finding]:
-    found = " or ".join(sorted(label.values or ()))
-    what = "names the machine on which the pods must run"
-    yield label.place.finding(what, found, "select machines by what they are, not by their names")
+            what = "names the machine on which the pods must run"
+            fix = "select machines by what they are, not by their names"
+            yield each.place.finding(what, " or ".join(sorted(each.values)), fix)
 
 
 PINNED_NODES: Final = Rule(

@@ -26,13 +26,13 @@ _NAMED: Final = {
     names.LOCAL_QUEUE: ("clusterQueue", names.CLUSTER_QUEUE),
     names.RESOURCE_FLAVOR: ("topologyName", names.KUEUE_TOPOLOGY),
 }
+"""The field of a spec that names one other object, and the kind of that."""
 _JOBS: Final = pods.WORKLOADS - names.RUNTIMES
 _CLUSTER, _CLUSTERS, _PROVISIONING = names.CHECK_CONFIGS
 _MULTIKUEUE: Final = f"{names.KUEUE_GROUP}/multikueue"
 _STOPPED: Final = ("Hold", "HoldAndDrain")
 _NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 """A label that each Namespace has."""
-"""The field of a spec that names one other object, and the kind of that."""
 _LENT: Final = ("nominalQuota", "lendingLimit")
 _NOTHING: Final = (0, "0")
 """Amounts of which nothing can be lent."""
@@ -49,17 +49,20 @@ def _places_of_chain(subject: Subject) -> Iterator[Place]:
     if subject.kind in (names.CLUSTER_QUEUE, names.COHORT):
         for _, flavor in queue_objects.quotas(subject):
             yield NamedObject(flavor["name"], names.RESOURCE_FLAVOR)
-    if subject.kind == names.CLUSTER_QUEUE:
+    yield from _of_checks(subject.kind, spec)
+
+
+def _of_checks(kind: str, spec: Value) -> Iterator[NamedObject]:
+    if kind == names.CLUSTER_QUEUE:
         strategy = spec.at("admissionChecksStrategy", "admissionChecks")
         old = spec["admissionChecks"].items()
         for name in (*old, *(each["name"] for each in strategy.items())):
             yield NamedObject(name, names.ADMISSION_CHECK)
-    if subject.kind == names.ADMISSION_CHECK and spec.at("parameters", "kind").raw in (
-        _CLUSTERS,
-        _PROVISIONING,
-    ):
-        yield NamedObject(spec.at("parameters", "name"), spec.at("parameters", "kind").text())
-    if subject.kind == _CLUSTERS:
+    elif kind == names.ADMISSION_CHECK:
+        given, wanted = (spec.at("parameters", each) for each in ("name", "kind"))
+        if wanted.text() in (_CLUSTERS, _PROVISIONING):
+            yield NamedObject(given, wanted.text())
+    elif kind == _CLUSTERS:
         yield from (NamedObject(each, _CLUSTER) for each in spec["clusters"].items())
 
 
@@ -95,15 +98,16 @@ def _only_lends(queue: Subject, world: World) -> bool:
 
 
 def _of_job(job: Subject, context: Context[Parameters]) -> Iterator[Finding]:
-    name, namespace = queue_objects.queue_name(job), job.namespace
+    name, manager = queue_objects.queue_name(job), job.object.at("spec", "managedBy")
     if name is not None:
-        yield from _of_reference(name, names.LOCAL_QUEUE, namespace, context)
-        yield from _takes_jobs(name, job, context.world)
-    else:
-        manager, default = job.object.at("spec", "managedBy"), queue_objects.DEFAULT_QUEUE
-        if manager.text() == _MULTIKUEUE and lookup.fix_of_missing(
-            context.world, names.LOCAL_QUEUE, default, namespace
-        ):
+        queue = queue_objects.local_queue(job, context.world)
+        if queue is None:
+            yield from _of_reference(name, names.LOCAL_QUEUE, job.namespace, context)
+        else:
+            yield from _takes_jobs(name, queue, job, context.world)
+    elif manager.text() == _MULTIKUEUE:
+        kind, default = names.LOCAL_QUEUE, queue_objects.DEFAULT_QUEUE
+        if lookup.fix_of_missing(context.world, kind, default, job.namespace):
             what = "leaves the job to MultiKueue, which takes none without a queue"
             fix = f"add the label {names.KUEUE_QUEUE_LABEL}, or remove it"
             yield manager.finding(what, manager.text(), fix)
@@ -112,16 +116,15 @@ def _of_job(job: Subject, context: Context[Parameters]) -> Iterator[Finding]:
             yield from _of_reference(other, kind, NOWHERE, context)
 
 
-def _takes_jobs(name: Value, job: Subject, world: World) -> Iterator[Finding]:
+def _takes_jobs(name: Value, local: Subject, job: Subject, world: World) -> Iterator[Finding]:
     """The queue and its ClusterQueue are not stopped, and let the job's namespace in."""
-    queues = (queue_objects.local_queue(job, world), queue_objects.cluster_queue(job, world))
-    for each in queues:
-        policy = "" if each is None else each.object.at("spec", "stopPolicy").text()
-        if each is not None and policy in _STOPPED:
+    queue = queue_objects.cluster_queue(job, world)
+    for each in (local,) if queue is None else (local, queue):
+        policy = each.object.at("spec", "stopPolicy").text()
+        if policy in _STOPPED:
             what = f"leads to {each.kind} {each.name}, which is stopped by its stopPolicy {policy}"
             yield name.finding(what, name.text(), "name another queue, or set stopPolicy to None")
             return
-    queue = queues[1]
     if queue is not None and not _lets_in(queue.object.at("spec", "namespaceSelector"), job, world):
         what = f"leads to ClusterQueue {queue.name}, whose namespaceSelector excludes namespace {job.namespace}"
         yield name.finding(what, name.text(), "label the Namespace, or name another queue")
@@ -131,15 +134,11 @@ def _lets_in(selector: Value, job: Subject, world: World) -> bool:
     """Whether a ClusterQueue may take jobs of a namespace: what is not known of its labels may fit."""
     keys = {key for key, _ in selector["matchLabels"].fields()}
     keys |= {each["key"].text() for each in lookup.items(selector["matchExpressions"])}
-    labels = {_NAMESPACE_LABEL: job.namespace}
     namespace = lookup.find_object(world, names.NAMESPACE, job.namespace) if job.namespace else None
-    if namespace is not None:
-        written = namespace.object.at("metadata", "labels")
-        written.is_there()
-        labels |= {key: each.text() for key, each in written.fields()}
-    elif not job.namespace or keys - {_NAMESPACE_LABEL}:
+    if not job.namespace or (namespace is None and keys - {_NAMESPACE_LABEL}):
         return True
-    return node_constraints.selects(selector, labels)
+    own = {} if namespace is None else lookup.labels_of(namespace.object)
+    return node_constraints.selects(selector, own | {_NAMESPACE_LABEL: job.namespace})
 
 
 def _goes_round(cohort: Subject, world: World) -> bool:

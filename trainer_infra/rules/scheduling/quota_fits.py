@@ -20,6 +20,7 @@ from trainer_infra.rules.placement.queue_objects import Group
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.scheduling import quota
+from trainer_infra.rules.value import ABSENT
 from trainer_infra.rules.world import World
 
 
@@ -40,45 +41,11 @@ class Shortage:
 BUILT_IN: Final = ("default", "root", "default-queue")
 """Queues that Volcano, and KAI's chart, make themselves."""
 _KAI_QUEUE: Final = f"{names.VOLCANO_QUEUE}.{kai.API_VERSION.partition('/')[0]}"
-
-
-def other_queues(subject: Subject) -> Iterator[tuple[Value, str]]:
-    """Where a job names queues of Volcano and KAI, with their kinds."""
-    own = () if subject.kind == names.TRAIN_JOB else (subject.object,)
-    metadata = [each["metadata"] for each in (*own, *subject.rendered_of(names.JOBSET))]
-    metadata += [pod.template["metadata"] for pod in pods.pods_of(subject)]
-    places = (
-        (names.VOLCANO_QUEUE, "annotations", names.VOLCANO_QUEUE_ANNOTATION),
-        (_KAI_QUEUE, "labels", kai.QUEUE_LABEL),
-    )
-    for kind, *path in places:
-        found = (each.at(*path) for each in metadata)
-        yield from ((each, kind) for each in found if each.is_there())
-    if subject.kind == "Job" and subject.api_version.startswith("batch.volcano.sh/"):
-        yield subject.object.at("spec", "queue"), names.VOLCANO_QUEUE
-
-
-def _of_volcano(subject: Subject, world: World) -> Shortage | None:
-    """What the PodGroup that a TrainJob renders to needs beyond its queue's capability.
-
-    What a queue does not cap has no limit.
-    """
-    found = (each for each, kind in subject.once(other_queues) if kind == names.VOLCANO_QUEUE)
-    name = next(found, None)
-    queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())
-    if queue is None:
-        return None
-    groups = (each.at("spec", "minResources") for each in subject.rendered_of(names.POD_GROUP))
-    for resource, each in (field for group in groups for field in group.fields()):
-        asked = amounts.read_amount(each)
-        room = amounts.read_amount(queue.object.at("spec", "capability", resource))
-        if asked is not None and room is not None and asked > room:
-            most = amounts.amount_text(resource, room)
-            limit = f"Volcano's queue {queue.name} is capped at {most}"
-            return Shortage(resource, asked, room, limit)
-    return None
-
-
+_NAMED: Final = (
+    (names.VOLCANO_QUEUE, "annotations", names.VOLCANO_QUEUE_ANNOTATION),
+    (_KAI_QUEUE, "labels", kai.QUEUE_LABEL),
+)
+"""By the kind of a queue, where jobs and pods name it."""
 _KAI_UNITS: Final = {
     "nvidia.com/gpu": ("gpu", amounts.ONE),
     "cpu": ("cpu", amounts.ONE // 1000),
@@ -87,30 +54,67 @@ _KAI_UNITS: Final = {
 """By resource, what a queue of KAI calls it, and its unit: devices, thousandths of a core, megabytes."""
 
 
-def _of_kai(subject: Subject, world: World) -> Shortage | None:
-    """What all pods together ask for beyond the limit of KAI's queue, or of one above it."""
-    found = (each for each, kind in subject.once(other_queues) if kind == _KAI_QUEUE)
-    name, seen = next((each.text() for each in found), ""), set[str]()
-    if not name:
-        return None
-    together = [
-        (nodes.count(each), amounts.amounts_of(each, subject))
-        for each in nodes.pods_together(subject)
-    ]
-    total = amounts.sum_of_pods(together)
-    while name and name not in seen:
-        seen.add(name)
-        queue = lookup.find_object(world, _KAI_QUEUE, name)
-        if queue is None:
-            return None
-        for resource, (word, unit) in _KAI_UNITS.items():
-            most = queue.object.at("spec", "resources", word, "limit").number()
-            if most is not None and 0 <= most * unit < total.get(resource, 0):
-                room = amounts.amount_text(resource, most * unit)
-                limit = f"KAI's queue {queue.name} is limited to {room}"
-                return Shortage(resource, total[resource], most * unit, limit)
-        name = queue.object.at("spec", "parentQueue").text()
+def other_queues(subject: Subject) -> Iterator[tuple[Value, str]]:
+    """Where a job names queues of Volcano and KAI, with their kinds."""
+    own = () if subject.kind == names.TRAIN_JOB else (subject.object,)
+    holders = [*own, *subject.rendered_of(names.JOBSET)]
+    holders += [pod.template for pod in pods.pods_of(subject)]
+    metadata = [each["metadata"] for each in holders if each["metadata"].raw is not ABSENT]
+    for kind, field, key in _NAMED:
+        written = [each[field] for each in metadata]
+        found = [each[key] for each in written if each.raw is not ABSENT]
+        yield from ((each, kind) for each in found if each.is_there())
+    if _is_of_volcano(subject):
+        yield subject.object.at("spec", "queue"), names.VOLCANO_QUEUE
+
+
+def _is_of_volcano(subject: Subject) -> bool:
+    return subject.kind == "Job" and subject.api_version.startswith("batch.volcano.sh/")
+
+
+def _of_others(subject: Subject, world: World) -> Shortage | None:
+    """What is needed beyond what a queue of Volcano or KAI, or one above it, can have: no limit is none."""
+    for kind, field, says in (
+        (names.VOLCANO_QUEUE, "parent", "Volcano's queue {} is capped at {}"),
+        (_KAI_QUEUE, "parentQueue", "KAI's queue {} is limited to {}"),
+    ):
+        named = (each.text() for each, of_kind in subject.once(other_queues) if of_kind == kind)
+        name, seen = next(named, ""), set[str]()
+        needed = _needed(kind, subject) if name else {}
+        while name and name not in seen:
+            seen.add(name)
+            spec = lookup.spec_of(world, kind, name)
+            for resource, asked in needed.items():
+                room = _room(kind, spec, resource)
+                if room is not None and asked > room:
+                    limit = says.format(name, amounts.amount_text(resource, room))
+                    return Shortage(resource, asked, room, limit)
+            name = spec[field].text()
     return None
+
+
+def _needed(kind: str, subject: Subject) -> amounts.Amounts:
+    """What must run at once: what a PodGroup of Volcano asks for at least, or all pods together."""
+    if kind == names.VOLCANO_QUEUE and not _is_of_volcano(subject):
+        groups = (each.at("spec", "minResources") for each in subject.rendered_of(names.POD_GROUP))
+        read = {name: amounts.read_amount(each) for one in groups for name, each in one.fields()}
+        return {name: each for name, each in read.items() if each is not None}
+    together = [(nodes.count(each), each) for each in nodes.pods_together(subject)]
+    least = subject.object.at("spec", "minAvailable").number()
+    if least is not None and least < sum(count for count, _ in together):
+        return {}
+    return amounts.sum_of_pods(
+        (count, amounts.amounts_of(each, subject)) for count, each in together
+    )
+
+
+def _room(kind: str, spec: Value, resource: str) -> int | None:
+    """What a queue can have of a resource, in billionths."""
+    if kind == names.VOLCANO_QUEUE:
+        return amounts.read_amount(spec.at("capability", resource))
+    word, unit = _KAI_UNITS.get(resource, ("", 0))
+    most = spec.at("resources", word, "limit").number()
+    return most * unit if most is not None and most >= 0 else None
 
 
 _PODS: Final = "pods"
@@ -140,7 +144,7 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
     if place:
         yield from _of_kueue(place, context)
         return
-    short = _of_volcano(context.subject, context.world) or _of_kai(context.subject, context.world)
+    short = _of_others(context.subject, context.world)
     members = () if short is None else nodes.pods_together(context.subject)
     if short is not None and members:
         yield _finding(members, short, context)
@@ -227,7 +231,7 @@ def _finding(place: Pods, short: Shortage, context: Context[QuotaFits]) -> Findi
         return amounts.place(pod, resource).finding(what, got, fix)
     others = short.asked - one * nodes.count(pod)
     most = max(0, short.room - others) // one
-    fix = f"use at most {most} pod{'' if most == 1 else 's'}, or raise the limit"
+    fix = f"use at most {nodes.pods_text(most)}, or raise the limit"
     return nodes.count_place(pod, subject).finding(what, nodes.count(pod), fix)
 
 

@@ -11,6 +11,7 @@ from trainer_infra.rules.placement import amounts, machines, nodes, queue_object
 from trainer_infra.rules.pods import WORKLOADS, Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.value import ABSENT
 
 _PREFIX: Final = f"{names.KUEUE_GROUP}/podset"
 _REQUIRED: Final = names.KUEUE_REQUIRED_TOPOLOGY
@@ -39,7 +40,7 @@ _NUMBER: Final = re.compile(r"[0-9]+", re.ASCII)
 
 def _check_room(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     asked = _annotations(place)
-    for key, ours in _LEVELS.items():
+    for key, ours in _LEVELS.items() if asked.raw is not ABSENT else ():
         # Where the level is named.
         own, level = context.subject.object.at("metadata", "annotations", ours), asked[key]
         level = own if level.is_there() and own.raw == level.raw else level
@@ -65,13 +66,14 @@ def _has_room(pod: Pod, level: Value, context: Context[Parameters]) -> Iterator[
     count = nodes.count(pod)
     if is_slice:
         count = min(count, int(size.text())) if _SIZE.fullmatch(size.text()) else 0
-    if room is not None and 0 < room < count:
+    if room is None or not 0 < room < count:
+        return
+    if is_slice:
+        what = f"is more than the {room} pods that find place in one domain of {level.text()}"
+        yield size.finding(what, size.text(), f"write {room} or less, or a higher level")
+    else:
         what = f"makes more pods than the {room} that find place in one domain of {level.text()}"
-        if is_slice:
-            what = f"is more than the {room} pods that find place in one domain of {level.text()}"
-            yield size.finding(what, size.text(), f"write {room} or less, or a higher level")
-            return
-        fix = f"use at most {room} pods, or require a higher level"
+        fix = f"use at most {nodes.pods_text(room)}, or require a higher level"
         yield nodes.count_place(pod, context.subject).finding(what, count, fix)
 
 
@@ -120,8 +122,9 @@ TOPOLOGY_FITS: Final = Rule(
     looks_around=True,
 )
 """The level is that of `kueue.x-k8s.io/podset-required-topology`, of the preferred one or of a slice's, or
-of our own annotations, which render to the first two. Levels are those of the Topologies of the queue's flavors; how many machines a domain
-has is what pools declare. A domain of `kubernetes.io/hostname` is one machine.
+of our own annotations, which render to the first two. Levels are those of the Topologies of the queue's
+flavors; how many machines a domain has is what pools declare. A domain of `kubernetes.io/hostname` is
+one machine.
 """
 
 

@@ -6,7 +6,6 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.render import resolve
-from trainer_infra.render.launch_warnings import FRAMEWORKS
 from trainer_infra.rules.value import Value
 
 IN_RUNTIME: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
@@ -15,11 +14,6 @@ REFUSED_BY_JOBSET: Final = (
     "event is the only sign."
 )
 """Why the rules of JobSet's webhook matter."""
-
-
-def framework(policy: Value) -> str:
-    """The framework of an mlPolicy; empty for none."""
-    return next((each for each in FRAMEWORKS if policy[each].is_there()), "")
 
 
 def step_label(job: Value) -> Value:

@@ -14,7 +14,7 @@ from trainer_infra.render.plugins import mpi
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import amounts, commands, nodes, policy_variables
 from trainer_infra.rules.placement.commands import ContainerCommand
-from trainer_infra.rules.placement.policy_variables import ContainerPlace
+from trainer_infra.rules.pods import Pod, PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
 from trainer_infra.rules.value import UnseenValue, is_mapping
@@ -36,8 +36,8 @@ class _Variable:
 
     value: Value
     """The EnvVar."""
-    within: ContainerPlace | None = None
-    """Where its container is; None for spec.trainer.env, which is that of the nodes."""
+    within: PodContainer | None = None
+    """Its container; None for spec.trainer.env, which is that of the nodes."""
 
 
 def _places_of_variables(subject: Subject) -> Iterator[_Variable]:
@@ -49,25 +49,27 @@ def _places_of_variables(subject: Subject) -> Iterator[_Variable]:
         return
     for container in pods.containers(subject):
         for each in container.value["env"].items():
-            yield _Variable(each, policy_variables.place_of(container))
+            yield _Variable(each, container)
 
 
 def _of_patch(patch: Value) -> Iterator[_Variable]:
     found = patch.at("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
     for job in found.items():
+        spec = job.at("template", "spec")
+        pod = Pod(job, spec, spec["template"], "")
         for key in ("initContainers", "containers"):
-            for container in jobs.pod_spec(job)[key].items():
-                for each in container["env"].items():
-                    yield _Variable(each, ContainerPlace(container, job, key == "initContainers"))
+            for container in pod.spec[key].items():
+                within = PodContainer(container, pod, key == "initContainers")
+                yield from (_Variable(each, within) for each in container["env"].items())
 
 
 def _check_variable(place: _Variable, context: Context[Parameters]) -> Iterator[Finding]:
-    name, policy = place.value["name"], context.subject.ml_policy
+    name, policy = place.value["name"].text(), context.subject.ml_policy
     for framework, variables in policy_variables.FILLED.items():
-        is_named = name.text() in variables and policy[framework].is_there()
+        is_named = name in variables and policy[framework].is_there()
         if is_named and policy_variables.is_filled(place.within, framework, policy):
-            fix = _FIXES.get(name.text(), "remove it")
-            yield name.finding(f"is filled by mlPolicy.{framework}", name.text(), fix)
+            fix = _FIXES.get(name, "remove it")
+            yield place.value["name"].finding(f"is filled by mlPolicy.{framework}", name, fix)
 
 
 RESERVED_ENV: Final = Rule(
@@ -94,7 +96,7 @@ def _check_command(place: ContainerCommand, context: Context[Parameters]) -> Ite
     container, words = place.container, [each.raw for each in place.words]
     if container is None or not place.is_main or not words:
         return
-    framework = jobs.framework(context.subject.ml_policy)
+    framework = policy_variables.framework_of(context.subject.ml_policy)
     around, texts = None, [each if isinstance(each, str) else "" for each in words]
     if not container.is_init and starts_training(
         framework,

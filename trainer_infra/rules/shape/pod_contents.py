@@ -14,6 +14,7 @@ from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
 from trainer_infra.rules.supply_chain import images
+from trainer_infra.rules.value import ABSENT
 
 _VOLUME: Final = names.INITIALIZER_VOLUME
 _WORKSPACE: Final = "/workspace"
@@ -141,7 +142,8 @@ reference's images write to). The data cache keeps nothing in a volume.
 
 def _places_of_images(subject: Subject) -> Iterator[PodContainer | Value]:
     yield from pods.containers(subject)
-    yield from (each["image"] for each in pods.volumes(subject) if each["image"].is_there())
+    mounted = (each["image"] for each in pods.volumes(subject))
+    yield from (each for each in mounted if each.raw is not ABSENT)
 
 
 def _check_image(place: PodContainer | Value, context: Context[Parameters]) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from trainer_infra.render.plugins import volcano as volcano_plugin
 from trainer_infra.render.runtime_ref import CONTAINERS
 from trainer_infra.render.scheduler import by_annotation
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import lookup
+from trainer_infra.rules.placement import lookup, policy_variables
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.shape import jobs
 
@@ -55,18 +55,15 @@ def _has_launcher(found: Value, policy: Value) -> Iterator[Finding]:
 
 
 def _has_nodes(found: Value, policy: Value) -> Iterator[Finding]:
-    mpi = policy["mpi"]
-    if mpi.is_there() and not mpi["runLauncherAsNode"].flag() and not _has_own_hosts(found):
+    if not policy["mpi"].is_there() or policy["mpi"]["runLauncherAsNode"].flag():
+        return
+    launcher = lookup.item_named(found, names.LAUNCHER) if found.is_there() else None
+    if launcher is None or not _names_hosts(launcher):
         yield from _of_name(found, names.NODE, "its pods are the lines of the hostfile")
 
 
-def _has_own_hosts(found: Value) -> bool:
-    """Whether the launcher starts processes on hosts of its own list: the policy then gives it the keys alone."""
-    launcher = lookup.item_named(found, names.LAUNCHER) if found.is_there() else None
-    return launcher is not None and _names_hosts(launcher)
-
-
 def _names_hosts(launcher: Value) -> bool:
+    """Whether it starts processes on hosts of its own list: the policy then gives it the keys alone."""
     containers = jobs.pod_spec(launcher)["containers"].items()
     lines = (" ".join((*each["command"].texts(), *each["args"].texts())) for each in containers)
     return any(_OWN_HOSTS.search(each) for each in lines)
@@ -181,7 +178,7 @@ Not `deepspeed` and `mlx`, which start with torchrun as well as with mpirun.
 
 def _check_label(runtime: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     label = runtime.at("metadata", "labels", names.FRAMEWORK_LABEL)
-    policy, written = jobs.framework(runtime.at("spec", "mlPolicy")), label.text()
+    policy, written = policy_variables.framework_of(runtime.at("spec", "mlPolicy")), label.text()
     if not written:
         framework = _framework(runtime, policy)
         others = "the framework, such as deepspeed or mlx" if policy else "plain, if it is of none"
@@ -223,20 +220,24 @@ FRAMEWORK_LABEL: Final = Rule(
 
 
 def _check_gang(runtime: Value, context: Context[Parameters]) -> Iterator[Finding]:
-    policy = runtime.at("spec", "podGroupPolicy")
-    volcano, scheduler = policy["volcano"], runtime.at("metadata", "annotations", names.SCHEDULER)
-    has_coscheduling = policy["coscheduling"].is_there()
-    if has_coscheduling and volcano.is_there():
+    volcano, coscheduling = (
+        runtime.at("spec", "podGroupPolicy", each) for each in ("volcano", "coscheduling")
+    )
+    has_volcano, has_coscheduling = volcano.is_there(), coscheduling.is_there()
+    if not (has_volcano or has_coscheduling):
+        return
+    if has_coscheduling and has_volcano:
         fix = "remove it or coscheduling: a pod has one scheduler"
         yield volcano.finding("stands beside coscheduling", None, fix)
     plugins = context.subject.behaviour.plugins
+    scheduler = runtime.at("metadata", "annotations", names.SCHEDULER)
     chosen = by_annotation(plugins).get(scheduler.text())
-    if chosen and chosen.makes_gang and (has_coscheduling or volcano.is_there()):
+    if chosen and chosen.makes_gang:
         what = "names a scheduler that makes the gang itself, and there is a podGroupPolicy"
         yield scheduler.finding(what, scheduler.text(), "remove one of them")
     gangs = {each.scheduler.scheduler_name for each in plugins if each.scheduler} - {""}
-    wanted = volcano_plugin.SCHEDULER.scheduler_name if volcano.is_there() else ""
-    for pod in pods.pods_of(context.subject) if has_coscheduling or volcano.is_there() else ():
+    wanted = volcano_plugin.SCHEDULER.scheduler_name if has_volcano else ""
+    for pod in pods.pods_of(context.subject):
         named = pod.spec["schedulerName"]
         if named.text() and named.text() != wanted and (wanted or named.text() in gangs):
             what = f"is not {wanted}, which makes the gang" if wanted else "makes a gang itself"
