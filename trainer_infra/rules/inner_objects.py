@@ -15,19 +15,11 @@ from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 """Fields of a pod with its containers."""
-_CONTAINERS: Final = frozenset(
-    (*CONTAINERS, "sidecars", "steps", "container", "script", "mainContainer")
-)
+_CONTAINERS: Final = (*CONTAINERS, "sidecars", "steps", "container", "script", "mainContainer")
 """Fields that other kinds have for them, too: Argo Workflows, Tekton, Dynamo. Some have one container alone."""
-_RIGHTS: Final = frozenset(
-    (
-        "privileged",
-        "capabilities",
-        "allowPrivilegeEscalation",
-        "procMount",
-        "readOnlyRootFilesystem",
-    )
-)
+_RIGHTS: Final = frozenset((
+    "privileged", "capabilities", "allowPrivilegeEscalation", "procMount", "readOnlyRootFilesystem",
+))  # fmt: skip
 """Fields of a securityContext that only a container has."""
 _OF_CONTAINER: Final = ("image", "command", "args", "env", "securityContext")
 _OF_NODE: Final = ("hostNetwork", "hostPID", "hostIPC")
@@ -37,9 +29,9 @@ _CLOSED: Final = frozenset(("CustomResourceDefinition", "Secret", "ControllerRev
 """Kinds that have a schema, something encoded or a copy in them."""
 _PATTERNS: Final = frozenset(("match", "exclude", "validate", "preconditions", "celPreconditions"))
 """Fields of Kyverno's policies with what others must be."""
-_PARTIAL: Final = frozenset(
-    ("patches", "patch", "patchesStrategicMerge", "patchStrategicMerge", "base", "objectDefinition")
-)
+_PARTIAL: Final = frozenset((
+    "patches", "patch", "patchesStrategicMerge", "patchStrategicMerge", "base", "objectDefinition",
+))  # fmt: skip
 """Fields with a part of an object: a patch, what a Crossplane Composition fills in, what ACM finds there."""
 _SHELL: Final = frozenset(("command", "args", "script", "source"))
 """Fields in which `${X}` and `{{x}}` may be a program's own."""
@@ -47,33 +39,38 @@ _SHELL: Final = frozenset(("command", "args", "script", "source"))
 _REFERENCE: Final = r"(?s)\{\{.*?\}\}|\$\{[^{}]*\}"
 _BRACES: Final = r"(?s)\{\{.*?\}\}"
 _TEKTON: Final = r"\$\((?:params|tasks|workspaces|context|results|inputs|tt)\b[^()]*\)"
-_TRIAL: Final = r"\$\{trial(?:Parameters|Spec)\b[^{}]*\}"
 _OPENSHIFT: Final = r"\$\{\{(\w+)\}\}|\$\{(\w+)\}"
-_TEMPLATE: Final = "Template"
+_ARGO: Final = ("Workflow", "WorkflowTemplate", "CronWorkflow", "Sensor")
 _PARAMETERS: Final[Mapping[str, str]] = {
-    "Experiment": _TRIAL,
+    "Experiment": r"\$\{trial(?:Parameters|Spec)\b[^{}]*\}",
     "ResourceGraphDefinition": r"\$\{[^{}]*\}",
-    **dict.fromkeys(
-        ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow", "Sensor"),
-        _BRACES,
-    ),
-    **dict.fromkeys(("ApplicationSet", "Policy", "ClusterPolicy", "ConfigurationPolicy"), _BRACES),
+    **dict.fromkeys((*_ARGO, "ClusterWorkflowTemplate", "ApplicationSet"), _BRACES),
+    **dict.fromkeys(("Policy", "ClusterPolicy", "ConfigurationPolicy"), _BRACES),
     **dict.fromkeys(("Task", "TaskRun", "Pipeline", "PipelineRun", "TriggerTemplate"), _TEKTON),
 }
 """By kind of the object around, what it fills in wherever it stands."""
-_OWN_NAMESPACE: Final = frozenset(
-    ("AppWrapper", "Experiment", "Trial", "Workflow", "WorkflowTemplate", "CronWorkflow", "Sensor")
-)
+_OWN_NAMESPACE: Final = frozenset(("AppWrapper", "Experiment", "Trial", *_ARGO))
 """Kinds whose controller makes what stands in them in their own namespace where it names none."""
+Inside = tuple[Path, JSONObject]
+"""The object that a mapping is, and where in the mapping that stands."""
 Known = Callable[[str, bool], Any]
 """A text, and whether a program reads it -> what it is once it is filled in."""
 
 
-def parts_of(whole: JSONObject) -> Iterator[tuple[Path, Any]]:
-    """Every mapping and text of an object with its path, itself first; nothing below an object in it."""
+def may_have_texts(value: Any) -> bool:
+    """Whether any text in a value may have an object: far less work than to look for it."""
+    if isinstance(value, str):
+        return "apiVersion" in value
+    if is_mapping(value):
+        return any(map(may_have_texts, value.values()))
+    return is_list(value) and any(map(may_have_texts, value))
+
+
+def parts_of(whole: JSONObject) -> Iterator[tuple[Path, Any, Inside | None]]:
+    """Every mapping and text of an object with its path, itself first, and the object that one is: nothing below that."""
     if whole.get("kind") in _CLOSED:
         return
-    yield (), whole
+    yield (), whole, None
     is_policy = "kyverno.io" in str(whole.get("apiVersion"))
     waiting: list[tuple[Path, Any]] = [
         ((key,), whole[key]) for key in reversed([*whole]) if key not in _APART
@@ -81,19 +78,21 @@ def parts_of(whole: JSONObject) -> Iterator[tuple[Path, Any]]:
     while waiting:
         path, each = waiting.pop()
         if isinstance(each, str):
-            yield path, each
+            yield path, each, None
         elif is_list(each):
             waiting += [((*path, index), each[index]) for index in reversed(range(len(each)))]
         elif is_mapping(each):
-            yield path, each
-            if object_in(each) is None and not _is_forbidden(each):
+            inside = object_in(each)
+            yield path, each, inside
+            # What must not be there is not there.
+            if inside is None and not str(each.get("complianceType")).lower().startswith("mustnot"):
                 keys = [key for key in each if isinstance(key, str)]
                 own = (key for key in reversed(keys) if not (is_policy and key in _PATTERNS))
                 waiting += [((*path, key), each[key]) for key in own]
 
 
-def object_in(value: JSONObject) -> tuple[Path, JSONObject] | None:
-    """The object that a mapping is, and where in it that stands; None for another, such as a reference.
+def object_in(value: JSONObject) -> Inside | None:
+    """The object that a mapping is; None for another, such as a reference.
 
     A rule of Kyverno that generates an object has the fields of its metadata beside `data`, which has all else.
     """
@@ -117,25 +116,19 @@ def is_partial(path: Path) -> bool:
     return not _PARTIAL.isdisjoint(path)
 
 
-def _is_forbidden(value: JSONObject) -> bool:
-    """Whether a policy says that what it describes must not be there."""
-    return str(value.get("complianceType")).lower().startswith("mustnot")
-
-
 def pods_in(whole: JSONObject) -> Iterator[tuple[Path, JSONObject]]:
     """What has the fields of a pod, wherever it stands in an object of any kind."""
-    for path, each in parts_of(whole):
-        if is_mapping(each) and _is_pod(each) and (not path or object_in(each) is None):
+    for path, each, inside in parts_of(whole):
+        if inside is None and is_mapping(each) and _is_pod(each):
             yield path, each
 
 
 def _is_pod(value: JSONObject) -> bool:
-    if next(container_fields(value), None) is not None:
-        return True
     volumes: Any = value.get("volumes")
-    return any(value.get(key) is True for key in _OF_NODE) or any(
-        is_mapping(each) and is_mapping(each.get("hostPath"))
-        for each in (volumes if is_list(volumes) else ())
+    return (
+        any(value.get(key) is True for key in _OF_NODE)
+        or any(container_fields(value))
+        or (is_list(volumes) and any(is_mapping(each) and "hostPath" in each for each in volumes))
     )
 
 
@@ -162,15 +155,13 @@ def objects_within(
 
     `closed` are kinds of which every field is known: nothing is in them.
     """
-    for path, each in () if whole.get("kind") in closed else parts_of(whole):
-        found = object_in(each) if path and is_mapping(each) else None
-        if found is None:
-            continue
-        below, (start, value) = is_partial(path), found
-        inner = in_its_place(value, whole, is_part=below)
-        yield (*path, *start), inner, below
-        for deeper, one, is_part in objects_within(inner, closed):
-            yield (*path, *start, *deeper), one, below or is_part
+    for path, _, inside in () if whole.get("kind") in closed else parts_of(whole):
+        if inside is not None:
+            below, (start, value) = is_partial(path), inside
+            inner = in_its_place(value, whole, is_part=below)
+            yield (*path, *start), inner, below
+            for deeper, one, is_part in objects_within(inner, closed):
+                yield (*path, *start, *deeper), one, below or is_part
 
 
 def in_its_place(value: JSONObject, around: JSONObject, *, is_part: bool) -> JSONObject:
@@ -216,7 +207,7 @@ def with_texts(value: Any, known: Known, *, is_program: bool = False) -> Any:
 
 def _known(around: JSONObject) -> Known:
     pattern = _PARAMETERS.get(str(around.get("kind")))
-    defaults = _defaults(around) if around.get("kind") == _TEMPLATE else None
+    defaults = _defaults(around) if around.get("kind") == "Template" else None
 
     def known(text: str, is_program: bool) -> Any:
         if "{" not in text and "$(" not in text:

@@ -95,8 +95,9 @@ def containers(subject: Subject) -> tuple[PodContainer, ...]:
 
 def linux_containers(subject: Subject) -> Iterator[PodContainer]:
     """Those of pods that do not say that they are of Windows, where the API server takes no field of Linux."""
-    of_windows = {each for each in pods_of(subject) if each.spec.at("os", "name").raw == "windows"}
-    yield from (each for each in containers(subject) if each.pod not in of_windows)
+    for each in containers(subject):
+        if each.pod.spec.at("os", "name").raw != "windows":
+            yield each
 
 
 def volumes(subject: Subject) -> Iterator[Value]:
