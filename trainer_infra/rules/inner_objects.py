@@ -15,8 +15,10 @@ from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 """Fields of a pod with its containers."""
-_CONTAINERS: Final = (*CONTAINERS, "sidecars", "steps", "container", "script", "mainContainer")
-"""Fields that other kinds have for them, too: Argo Workflows, Tekton, Dynamo. Some have one container alone."""
+_CONTAINERS: Final = frozenset(
+    (*CONTAINERS, "sidecars", "steps", "container", "script", "mainContainer", "model")
+)
+"""Fields that other kinds have for them, too: Argo Workflows, Tekton, Dynamo, KServe. Some have one container alone."""
 _RIGHTS: Final = frozenset((
     "privileged", "capabilities", "allowPrivilegeEscalation", "procMount", "readOnlyRootFilesystem",
 ))  # fmt: skip

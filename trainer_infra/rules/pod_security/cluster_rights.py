@@ -53,6 +53,7 @@ _REACHES: Final = _powers(
     ("put containers into the pods of others", "update patch", "pods/ephemeralcontainers", ""),
     ("mount any folder of a node", "create", "persistentvolumes", ""),
     ("change what the scheduler knows of a node", "update patch", "nodes", ""),
+    ("open the namespace to privileged pods", "update patch", "namespaces", ""),
     ("switch off what checks objects", f"{_WRITING} delete deletecollection", _VALIDATING, _HOOKS),
 )
 """What reaches beyond the holder's own objects."""

@@ -22,7 +22,9 @@ _FOREVER: Final = "kubernetes.io/service-account-token"
 _OF_OLD: Final = re.compile(r".+-token-[a-z0-9]{5}", re.ASCII)
 """How Kubernetes before 1.24 called the Secret that it made for each account."""
 _API_SERVER: Final = re.compile(
-    r"(https://)?kubernetes\.default(\.svc(\.[a-z0-9.-]+)?)?/?", re.ASCII
+    r"(https://)?(kubernetes\.default(\.svc(\.[a-z0-9.-]+)?)?/?"
+    r"|container\.googleapis\.com/v1/.+|oidc\.eks\.[a-z0-9.-]+/id/.+)",
+    re.ASCII,
 )
 """Audiences that the API server takes for its own; a token without one is for it, too."""
 
