@@ -4,9 +4,10 @@ Wrappers of jobs, templates and policies have whole objects in them. Of a kind t
 what only pods have.
 """
 
+import contextlib
 import json
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
@@ -150,22 +151,6 @@ def _is_container(value: Any) -> bool:
     return is_mapping(value) and any(key in value for key in _OF_CONTAINER)
 
 
-def objects_within(
-    whole: JSONObject, closed: Container[str]
-) -> Iterator[tuple[Path, JSONObject, bool]]:
-    """The objects in an object at any depth, each with its path, in its place; and whether it is only a part.
-
-    `closed` are kinds of which every field is known: nothing is in them.
-    """
-    for path, _, inside in () if whole.get("kind") in closed else parts_of(whole):
-        if inside is not None:
-            below, (start, value) = is_partial(path), inside
-            inner = in_its_place(value, whole, is_part=below)
-            yield (*path, *start), inner, below
-            for deeper, one, is_part in objects_within(inner, closed):
-                yield (*path, *start, *deeper), one, below or is_part
-
-
 def in_its_place(value: JSONObject, around: JSONObject, *, is_part: bool) -> JSONObject:
     """An object with what the one around it fills in, and with what it says of it: its namespace, and a name."""
     value = filled_in(value, around)
@@ -187,23 +172,21 @@ def filled_in(value: Any, around: JSONObject) -> Any:
 
     It is the very value where nothing is filled in.
     """
-    return with_texts(value, _known(around))
+    found = with_texts(value, _known(around))
+    return value if found == value else found
 
 
 def with_texts(value: Any, known: Known, *, is_program: bool = False) -> Any:
-    """The value with other texts; the very value where they are the same."""
+    """A copy with other texts."""
     if isinstance(value, str):
         return known(value, is_program)
     if is_mapping(value):
-        found = {
+        return {
             key: with_texts(each, known, is_program=is_program or key in _SHELL)
             for key, each in value.items()
         }
-        return found if any(found[key] is not value[key] for key in value) else value
     if is_list(value):
-        items = [with_texts(each, known, is_program=is_program) for each in value]
-        is_same = all(one is each for one, each in zip(items, value, strict=True))
-        return value if is_same else items
+        return [with_texts(each, known, is_program=is_program) for each in value]
     return value
 
 
@@ -216,9 +199,8 @@ def _known(around: JSONObject) -> Known:
             return text
         if defaults is not None:
             return _with_defaults(text, defaults)
-        if pattern is not None and re.search(pattern, text):
-            return UNKNOWN
-        return UNKNOWN if not is_program and re.search(_REFERENCE, text) else text
+        is_filled = pattern is not None and re.search(pattern, text)
+        return UNKNOWN if is_filled or (not is_program and re.search(_REFERENCE, text)) else text
 
     return known
 
@@ -232,17 +214,12 @@ def _defaults(template: JSONObject) -> dict[str, Any]:
 
 def _with_defaults(text: str, defaults: Mapping[str, Any]) -> Any:
     """The text with the values of parameters; those in double braces are JSON. Source: OpenShift's `template` package."""
-    whole = re.fullmatch(_OPENSHIFT, text)
-    if whole and whole[1] in defaults:
-        return _json(defaults[whole[1]])
     named = [each[1] or each[2] for each in re.finditer(_OPENSHIFT, text)]
     if any(defaults.get(each) is UNKNOWN for each in named):
         return UNKNOWN
+    whole = re.fullmatch(_OPENSHIFT, text)
+    if whole and whole[1] in defaults:
+        with contextlib.suppress(TypeError, ValueError):
+            return json.loads(defaults[whole[1]])
+        return defaults[whole[1]]
     return re.sub(_OPENSHIFT, lambda each: str(defaults.get(each[1] or each[2], each[0])), text)
-
-
-def _json(value: Any) -> Any:
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        return value

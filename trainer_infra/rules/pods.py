@@ -2,7 +2,8 @@
 
 A runtime's and a JobSet's stand in themselves; a TrainJob's stand in the JobSet that it renders to,
 after its patches. Objects of other projects write pods too, which rules of pod security and supply
-chain judge; in a kind that no rule knows, and in a patch, what has the fields of a pod is one. Rules take `pods_of`, `containers`, `volumes` or `jobsets` as their places.
+chain judge; in a kind that no rule knows, and in a patch, what has the fields of a pod is one. Rules
+take `pods_of`, `containers`, `volumes` or `jobsets` as their places.
 """
 
 from collections.abc import Iterator
