@@ -119,11 +119,11 @@ def is_partial(path: Path) -> bool:
     return not _PARTIAL.isdisjoint(path)
 
 
-def pods_in(whole: JSONObject) -> Iterator[tuple[Path, JSONObject]]:
-    """What has the fields of a pod, wherever it stands in an object of any kind."""
+def pods_in(whole: JSONObject) -> Iterator[Path]:
+    """Where in an object of any kind something has the fields of a pod."""
     for path, each, inside in parts_of(whole):
         if inside is None and is_mapping(each) and _is_pod(each):
-            yield path, each
+            yield path
 
 
 def _is_pod(value: JSONObject) -> bool:

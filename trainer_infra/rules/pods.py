@@ -136,11 +136,11 @@ def _of(subject: Subject) -> Iterator[Pod]:
 
 def _parts(subject: Subject) -> Iterator[Pod]:
     """What has the fields of a pod; what it leaves out is not known, nor what something fills in."""
-    whole, root = subject.object.raw, replace(subject.object.root, gaps=((),), unseen={})
-    filled = None
-    for path, _ in inner_objects.pods_in(whole):
-        filled = inner_objects.filled_in(whole, whole) if filled is None else filled
-        inside, unknown = Value(filled, root), Value(UNKNOWN, root, path)
+    whole, root = subject.object.raw, replace(subject.object.root, gaps=((),))
+    paths = tuple(inner_objects.pods_in(whole))
+    inside = Value(inner_objects.filled_in(whole, whole) if paths else whole, root)
+    for path in paths:
+        unknown = Value(UNKNOWN, root, path)
         template = inside.at(*path[:-1]) if path[-1:] == ("spec",) else unknown
         yield Pod(unknown, unknown, template, "", inside.at(*path))
 
