@@ -121,9 +121,7 @@ def test_what_a_workflow_fills_in_is_not_known_and_is_told() -> None:
             "templates": [
                 {
                     "container": {"image": "{{inputs.parameters.image}}", "args": ["{{a}}"]},
-                    "sidecars": [
-                        {"image": "a:1", "securityContext": {"capabilities": {"add": "{{caps}}"}}}
-                    ],
+                    "sidecars": [{"securityContext": {"capabilities": {"add": "{{caps}}"}}}],
                 }
             ]
         },
