@@ -8,7 +8,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import REMOVED, where_to_fix
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
-from trainer_infra.rules.value import ABSENT
+from trainer_infra.rules.value import present
 
 _SHARED: Final = {"hostNetwork": "network", "hostPID": "processes", "hostIPC": "shared memory"}
 """What of its node a pod shares, by the field that says so."""
@@ -23,7 +23,7 @@ class HostNamespaces(Parameters):
 
 def _places_of_namespaces(subject: Subject) -> Iterator[Value]:
     for pod in pods.pods_of(subject):
-        yield from (pod.spec[each] for each in _SHARED)
+        yield from present(pod.spec[each] for each in _SHARED)
 
 
 def _check_namespaces(place: Value, context: Context[HostNamespaces]) -> Iterator[Finding]:
@@ -72,7 +72,7 @@ _SYSTEM: Final = (
 
 
 def _places_of_path(subject: Subject) -> Iterator[Value]:
-    yield from (volume.at("hostPath", "path") for volume in pods.volumes(subject))
+    yield from present(volume.at("hostPath", "path") for volume in pods.volumes(subject))
     if subject.kind == _VOLUME:
         yield from (subject.object.at("spec", each, "path") for each in ("hostPath", "local"))
 
@@ -167,13 +167,14 @@ HOST_PROCESS: Final = Rule(
 )
 
 
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
 def _places_of_probes(subject: Subject) -> Iterator[Value]:
     for each in pods.containers(subject):
-        probes = (each.value[f"{kind}Probe"] for kind in ("liveness", "readiness", "startup"))
         hooks = (each.value["lifecycle"][kind] for kind in ("postStart", "preStop"))
-        for handler in (*probes, *hooks):
-            if handler.raw is not ABSENT:
-                yield from (handler.at(way, "host") for way in ("httpGet", "tcpSocket"))
+        for handler in present((*(each.value[kind] for kind in _PROBES), *hooks)):
+            yield from (handler.at(way, "host") for way in ("httpGet", "tcpSocket"))
 
 
 def _check_probes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
@@ -283,10 +284,11 @@ ADMIN_ACCESS: Final = Rule(
 """Sources: the requests of resource.k8s.io/v1beta1, and the exact ones of v1beta2 and v1."""
 
 
-_VOLUME_TYPES: Final = frozenset((
+_LEFT: Final = frozenset((
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
-    "projected", "secret",
+    "projected", "secret", "name", "hostPath",
 ))  # fmt: skip
+"""Fields of a volume with nothing wrong by themselves; a hostPath is for the rule host-path."""
 _SERVER_DRIVERS: Final = tuple(f"{each}.csi.k8s.io" for each in ("nfs", "smb", "hostpath", "image"))
 """Drivers that mount what the volume names: a server, a folder of the node, or an image."""
 _SERVER_KEYS: Final = ("server", "source", "share", "url", "endpoint", "image")
@@ -296,8 +298,7 @@ _SERVER_KEYS: Final = ("server", "source", "share", "url", "endpoint", "image")
 def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     fix = "mount it through a PersistentVolumeClaim"
     for kind, source in place.fields():
-        # A hostPath is for the rule host-path.
-        if kind not in {"name", "hostPath", *_VOLUME_TYPES} and source.is_there():
+        if kind not in _LEFT and source.is_there():
             yield where_to_fix(source.finding(f"is a volume of kind {kind}", None, fix))
     csi = place["csi"]
     driver, attributes = csi["driver"].text(), csi["volumeAttributes"].fields()

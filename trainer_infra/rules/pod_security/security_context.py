@@ -10,7 +10,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import REMOVED, where_to_fix
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
-from trainer_infra.rules.value import ABSENT
+from trainer_infra.rules.value import present
 
 
 def security_contexts(subject: Subject) -> tuple[Value, ...]:
@@ -21,7 +21,7 @@ def security_contexts(subject: Subject) -> tuple[Value, ...]:
 def _contexts(subject: Subject) -> Iterator[Value]:
     written = [each.spec["securityContext"] for each in pods.pods_of(subject)]
     written += (each.value["securityContext"] for each in pods.containers(subject))
-    yield from (each for each in written if each.raw is not ABSENT)
+    yield from present(written)
 
 
 def own_value(container: PodContainer, *path: str | int) -> Value:
@@ -139,7 +139,7 @@ def _annotations(subject: Subject, *beginnings: str) -> Iterator[Value]:
 
 def _places_of_app_armor(subject: Subject) -> Iterator[Value]:
     for context in security_contexts(subject):
-        yield from (context.at("appArmorProfile", each) for each in ("type", _LOCAL))
+        yield from present(context.at("appArmorProfile", each) for each in ("type", _LOCAL))
     yield from _annotations(subject, _ANNOTATION)
 
 
@@ -178,7 +178,7 @@ _SELINUX_TYPES: Final = ("container_t", "container_init_t", "container_kvm_t", "
 
 def _places_of_selinux(subject: Subject) -> Iterator[Value]:
     for context in security_contexts(subject):
-        yield from (context.at("seLinuxOptions", each) for each in _SELINUX_FIELDS)
+        yield from present(context.at("seLinuxOptions", each) for each in _SELINUX_FIELDS)
 
 
 def _check_selinux(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
@@ -215,14 +215,14 @@ _OLD_SECCOMP: Final = (
 
 
 def _places_of_seccomp(subject: Subject) -> Iterator[Value]:
-    yield from (each.at("seccompProfile", "type") for each in security_contexts(subject))
+    yield from present(each.at("seccompProfile", "type") for each in security_contexts(subject))
     yield from _annotations(subject, *_OLD_SECCOMP)
 
 
 def _check_unconfined(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     said = place.text()
     if not str(place.path[-1]).startswith(_OLD_SECCOMP):
-        if place.is_there() and said not in _PROFILES:
+        if said not in _PROFILES:
             fix, patch = "set it to RuntimeDefault", place.set_to("RuntimeDefault")
             yield place.finding("allows every system call", said or None, fix, patch)
     elif said == _UNCONFINED:
@@ -263,7 +263,7 @@ def _places_of_users(subject: Subject) -> Iterator[tuple[PodContainer, Path] | V
     yield from itertools.product(pods.containers(subject), _USERS)
     for pod in pods.pods_of(subject):
         context = pod.spec["securityContext"]
-        yield from (context["fsGroup"], *context["supplementalGroups"].items())
+        yield from present((context["fsGroup"], *context["supplementalGroups"].items()))
 
 
 def _check_user(

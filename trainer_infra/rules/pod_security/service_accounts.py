@@ -11,6 +11,7 @@ from trainer_infra.rules.pod_security import role_holders
 from trainer_infra.rules.pod_security.role_holders import RoleHolder, TrustedHolders
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import present
 from trainer_infra.rules.world import World
 
 DEFAULT: Final = "default"
@@ -57,7 +58,7 @@ def _other_tokens(pod: Pod, subject: Subject, world: World) -> Iterator[Value]:
     for container in pods.containers(subject):
         variables = container.value["env"].items() if container.pod is pod else ()
         secrets += (each.at("valueFrom", "secretKeyRef", "name") for each in variables)
-    yield from (each for each in secrets if _keeps_token(each.text(), subject, world))
+    yield from (each for each in present(secrets) if _keeps_token(each.text(), subject, world))
 
 
 def _keeps_token(name: str, subject: Subject, world: World) -> bool:
@@ -80,7 +81,7 @@ def _places_of_accounts(subject: Subject) -> Iterator[Pod | Value]:
         yield from subject.object["subjects"].items()
     elif subject.kind == _KIND and subject.name == DEFAULT:
         annotations = subject.object.at("metadata", "annotations")
-        yield from (annotations[each] for each in _CLOUD if annotations[each].is_there())
+        yield from present(annotations[each] for each in _CLOUD)
 
 
 def _check_account(place: Pod | Value, context: Context[TrustedHolders]) -> Iterator[Finding]:
