@@ -75,8 +75,9 @@ def judge(
                 continue
         places, unseen = subject.places(chosen.rule.places)
         if places or unseen or hidden:
-            is_usual = chosen.rule.parameters is Parameters
-            context = usual if is_usual else replace(usual, parameters=chosen.parameters)
+            context = usual
+            if chosen.rule.parameters is not Parameters:
+                context = Context(subject, world, chosen.parameters, severities, today)
             judged = _judged(chosen, context, places, (*hidden, *unseen))
             judged = judged if knows or judged is None else _standing(judged, subject)
             if judged is not None:
