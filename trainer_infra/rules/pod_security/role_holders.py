@@ -177,7 +177,7 @@ def _strength(binding: Subject, world: World) -> RoleStrength:
     kind, name = reference["kind"].text(), reference["name"].text()
     where = binding.object.at("metadata", "namespace").text() if kind == "Role" else ""
     role = find_object(kind, name, where, world)
-    if role is None:
+    if role is None or role.object["aggregationRule"].is_there():
         usual = RoleStrength.READ if name.startswith("system:") else RoleStrength.UNKNOWN
         return _BUILT_IN.get(name, usual) if kind == "ClusterRole" else usual
     rules = tuple(lookup.items(role.object["rules"]))
