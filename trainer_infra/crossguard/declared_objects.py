@@ -92,7 +92,8 @@ def _inner(
 ) -> Iterator[tuple[Path, Subject]]:
     """The objects that stand in an object at any depth, each with its path; of a part of one only parts do."""
     is_known = outer.get("kind") in KNOWN_KINDS
-    for above, _, inside in () if is_known else inner_objects.parts_of(outer):
+    for above, each in () if is_known else inner_objects.parts_of(outer):
+        inside = inner_objects.object_in(each) if above and isinstance(each, Mapping) else None
         if inside is None:
             continue
         start, value = inside

@@ -20,7 +20,6 @@ from trainer_infra.review import documents, source_of_built, template_text
 from trainer_infra.review.documents import Document, Part, value_at
 from trainer_infra.review.report import object_name
 from trainer_infra.rules import inner_objects
-from trainer_infra.rules.inner_objects import Inside
 from trainer_infra.rules.pods import KNOWN_KINDS
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
@@ -129,11 +128,8 @@ def _is_elsewhere(document: Document) -> bool:
 
 def inner_documents(outer: Document, depth: int = _DEPTH) -> Iterator[Document]:
     """The objects in a document's object, those in these behind each, and parts of objects in patches."""
-    is_known = outer.value.get("kind") in KNOWN_KINDS
-    if depth == 0 or (is_known and not inner_objects.may_have_texts(outer.value)):
-        return
-    for path, each, inside in inner_objects.parts_of(outer.value):
-        for one in _found(outer, path, each, None if is_known else inside):
+    for path, each in inner_objects.parts_of(outer.value) if depth else ():
+        for one in _found(outer, path, each):
             inner = one
             if one.value is not UNREAD:
                 value = inner_objects.in_its_place(one.value, outer.value, is_part=one.is_part)
@@ -160,17 +156,18 @@ def _whose(document: Document) -> tuple[str, str, str]:
     return kind, namespace, name
 
 
-def _found(outer: Document, path: Path, each: Any, inside: Inside | None) -> Iterator[Document]:
+def _found(outer: Document, path: Path, each: Any) -> Iterator[Document]:
     """The objects that a text or a mapping of an object is; values of a chart may be one without a kind."""
     if isinstance(each, str):
         yield from _of_text(outer, path, each)
-        return
-    if inside is not None:
-        below, value = inside
-        yield from _of_objects(_placed(outer, (*path, *below), value))
-    for key in _PATCHES:
-        if is_list(each.get(key)):
-            yield from _parts(_placed(outer, (*path, key), {}), each[key], each)
+    elif outer.value.get("kind") not in KNOWN_KINDS:
+        inside = inner_objects.object_in(each) if path else None
+        if inside is not None:
+            below, value = inside
+            yield from _of_objects(_placed(outer, (*path, *below), value))
+        for key in _PATCHES:
+            if is_list(each.get(key)):
+                yield from _parts(_placed(outer, (*path, key), {}), each[key], each)
 
 
 def _of_objects(whole: Document) -> Iterator[Document]:

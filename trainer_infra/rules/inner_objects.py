@@ -54,26 +54,15 @@ _PARAMETERS: Final[Mapping[str, str]] = {
 """By kind of the object around, what it fills in wherever it stands."""
 _OWN_NAMESPACE: Final = frozenset(("AppWrapper", "Experiment", "Trial", *_ARGO))
 """Kinds whose controller makes what stands in them in their own namespace where it names none."""
-Inside = tuple[Path, JSONObject]
-"""The object that a mapping is, and where in the mapping that stands."""
 Known = Callable[[str, bool], Any]
 """A text, and whether a program reads it -> what it is once it is filled in."""
 
 
-def may_have_texts(value: Any) -> bool:
-    """Whether any text in a value may have an object: far less work than to look for it."""
-    if isinstance(value, str):
-        return "apiVersion" in value
-    if is_mapping(value):
-        return any(map(may_have_texts, value.values()))
-    return is_list(value) and any(map(may_have_texts, value))
-
-
-def parts_of(whole: JSONObject) -> Iterator[tuple[Path, Any, Inside | None]]:
-    """Every mapping and text of an object with its path, itself first, and the object that one is: nothing below that."""
+def parts_of(whole: JSONObject) -> Iterator[tuple[Path, Any]]:
+    """Every mapping and text of an object with its path, itself first; nothing below an object in it."""
     if whole.get("kind") in _CLOSED:
         return
-    yield (), whole, None
+    yield (), whole
     is_policy = "kyverno.io" in str(whole.get("apiVersion"))
     waiting: list[tuple[Path, Any]] = [
         ((key,), whole[key]) for key in reversed([*whole]) if key not in _APART
@@ -81,21 +70,21 @@ def parts_of(whole: JSONObject) -> Iterator[tuple[Path, Any, Inside | None]]:
     while waiting:
         path, each = waiting.pop()
         if isinstance(each, str):
-            yield path, each, None
+            yield path, each
         elif is_list(each):
             waiting += [((*path, index), each[index]) for index in reversed(range(len(each)))]
         elif is_mapping(each):
-            inside = object_in(each)
-            yield path, each, inside
+            yield path, each
             # What must not be there is not there.
-            if inside is None and not str(each.get("complianceType")).lower().startswith("mustnot"):
+            is_forbidden = str(each.get("complianceType")).lower().startswith("mustnot")
+            if not is_forbidden and object_in(each) is None:
                 keys = [key for key in each if isinstance(key, str)]
                 own = (key for key in reversed(keys) if not (is_policy and key in _PATTERNS))
                 waiting += [((*path, key), each[key]) for key in own]
 
 
-def object_in(value: JSONObject) -> Inside | None:
-    """The object that a mapping is; None for another, such as a reference.
+def object_in(value: JSONObject) -> tuple[Path, JSONObject] | None:
+    """The object that a mapping is, and where in it that stands; None for another, such as a reference.
 
     A rule of Kyverno that generates an object has the fields of its metadata beside `data`, which has all else.
     """
@@ -121,8 +110,8 @@ def is_partial(path: Path) -> bool:
 
 def pods_in(whole: JSONObject) -> Iterator[Path]:
     """Where in an object of any kind something has the fields of a pod."""
-    for path, each, inside in parts_of(whole):
-        if inside is None and is_mapping(each) and _is_pod(each):
+    for path, each in parts_of(whole):
+        if is_mapping(each) and _is_pod(each) and (not path or object_in(each) is None):
             yield path
 
 

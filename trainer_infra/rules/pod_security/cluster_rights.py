@@ -99,7 +99,7 @@ def _reach(place: Value, kind: str) -> str:
     """How a rule or a selector of a role that gives less reaches into what others have; empty where it does not."""
     if place.path[0] == _AGGREGATION:
         is_wide = not _SECRET_READERS.isdisjoint(_selected(place))
-        return "gathers rights that read every Secret" if is_wide else ""
+        return "gathers rights to read every Secret" if is_wide else ""
     reached = given(place, _REACHES)
     if not reached or any(lookup.items(place["resourceNames"])) or _escalation(place, kind):
         return ""

@@ -304,7 +304,7 @@ def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Find
     driver, attributes = csi["driver"].text(), csi["volumeAttributes"].fields()
     named = [key for key, value in attributes if key.lower() in _SERVER_KEYS and value.text()]
     if driver in _SERVER_DRIVERS or named:
-        what = f"names its own source{f', in {named[0]}' if named else ''}"
+        what = f"names its own source{f' in {named[0]}' if named else ''}"
         yield where_to_fix(csi.finding(what, driver or None, fix))
 
 

@@ -227,7 +227,7 @@ def _check_unconfined(place: Value, _context: Context[Parameters]) -> Iterator[F
             yield place.finding("allows every system call", said or None, fix, patch)
     elif said == _UNCONFINED:
         fix = "remove it, and set seccompProfile.type to RuntimeDefault"
-        what = "allows every system call before Kubernetes 1.27, and says nothing since"
+        what = "allows every system call before Kubernetes 1.27, and has no effect since"
         yield place.finding(what, said, fix, place.set_to(REMOVED))
 
 
