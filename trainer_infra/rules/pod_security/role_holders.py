@@ -8,16 +8,8 @@ from typing import Final
 
 from trainer_infra.rules.grants import ALL, Grant, find_object, given
 from trainer_infra.rules.placement import lookup
-from trainer_infra.rules.rule import (
-    Context,
-    Finding,
-    Parameters,
-    Rule,
-    Severity,
-    Subject,
-    Value,
-    World,
-)
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.world import World
 
 PROTECTED: Final = (
     *("kube-system", "kube-public", "kube-node-lease", "openshift-*", "kueue-system"),
@@ -155,15 +147,14 @@ def _by_role(world: World) -> Mapping[tuple[str, str, str], list[Subject]]:
     return found
 
 
-_BUILT_IN: Final[Mapping[str, RoleStrength]] = {
-    "system:discovery": RoleStrength.HARMLESS,
-    "system:basic-user": RoleStrength.HARMLESS,
-    "system:public-info-viewer": RoleStrength.HARMLESS,
-    "system:service-account-issuer-discovery": RoleStrength.HARMLESS,
-    "kubeadm:bootstrap-signer-clusterinfo": RoleStrength.HARMLESS,
+_DISCOVERY: Final = (
+    *("system:discovery", "system:basic-user", "system:public-info-viewer"),
+    *("system:service-account-issuer-discovery", "kubeadm:bootstrap-signer-clusterinfo"),
+)
+_BUILT_IN: Final = {
+    **dict.fromkeys(_DISCOVERY, RoleStrength.HARMLESS),
     "view": RoleStrength.READ,
-    "edit": RoleStrength.EDIT,
-    "admin": RoleStrength.EDIT,
+    **dict.fromkeys(("edit", "admin"), RoleStrength.EDIT),
     "cluster-admin": RoleStrength.ALL,
     **{f"system:openshift:scc:{each}": RoleStrength.ALL for each in PRIVILEGED},
 }
