@@ -50,10 +50,9 @@ def given(rule: Value, wanted: Iterable[Grant]) -> tuple[Grant, ...]:
 def find_object(kind: str, name: str, namespace: str, world: World) -> Subject | None:
     """The object of that name; None where there is none."""
     for where in lookup.places_near(namespace):
-        for called in (name, ""):
-            for each in map(known, world.named(kind, called, where)):
-                if each.name == name and namespace in ("", each.namespace):
-                    return each
+        for each in (*world.named(kind, name, where), *world.named(kind, "", where)):
+            if known(each).name == name and namespace in ("", each.namespace):
+                return each
     return None
 
 

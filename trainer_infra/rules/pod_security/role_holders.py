@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import Enum, IntEnum, auto
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from trainer_infra.rules.grants import ALL, Grant, find_object, given
@@ -86,6 +87,7 @@ class RoleHolder(Enum):
     """The cluster's own programs, operators and administrators."""
 
 
+@lru_cache(maxsize=1 << 10)
 def is_in(namespace: str, patterns: tuple[str, ...]) -> bool:
     """Whether a namespace is one of those."""
     return any(fnmatchcase(namespace, each) for each in patterns)

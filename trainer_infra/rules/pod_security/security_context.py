@@ -138,8 +138,8 @@ def _annotations(subject: Subject, *beginnings: str) -> Iterator[Value]:
 
 
 def _places_of_app_armor(subject: Subject) -> Iterator[Value]:
-    for context in security_contexts(subject):
-        yield from present(context.at("appArmorProfile", each) for each in ("type", _LOCAL))
+    for profile in present(each["appArmorProfile"] for each in security_contexts(subject)):
+        yield from present((profile["type"], profile[_LOCAL]))
     yield from _annotations(subject, _ANNOTATION)
 
 
@@ -177,8 +177,8 @@ _SELINUX_TYPES: Final = ("container_t", "container_init_t", "container_kvm_t", "
 
 
 def _places_of_selinux(subject: Subject) -> Iterator[Value]:
-    for context in security_contexts(subject):
-        yield from present(context.at("seLinuxOptions", each) for each in _SELINUX_FIELDS)
+    for options in present(each["seLinuxOptions"] for each in security_contexts(subject)):
+        yield from present(options[each] for each in _SELINUX_FIELDS)
 
 
 def _check_selinux(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:

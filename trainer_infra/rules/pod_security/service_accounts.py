@@ -18,6 +18,7 @@ DEFAULT: Final = "default"
 """The account that every namespace has and every pod gets that names none."""
 _KIND: Final = "ServiceAccount"
 _AUTOMOUNT: Final = "automountServiceAccountToken"
+_PROJECTED: Final = "serviceAccountToken"
 _KEEPER: Final = "Secret"
 _FOREVER: Final = "kubernetes.io/service-account-token"
 _OF_OLD: Final = re.compile(r".+-token-[a-z0-9]{5}", re.ASCII)
@@ -45,27 +46,36 @@ def mounts_token(pod: Pod, subject: Subject, world: World) -> bool:
 
 
 def _other_tokens(pod: Pod, subject: Subject, world: World) -> Iterator[Value]:
-    """Where else a pod gets a token for the cluster: projected, or from a Secret that keeps one."""
-    secrets = []
-    for volume in pod.spec["volumes"].items():
-        secrets.append(volume.at("secret", "secretName"))
-        for source in volume.at("projected", "sources").items():
-            token = source["serviceAccountToken"]
-            audience = token["audience"].text()
-            if token.is_there() and (not audience or _API_SERVER.fullmatch(audience)):
-                yield token
-            secrets.append(source.at("secret", "name"))
+    """Where else a pod gets a token for the cluster."""
+    for owner, value in subject.once(_credentials):
+        if owner is pod and _is_token(value, subject, world):
+            yield value
+
+
+def _credentials(subject: Subject) -> Iterator[tuple[Pod, Value]]:
+    """Projected tokens, and names of Secrets, each with whose pods get them."""
+    for pod in pods.pods_of(subject):
+        for volume in pod.spec["volumes"].items():
+            sources = volume.at("projected", "sources").items()
+            found = [volume.at("secret", "secretName")]
+            for each in sources:
+                found += (each[_PROJECTED], each.at("secret", "name"))
+            yield from ((pod, each) for each in present(found))
     for container in pods.containers(subject):
-        variables = container.value["env"].items() if container.pod is pod else ()
-        secrets += (each.at("valueFrom", "secretKeyRef", "name") for each in variables)
-    yield from (each for each in present(secrets) if _keeps_token(each.text(), subject, world))
+        variables = container.value["env"].items()
+        names = present(each.at("valueFrom", "secretKeyRef", "name") for each in variables)
+        yield from ((container.pod, each) for each in names)
 
 
-def _keeps_token(name: str, subject: Subject, world: World) -> bool:
-    known = world.get(_KEEPER, name, subject.namespace) if name else None
+def _is_token(value: Value, subject: Subject, world: World) -> bool:
+    """Whether a projected token is for the cluster, or a Secret of that name keeps one."""
+    if value.path[-1] == _PROJECTED:
+        audience = value["audience"].text()
+        return not audience or _API_SERVER.fullmatch(audience) is not None
+    known = world.get(_KEEPER, value.text(), subject.namespace)
     if known is not None:
         return known.object["type"].text() == _FOREVER
-    return _OF_OLD.fullmatch(name) is not None
+    return _OF_OLD.fullmatch(value.text()) is not None
 
 
 _CLOUD: Final = (
