@@ -101,10 +101,9 @@ def linux_containers(subject: Subject) -> Iterator[PodContainer]:
             yield each
 
 
-def volumes(subject: Subject) -> Iterator[Value]:
+def volumes(subject: Subject) -> tuple[Value, ...]:
     """The volumes of those pods."""
-    for pod in pods_of(subject):
-        yield from pod.spec["volumes"].items()
+    return subject.once(_volumes)
 
 
 def _jobsets(subject: Subject) -> Iterator[Value]:
@@ -143,6 +142,11 @@ def _parts(subject: Subject) -> Iterator[Pod]:
         unknown = Value(UNKNOWN, root, path)
         template = inside.at(*path[:-1]) if path[-1:] == ("spec",) else unknown
         yield Pod(unknown, unknown, template, "", inside.at(*path))
+
+
+def _volumes(subject: Subject) -> Iterator[Value]:
+    for pod in pods_of(subject):
+        yield from pod.spec["volumes"].items()
 
 
 def _below(value: Value, path: Path) -> Iterator[Value]:
