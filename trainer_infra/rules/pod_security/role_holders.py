@@ -20,7 +20,10 @@ PROTECTED: Final = (
     *("network-operator", "nvidia-network-operator", "karpenter"),
 )
 """Namespaces, as patterns, of the cluster's own programs and of operators."""
-OPERATORS: Final = (*PROTECTED, "*-system", "*-operator", "*-operators", "monitoring")
+OPERATORS: Final = (
+    *(*PROTECTED, "*-system", "*-operator", "*-operators", "monitoring", "rook-ceph", "openebs"),
+    *("velero", "vault", "keda", "kubevirt", "knative-*", "tekton-*", "node-feature-discovery"),
+)
 """Those, and how namespaces of other operators are usually called."""
 _ADMINISTRATORS: Final = (
     *("admin", "admins", "administrator", "administrators", "breakglass", "infra"),
