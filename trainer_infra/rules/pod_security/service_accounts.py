@@ -56,15 +56,15 @@ def _credentials(subject: Subject) -> Iterator[tuple[Pod, Value]]:
     """Projected tokens, and names of Secrets, each with whose pods get them."""
     for pod in pods.pods_of(subject):
         for volume in pod.spec["volumes"].items():
-            sources = volume.at("projected", "sources").items()
             found = [volume.at("secret", "secretName")]
-            for each in sources:
+            for each in volume.at("projected", "sources").items():
                 found += (each[_PROJECTED], each.at("secret", "name"))
             yield from ((pod, each) for each in present(found))
     for container in pods.containers(subject):
-        variables = container.value["env"].items()
-        names = present(each.at("valueFrom", "secretKeyRef", "name") for each in variables)
-        yield from ((container.pod, each) for each in names)
+        variables, whole = container.value["env"].items(), container.value["envFrom"].items()
+        found = [each.at("valueFrom", "secretKeyRef", "name") for each in variables]
+        found += (each.at("secretRef", "name") for each in whole)
+        yield from ((container.pod, each) for each in present(found))
 
 
 def _is_token(value: Value, subject: Subject, world: World) -> bool:
