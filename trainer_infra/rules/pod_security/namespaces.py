@@ -109,7 +109,7 @@ def _check_protected(place: Value | Pod, context: Context[ProtectedNamespace]) -
     elif role_holders.is_in(account := service_accounts.account_name(place), given.accounts):
         what = f"is the account of one of the programs of {namespace.text()}"
         fix = "name an account of its own, in another namespace"
-        yield where_to_fix(place.spec["serviceAccountName"].finding(what, account, fix))
+        yield where_to_fix(service_accounts.account_of(place).finding(what, account, fix))
 
 
 PROTECTED_NAMESPACE: Final = Rule(

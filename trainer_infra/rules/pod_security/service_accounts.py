@@ -31,10 +31,15 @@ _API_SERVER: Final = re.compile(
 """Audiences that the API server takes for its own; a token without one is for it, too."""
 
 
+def account_of(pod: Pod) -> Value:
+    """Where the account's name stands; a pod may have it in a field of an older name."""
+    name, older = pod.spec["serviceAccountName"], pod.spec["serviceAccount"]
+    return older if not name.text() and older.text() else name
+
+
 def account_name(pod: Pod) -> str:
-    """The account's name; a pod may have it in a field of an older name."""
-    spec = pod.spec
-    return spec["serviceAccountName"].text() or spec["serviceAccount"].text() or DEFAULT
+    """The account's name."""
+    return account_of(pod).text() or DEFAULT
 
 
 def mounts_token(pod: Pod, subject: Subject, world: World) -> bool:
@@ -99,7 +104,7 @@ def _check_account(place: Pod | Value, context: Context[TrustedHolders]) -> Iter
     if isinstance(place, Pod):
         seen = (place, subject, context.world)
         if account_name(place) == DEFAULT and (mounts_token(*seen) or any(_other_tokens(*seen))):
-            account = place.spec["serviceAccountName"]
+            account = account_of(place)
             what = "gives the pod the token of an account that the whole namespace shares"
             fix = "name an account of its own, or set automountServiceAccountToken to false"
             yield where_to_fix(account.finding(what, account.text() or None, fix))
