@@ -138,6 +138,7 @@ TEXTS = {
     "a template": "  a.yaml: |\n    {{- if .x }}\n"
     + indented(POD.replace("name: a", "name: {{ .a }}"), 4),
     "values of a chart": "  v.yaml: |\n    extraDeploy:\n" + indented(POD, 6, "    - "),
+    "a list of no kind": "  a.yaml: |\n" + indented(POD, 6, "    - "),
     "a text in a text": "  v.yaml: |\n    extraDeploy:\n    - |\n" + indented(POD, 6),
 }
 
@@ -247,6 +248,10 @@ spec:
             "        hostPID: true\n"
         ),
         ("kind: Workflow\nspec:\n  podSpecPatch: |\n    hostPID: true\n"),
+        (
+            "kind: ApplicationSet\nspec:\n  templatePatch: |\n    spec:\n      source:\n        kustomize:\n          patches:\n"
+            "          - patch: '[{op: add, path: /spec/hostPID, value: true}]'\n"
+        ),
     ],
 )
 def test_every_form_of_a_patch_is_judged(patch: str) -> None:

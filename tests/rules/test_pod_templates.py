@@ -119,7 +119,10 @@ def test_what_a_workflow_fills_in_is_not_known_and_is_told() -> None:
         "metadata": {"name": "a"},
         "spec": {
             "templates": [
-                {"container": {"image": "{{inputs.parameters.image}}", "args": ["{{a}}"]}}
+                {
+                    "container": {"image": "{{inputs.parameters.image}}", "args": ["{{a}}"]},
+                    "sidecars": [{"securityContext": {"capabilities": {"add": "{{caps}}"}}}],
+                }
             ]
         },
     }
@@ -127,8 +130,10 @@ def test_what_a_workflow_fills_in_is_not_known_and_is_told() -> None:
     chosen = map(ConfiguredRule.default, RULES)
     told = list(judge(subject, world.world_of([subject]), chosen))
     assert [each.findings for each in told if each.findings] == []
+    start = ("spec", "templates", 0)
     assert {path for each in told for path in each.unseen} == {
-        ("spec", "templates", 0, "container", "image")
+        (*start, "container", "image"),
+        (*start, "sidecars", 0, "securityContext", "capabilities", "add"),
     }
 
 

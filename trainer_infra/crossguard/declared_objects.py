@@ -79,7 +79,7 @@ def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared
         is_patch = kind.endswith(_PATCH)
     whose = (resource.urn, is_local, provider, is_patch)
     found = tuple(_objects(kind, properties, runtimes))
-    inner = _inner(found[0][1], runtimes) if is_plain(kind) else ()
+    inner = _inner(found[0][1].object.raw, runtimes) if is_plain(kind) else ()
     return (
         *(DeclaredObject(each, member, *whose) for member, each in found),
         # What stands in another is not around others.
@@ -87,13 +87,24 @@ def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared
     )
 
 
-def _inner(outer: Subject, runtimes: Runtimes) -> Iterator[tuple[Path, Subject]]:
-    """The objects that stand in an object, each with its path."""
-    for path, value, is_part in inner_objects.objects_within(outer.object.raw, KNOWN_KINDS):
-        if is_part:
-            yield path, rule_subject.subject_of_part(value)
+def _inner(
+    outer: JSONObject, runtimes: Runtimes, *, is_part: bool = False
+) -> Iterator[tuple[Path, Subject]]:
+    """The objects that stand in an object at any depth, each with its path; of a part of one only parts do."""
+    is_known = outer.get("kind") in KNOWN_KINDS
+    for above, each in () if is_known else inner_objects.parts_of(outer):
+        inside = inner_objects.object_in(each) if above and isinstance(each, Mapping) else None
+        if inside is None:
+            continue
+        start, value = inside
+        path, below = (*above, *start), is_part or inner_objects.is_partial(above)
+        inner = inner_objects.in_its_place(value, outer, is_part=below)
+        if below:
+            yield path, rule_subject.subject_of_part(inner)
         else:
-            yield path, tree.subject_with_runtime(value, runtimes, runtimes)
+            yield path, tree.subject_with_runtime(inner, runtimes, runtimes)
+        deeper = _inner(inner, runtimes, is_part=below)
+        yield from (((*path, *there), one) for there, one in deeper)
 
 
 def _objects(

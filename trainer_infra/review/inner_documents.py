@@ -46,7 +46,7 @@ UNREAD: Final[JSONObject] = {"kind": ""}
 _MARKER: Final = r"---(?=\s|\Z)"
 _HEREDOC: Final = r"<<-?\s*(?P<quote>[\"'\\]?)(?P<end>\w+)[\"']?"
 _SHELL_VALUE: Final = r"\$(?:\{[^{}]*\}|\([^()]*\)|[A-Za-z_]\w*)"
-_PATCHES: Final = ("patch", "patchesJson6902", "plaintext")
+_PATCHES: Final = ("patch", "patchesJson6902", "plaintext", "templatePatch")
 """Fields of a patch, or of its text, beside its `target`: of Argo CD, Flux, Kyverno and Karmada."""
 _MOST: Final = 63
 """The last position in a list at which an operation of a JSON patch is looked at."""
@@ -171,8 +171,14 @@ def _found(outer: Document, path: Path, each: Any) -> Iterator[Document]:
 
 
 def _of_objects(whole: Document) -> Iterator[Document]:
-    """The object of a document; each item of a List."""
-    for below, each in documents.objects_of(whole.value):
+    """The object of a document; each item of a List, or of a text that is a list."""
+    value: Any = whole.value
+    listed = (
+        ((index, *below), each)
+        for index, one in enumerate(value if is_list(value) else ())
+        for below, each in documents.objects_of(one)
+    )
+    for below, each in (*documents.objects_of(value), *listed):
         start = (*whole.start, *below) if whole.has_places else whole.start
         yield replace(whole, value=each, start=start, within=(*whole.within, *below))
 
@@ -222,12 +228,11 @@ def _of_text(outer: Document, path: Path, text: str) -> Iterator[Document]:
             yield replace(whole, value={"kind": "Pod", "spec": value}, is_part=True)
         elif is_patch:
             yield from _parts(whole, value, value_at(outer.value, path[:-1]))
+        elif objects := tuple(_of_objects(whole)):
+            yield from objects
         elif is_mapping(value):
-            objects = tuple(_of_objects(whole))
             # Values of a chart, for example: objects may stand below any field of them.
-            yield from objects or (
-                replace(whole, value={k: v for k, v in value.items() if k != "kind"}),
-            )
+            yield replace(whole, value={k: v for k, v in value.items() if k != "kind"})
 
 
 def _parts(whole: Document, value: Any, beside: JSONObject) -> Iterator[Document]:

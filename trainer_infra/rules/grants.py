@@ -1,5 +1,6 @@
 """What Roles and ClusterRoles allow, and how they are found (rbac.authorization.k8s.io/v1)."""
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,31 +23,36 @@ class Grant:
     """Its API group; empty for the core."""
 
 
-def gives(rule: Value, wanted: Grant) -> bool:
-    """Whether a rule gives it, for every object or by name.
+_PARTS: Final[Mapping[str, Callable[[Grant], set[str]]]] = {
+    "apiGroups": lambda each: {ALL, each.group},
+    "resources": lambda each: {ALL, each.resource, f"{ALL}/{each.resource.partition('/')[2]}"},
+    "verbs": lambda each: {ALL, each.verb},
+}
+"""By field of a rule, what in it gives a grant."""
+
+
+def given(rule: Value, wanted: Iterable[Grant]) -> tuple[Grant, ...]:
+    """Those of the wanted grants that a rule of a role gives, for every object or by name.
 
     Raises:
-        UnseenValue: A part of the rule is not known.
+        UnseenValue: A part of the rule that decides is not known.
     """
-    _, slash, part = wanted.resource.partition("/")
-    parts = (
-        ("apiGroups", {wanted.group}),
-        ("resources", {wanted.resource, *((f"{ALL}/{part}",) if slash else ())}),
-        ("verbs", {wanted.verb}),
-    )
-    if rule["resourceNames"].is_there() and wanted.verb == "create":
-        return False
-    lists = ((named, {each.text() for each in lookup.items(rule[key])}) for key, named in parts)
-    return all({ALL, *named} & listed for named, listed in lists)
+    left = tuple(wanted)
+    for key, names in _PARTS.items():
+        listed = {each.text() for each in lookup.items(rule[key])} if left else set()
+        left = tuple(each for each in left if not listed.isdisjoint(names(each)))
+    if not left or not any(lookup.items(rule["resourceNames"])):
+        return left
+    # What is created has no name as yet; what it is a part of has.
+    return tuple(each for each in left if each.verb != "create" or "/" in each.resource)
 
 
 def find_object(kind: str, name: str, namespace: str, world: World) -> Subject | None:
     """The object of that name; None where there is none."""
     for where in lookup.places_near(namespace):
-        for called in (name, ""):
-            for each in map(known, world.named(kind, called, where)):
-                if each.name == name and namespace in ("", each.namespace):
-                    return each
+        for each in (*world.named(kind, name, where), *world.named(kind, "", where)):
+            if known(each).name == name and namespace in ("", each.namespace):
+                return each
     return None
 
 

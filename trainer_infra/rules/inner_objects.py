@@ -4,9 +4,10 @@ Wrappers of jobs, templates and policies have whole objects in them. Of a kind t
 what only pods have.
 """
 
+import contextlib
 import json
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
@@ -16,18 +17,12 @@ from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 """Fields of a pod with its containers."""
 _CONTAINERS: Final = frozenset(
-    (*CONTAINERS, "sidecars", "steps", "container", "script", "mainContainer")
+    (*CONTAINERS, "sidecars", "steps", "container", "script", "mainContainer", "model")
 )
-"""Fields that other kinds have for them, too: Argo Workflows, Tekton, Dynamo. Some have one container alone."""
-_RIGHTS: Final = frozenset(
-    (
-        "privileged",
-        "capabilities",
-        "allowPrivilegeEscalation",
-        "procMount",
-        "readOnlyRootFilesystem",
-    )
-)
+"""Fields that other kinds have for them, too: Argo Workflows, Tekton, Dynamo, KServe. Some have one container alone."""
+_RIGHTS: Final = frozenset((
+    "privileged", "capabilities", "allowPrivilegeEscalation", "procMount", "readOnlyRootFilesystem",
+))  # fmt: skip
 """Fields of a securityContext that only a container has."""
 _OF_CONTAINER: Final = ("image", "command", "args", "env", "securityContext")
 _OF_NODE: Final = ("hostNetwork", "hostPID", "hostIPC")
@@ -37,9 +32,9 @@ _CLOSED: Final = frozenset(("CustomResourceDefinition", "Secret", "ControllerRev
 """Kinds that have a schema, something encoded or a copy in them."""
 _PATTERNS: Final = frozenset(("match", "exclude", "validate", "preconditions", "celPreconditions"))
 """Fields of Kyverno's policies with what others must be."""
-_PARTIAL: Final = frozenset(
-    ("patches", "patch", "patchesStrategicMerge", "patchStrategicMerge", "base", "objectDefinition")
-)
+_PARTIAL: Final = frozenset((
+    "patches", "patch", "patchesStrategicMerge", "patchStrategicMerge", "base", "objectDefinition",
+))  # fmt: skip
 """Fields with a part of an object: a patch, what a Crossplane Composition fills in, what ACM finds there."""
 _SHELL: Final = frozenset(("command", "args", "script", "source"))
 """Fields in which `${X}` and `{{x}}` may be a program's own."""
@@ -47,23 +42,17 @@ _SHELL: Final = frozenset(("command", "args", "script", "source"))
 _REFERENCE: Final = r"(?s)\{\{.*?\}\}|\$\{[^{}]*\}"
 _BRACES: Final = r"(?s)\{\{.*?\}\}"
 _TEKTON: Final = r"\$\((?:params|tasks|workspaces|context|results|inputs|tt)\b[^()]*\)"
-_TRIAL: Final = r"\$\{trial(?:Parameters|Spec)\b[^{}]*\}"
 _OPENSHIFT: Final = r"\$\{\{(\w+)\}\}|\$\{(\w+)\}"
-_TEMPLATE: Final = "Template"
+_ARGO: Final = ("Workflow", "WorkflowTemplate", "CronWorkflow", "Sensor")
 _PARAMETERS: Final[Mapping[str, str]] = {
-    "Experiment": _TRIAL,
+    "Experiment": r"\$\{trial(?:Parameters|Spec)\b[^{}]*\}",
     "ResourceGraphDefinition": r"\$\{[^{}]*\}",
-    **dict.fromkeys(
-        ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow", "Sensor"),
-        _BRACES,
-    ),
-    **dict.fromkeys(("ApplicationSet", "Policy", "ClusterPolicy", "ConfigurationPolicy"), _BRACES),
+    **dict.fromkeys((*_ARGO, "ClusterWorkflowTemplate", "ApplicationSet"), _BRACES),
+    **dict.fromkeys(("Policy", "ClusterPolicy", "ConfigurationPolicy"), _BRACES),
     **dict.fromkeys(("Task", "TaskRun", "Pipeline", "PipelineRun", "TriggerTemplate"), _TEKTON),
 }
 """By kind of the object around, what it fills in wherever it stands."""
-_OWN_NAMESPACE: Final = frozenset(
-    ("AppWrapper", "Experiment", "Trial", "Workflow", "WorkflowTemplate", "CronWorkflow", "Sensor")
-)
+_OWN_NAMESPACE: Final = frozenset(("AppWrapper", "Experiment", "Trial", *_ARGO))
 """Kinds whose controller makes what stands in them in their own namespace where it names none."""
 Known = Callable[[str, bool], Any]
 """A text, and whether a program reads it -> what it is once it is filled in."""
@@ -86,7 +75,9 @@ def parts_of(whole: JSONObject) -> Iterator[tuple[Path, Any]]:
             waiting += [((*path, index), each[index]) for index in reversed(range(len(each)))]
         elif is_mapping(each):
             yield path, each
-            if object_in(each) is None and not _is_forbidden(each):
+            # What must not be there is not there.
+            is_forbidden = str(each.get("complianceType")).lower().startswith("mustnot")
+            if not is_forbidden and object_in(each) is None:
                 keys = [key for key in each if isinstance(key, str)]
                 own = (key for key in reversed(keys) if not (is_policy and key in _PATTERNS))
                 waiting += [((*path, key), each[key]) for key in own]
@@ -117,25 +108,19 @@ def is_partial(path: Path) -> bool:
     return not _PARTIAL.isdisjoint(path)
 
 
-def _is_forbidden(value: JSONObject) -> bool:
-    """Whether a policy says that what it describes must not be there."""
-    return str(value.get("complianceType")).lower().startswith("mustnot")
-
-
-def pods_in(whole: JSONObject) -> Iterator[tuple[Path, JSONObject]]:
-    """What has the fields of a pod, wherever it stands in an object of any kind."""
+def pods_in(whole: JSONObject) -> Iterator[Path]:
+    """Where in an object of any kind something has the fields of a pod."""
     for path, each in parts_of(whole):
         if is_mapping(each) and _is_pod(each) and (not path or object_in(each) is None):
-            yield path, each
+            yield path
 
 
 def _is_pod(value: JSONObject) -> bool:
-    if next(container_fields(value), None) is not None:
-        return True
     volumes: Any = value.get("volumes")
-    return any(value.get(key) is True for key in _OF_NODE) or any(
-        is_mapping(each) and is_mapping(each.get("hostPath"))
-        for each in (volumes if is_list(volumes) else ())
+    return (
+        any(value.get(key) is True for key in _OF_NODE)
+        or any(container_fields(value))
+        or (is_list(volumes) and any(is_mapping(each) and "hostPath" in each for each in volumes))
     )
 
 
@@ -153,24 +138,6 @@ def container_fields(pod: JSONObject) -> Iterator[str]:
 
 def _is_container(value: Any) -> bool:
     return is_mapping(value) and any(key in value for key in _OF_CONTAINER)
-
-
-def objects_within(
-    whole: JSONObject, closed: Container[str]
-) -> Iterator[tuple[Path, JSONObject, bool]]:
-    """The objects in an object at any depth, each with its path, in its place; and whether it is only a part.
-
-    `closed` are kinds of which every field is known: nothing is in them.
-    """
-    for path, each in () if whole.get("kind") in closed else parts_of(whole):
-        found = object_in(each) if path and is_mapping(each) else None
-        if found is None:
-            continue
-        below, (start, value) = is_partial(path), found
-        inner = in_its_place(value, whole, is_part=below)
-        yield (*path, *start), inner, below
-        for deeper, one, is_part in objects_within(inner, closed):
-            yield (*path, *start, *deeper), one, below or is_part
 
 
 def in_its_place(value: JSONObject, around: JSONObject, *, is_part: bool) -> JSONObject:
@@ -194,38 +161,35 @@ def filled_in(value: Any, around: JSONObject) -> Any:
 
     It is the very value where nothing is filled in.
     """
-    return with_texts(value, _known(around))
+    found = with_texts(value, _known(around))
+    return value if found == value else found
 
 
 def with_texts(value: Any, known: Known, *, is_program: bool = False) -> Any:
-    """The value with other texts; the very value where they are the same."""
+    """A copy with other texts."""
     if isinstance(value, str):
         return known(value, is_program)
     if is_mapping(value):
-        found = {
+        return {
             key: with_texts(each, known, is_program=is_program or key in _SHELL)
             for key, each in value.items()
         }
-        return found if any(found[key] is not value[key] for key in value) else value
     if is_list(value):
-        items = [with_texts(each, known, is_program=is_program) for each in value]
-        is_same = all(one is each for one, each in zip(items, value, strict=True))
-        return value if is_same else items
+        return [with_texts(each, known, is_program=is_program) for each in value]
     return value
 
 
 def _known(around: JSONObject) -> Known:
     pattern = _PARAMETERS.get(str(around.get("kind")))
-    defaults = _defaults(around) if around.get("kind") == _TEMPLATE else None
+    defaults = _defaults(around) if around.get("kind") == "Template" else None
 
     def known(text: str, is_program: bool) -> Any:
         if "{" not in text and "$(" not in text:
             return text
         if defaults is not None:
             return _with_defaults(text, defaults)
-        if pattern is not None and re.search(pattern, text):
-            return UNKNOWN
-        return UNKNOWN if not is_program and re.search(_REFERENCE, text) else text
+        is_filled = pattern is not None and re.search(pattern, text)
+        return UNKNOWN if is_filled or (not is_program and re.search(_REFERENCE, text)) else text
 
     return known
 
@@ -239,17 +203,12 @@ def _defaults(template: JSONObject) -> dict[str, Any]:
 
 def _with_defaults(text: str, defaults: Mapping[str, Any]) -> Any:
     """The text with the values of parameters; those in double braces are JSON. Source: OpenShift's `template` package."""
-    whole = re.fullmatch(_OPENSHIFT, text)
-    if whole and whole[1] in defaults:
-        return _json(defaults[whole[1]])
     named = [each[1] or each[2] for each in re.finditer(_OPENSHIFT, text)]
     if any(defaults.get(each) is UNKNOWN for each in named):
         return UNKNOWN
+    whole = re.fullmatch(_OPENSHIFT, text)
+    if whole and whole[1] in defaults:
+        with contextlib.suppress(TypeError, ValueError):
+            return json.loads(defaults[whole[1]])
+        return defaults[whole[1]]
     return re.sub(_OPENSHIFT, lambda each: str(defaults.get(each[1] or each[2], each[0])), text)
-
-
-def _json(value: Any) -> Any:
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        return value

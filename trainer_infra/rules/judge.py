@@ -63,6 +63,8 @@ def judge(
     def severities() -> Mapping[str, Severity]:
         return {each.rule.id: each.severity for each in applied}
 
+    # Most rules have no parameters.
+    usual: Context[Any] = Context(subject, world, Parameters(), severities, today)
     general: frozenset[str] | None = None
     for chosen in applied:
         knows = kind in chosen.rule.kinds and not subject.is_part
@@ -73,7 +75,9 @@ def judge(
                 continue
         places, unseen = subject.places(chosen.rule.places)
         if places or unseen or hidden:
-            context: Context[Any] = Context(subject, world, chosen.parameters, severities, today)
+            context = usual
+            if chosen.rule.parameters is not Parameters:
+                context = Context(subject, world, chosen.parameters, severities, today)
             judged = _judged(chosen, context, places, (*hidden, *unseen))
             judged = judged if knows or judged is None else _standing(judged, subject)
             if judged is not None:

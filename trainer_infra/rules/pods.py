@@ -2,7 +2,8 @@
 
 A runtime's and a JobSet's stand in themselves; a TrainJob's stand in the JobSet that it renders to,
 after its patches. Objects of other projects write pods too, which rules of pod security and supply
-chain judge; in a kind that no rule knows, and in a patch, what has the fields of a pod is one. Rules take `pods_of`, `containers`, `volumes` or `jobsets` as their places.
+chain judge; in a kind that no rule knows, and in a patch, what has the fields of a pod is one. Rules
+take `pods_of`, `containers`, `volumes` or `jobsets` as their places.
 """
 
 from collections.abc import Iterator
@@ -95,14 +96,14 @@ def containers(subject: Subject) -> tuple[PodContainer, ...]:
 
 def linux_containers(subject: Subject) -> Iterator[PodContainer]:
     """Those of pods that do not say that they are of Windows, where the API server takes no field of Linux."""
-    of_windows = {each for each in pods_of(subject) if each.spec.at("os", "name").raw == "windows"}
-    yield from (each for each in containers(subject) if each.pod not in of_windows)
+    for each in containers(subject):
+        if each.pod.spec.at("os", "name").raw != "windows":
+            yield each
 
 
-def volumes(subject: Subject) -> Iterator[Value]:
+def volumes(subject: Subject) -> tuple[Value, ...]:
     """The volumes of those pods."""
-    for pod in pods_of(subject):
-        yield from pod.spec["volumes"].items()
+    return subject.once(_volumes)
 
 
 def _jobsets(subject: Subject) -> Iterator[Value]:
@@ -134,13 +135,18 @@ def _of(subject: Subject) -> Iterator[Pod]:
 
 def _parts(subject: Subject) -> Iterator[Pod]:
     """What has the fields of a pod; what it leaves out is not known, nor what something fills in."""
-    whole, root = subject.object.raw, replace(subject.object.root, gaps=((),), unseen={})
-    filled = None
-    for path, _ in inner_objects.pods_in(whole):
-        filled = inner_objects.filled_in(whole, whole) if filled is None else filled
-        inside, unknown = Value(filled, root), Value(UNKNOWN, root, path)
+    whole, root = subject.object.raw, replace(subject.object.root, gaps=((),))
+    paths = tuple(inner_objects.pods_in(whole))
+    inside = Value(inner_objects.filled_in(whole, whole) if paths else whole, root)
+    for path in paths:
+        unknown = Value(UNKNOWN, root, path)
         template = inside.at(*path[:-1]) if path[-1:] == ("spec",) else unknown
         yield Pod(unknown, unknown, template, "", inside.at(*path))
+
+
+def _volumes(subject: Subject) -> Iterator[Value]:
+    for pod in pods_of(subject):
+        yield from pod.spec["volumes"].items()
 
 
 def _below(value: Value, path: Path) -> Iterator[Value]:

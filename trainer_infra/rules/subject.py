@@ -72,6 +72,7 @@ FITS: Final = Rendering(fits_schema=True)
 class _Kept:
     """What was made of a subject, to be used by the next rule."""
 
+    kind: str | None = None
     made: Rendering | None = None
     rendered: tuple[Value, ...] = ()
     """The objects of that."""
@@ -141,7 +142,10 @@ class Subject:
     @property
     def kind(self) -> str:
         """The kind; empty where none is written."""
-        return _text(self.object["kind"])
+        kept = self._kept
+        if kept.kind is None:
+            kept.kind = _text(self.object["kind"])
+        return kept.kind
 
     @property
     def api_version(self) -> str:

@@ -6,7 +6,7 @@ read as empty, so that the rest is judged. A scalar that is not known raises Uns
 whatever reads one; `judge` catches it, and the judgement of that place alone ends.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -35,6 +35,7 @@ __all__ = [
     "Value",
     "is_list",
     "is_mapping",
+    "present",
 ]
 
 
@@ -227,6 +228,11 @@ class Value:
         if self.raw is UNKNOWN:
             raise UnseenValue(self.written.path)
         return self.raw
+
+
+def present(values: Iterable[Value]) -> Iterator[Value]:
+    """Those of some places at which something stands, or may yet: most fields of most objects are absent."""
+    return (each for each in values if each.raw is not ABSENT)
 
 
 def _raw_below(raw: Any, key: str | int) -> Any:

@@ -214,6 +214,9 @@ RIGHTS = {
             "flux-system/helm-controller",
         ),
     ),
+    "bound: cluster-admin, to what makes backups": (
+        binding("ClusterRoleBinding", "ClusterRole", "cluster-admin", "velero/velero"),
+    ),
     "bound: edit of a namespace, to its own account": (
         binding("RoleBinding", "ClusterRole", "edit", "vision/train"),
     ),
@@ -293,6 +296,10 @@ OTHERS = {
     "a file server as a volume": named(
         "PersistentVolume", "v1", {"nfs": {"server": "files.example.com", "path": "/"}}, name="a"
     ),
+    "a class of Rook": {
+        **named("StorageClass", "storage.k8s.io/v1", name="rook-ceph-block"),
+        "parameters": {"csi.storage.k8s.io/provisioner-secret-namespace": "rook-ceph"},
+    },
     "an agent of the system": named(
         "DaemonSet", "apps/v1", {"template": pod()}, name="a", namespace="kube-system"
     ),

@@ -11,7 +11,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules.data import initializers
-from trainer_infra.rules.grants import Grant, find_object, gives, known
+from trainer_infra.rules.grants import Grant, find_object, given, known
 from trainer_infra.rules.placement import lookup, node_constraints
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
@@ -39,7 +39,8 @@ def missing_grants(
         for one in (role, *_aggregated(role, world))
         for each in lookup.items(one["rules"])
     ]
-    return tuple(each for each in wanted if not any(gives(rule, each) for rule in rules))
+    had = {each for rule in rules for each in given(rule, wanted)}
+    return tuple(each for each in wanted if each not in had)
 
 
 def _roles(account: str, namespace: str, world: World) -> Iterator[Value]:

@@ -6,7 +6,6 @@ from typing import Final
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pod_security import security_context
-from trainer_infra.rules.pods import ALL_WITH_PODS as WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
@@ -51,7 +50,7 @@ CAPABILITIES_ADDED: Final = Rule(
     id="capabilities-added",
     title="Containers may add only harmless capabilities",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security", "mpi"),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.9", "owasp-k8s/K01"),
     why=(
@@ -104,7 +103,7 @@ CAPABILITIES_DROPPED: Final = Rule(
     id="capabilities-dropped",
     title="Containers must drop all capabilities",
     severity=Severity.MEDIUM,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security", "mpi"),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.2.10", "owasp-k8s/K01"),
     why=(

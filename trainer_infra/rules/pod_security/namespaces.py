@@ -18,10 +18,11 @@ from trainer_infra.words import listed
 
 _LEVELS: Final = ("restricted", "baseline", "privileged")
 _LABEL: Final = "pod-security.kubernetes.io/"
-_MODES: Final = ("enforce", "audit", "warn")
+_ENFORCE: Final = f"{_LABEL}enforce"
 _VERSION: Final = re.compile(r"latest|v1\.(0|[1-9][0-9]*)", re.ASCII)
 _OPENED: Final = {
     "admission.gatekeeper.sh/ignore": "exempts the namespace from every policy of Gatekeeper",
+    "openpolicyagent.org/webhook": "exempts the namespace from every policy of Open Policy Agent",
     "policy.sigstore.dev/exclude": "exempts the namespace from the check of signatures",
     "resource.kubernetes.io/admin-access": "lets claims ask for devices that others use",
 }
@@ -37,8 +38,8 @@ class NamespaceLevel(Parameters):
 
 def _check_level(place: Value, context: Context[NamespaceLevel]) -> Iterator[Finding]:
     labels, name = place.at("metadata", "labels"), place.at("metadata", "name").text()
-    for mode in _MODES:
-        level, version = labels[_LABEL + mode], labels[f"{_LABEL}{mode}-version"]
+    for mode in (_ENFORCE, f"{_LABEL}audit", f"{_LABEL}warn"):
+        level, version = labels[mode], labels[f"{mode}-version"]
         if level.is_there() and level.text() not in _LEVELS:
             yield level.finding(f"must be {listed(_LEVELS, 'or')}", level.text())
         if version.is_there() and not _VERSION.fullmatch(version.text()):
@@ -46,13 +47,12 @@ def _check_level(place: Value, context: Context[NamespaceLevel]) -> Iterator[Fin
             yield version.finding(what, version.text())
     if role_holders.is_in(name, context.parameters.operators):
         return
-    enforced = labels[f"{_LABEL}enforce"]
-    if not enforced.is_there() or enforced.text() == "privileged":
+    if labels[_ENFORCE].text() in ("", "privileged"):
         what = "takes every pod, privileged ones included"
         fix = "set it to baseline, or to restricted"
-        yield enforced.finding(what, enforced.text() or None, fix)
+        yield labels[_ENFORCE].finding(what, labels[_ENFORCE].text() or None, fix)
     for key, what in _OPENED.items():
-        if labels[key].is_there() and labels[key].text() != "false":
+        if labels[key].text() not in ("", "false"):
             yield labels[key].finding(what, labels[key].text(), "remove it")
 
 
@@ -77,14 +77,9 @@ _ALONE: Final = frozenset({"Pod", "Job", "CronJob", "PodTemplate"})
 """Kinds that operators have in namespaces of their own, too."""
 _TRAINING: Final = pods.WORKLOADS - {*workloads.ALWAYS, names.CLUSTER_TRAINING_RUNTIME} - _ALONE
 _ACCOUNTS: Final = (
-    *(
-        "*-controller",
-        "*-controller-manager",
-        "cert-manager",
-        "cert-manager-cainjector",
-        "kube-proxy",
-    ),
-    *("generic-garbage-collector", "token-cleaner", "bootstrap-signer", "coredns"),
+    *("*-controller", "*-controller-manager", "*-garbage-collector", "horizontal-pod-autoscaler"),
+    *("persistent-volume-binder", "cert-manager", "cert-manager-cainjector", "kube-proxy"),
+    *("token-cleaner", "bootstrap-signer", "coredns"),
 )
 
 
@@ -105,19 +100,16 @@ def _places(subject: Subject) -> Iterator[Value | Pod]:
 
 
 def _check_protected(place: Value | Pod, context: Context[ProtectedNamespace]) -> Iterator[Finding]:
-    given, namespace = context.parameters, context.subject.namespace
-    if not role_holders.is_in(namespace, given.namespaces):
+    given, namespace = context.parameters, context.subject.object.at("metadata", "namespace")
+    if not role_holders.is_in(namespace.text(), given.namespaces):
         return
     if isinstance(place, Value):
         what = "belongs to the cluster's own programs"
-        yield place.finding(what, namespace, "use the namespace of a team")
-        return
-    account = service_accounts.account_name(place)
-    if role_holders.is_in(account, given.accounts):
-        what = f"is the account of one of the programs of {namespace}"
+        yield place.finding(what, namespace.text(), "use the namespace of a team")
+    elif role_holders.is_in(account := service_accounts.account_name(place), given.accounts):
+        what = f"is the account of one of the programs of {namespace.text()}"
         fix = "name an account of its own, in another namespace"
-        name = place.spec["serviceAccountName"]
-        yield where_to_fix(name.finding(what, account, fix))
+        yield where_to_fix(service_accounts.account_of(place).finding(what, account, fix))
 
 
 PROTECTED_NAMESPACE: Final = Rule(

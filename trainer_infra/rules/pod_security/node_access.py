@@ -7,8 +7,8 @@ from trainer_infra.api.shape import syntax
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import REMOVED, where_to_fix
 from trainer_infra.rules.pod_security import security_context
-from trainer_infra.rules.pods import ALL_WITH_PODS as WORKLOADS
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import present
 
 _SHARED: Final = {"hostNetwork": "network", "hostPID": "processes", "hostIPC": "shared memory"}
 """What of its node a pod shares, by the field that says so."""
@@ -23,7 +23,7 @@ class HostNamespaces(Parameters):
 
 def _places_of_namespaces(subject: Subject) -> Iterator[Value]:
     for pod in pods.pods_of(subject):
-        yield from (pod.spec[each] for each in _SHARED)
+        yield from present(pod.spec[each] for each in _SHARED)
 
 
 def _check_namespaces(place: Value, context: Context[HostNamespaces]) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ HOST_NAMESPACES: Final = Rule(
     id="host-namespaces",
     title="Pods must not share their node's namespaces",
     severity=Severity.CRITICAL,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security", "rdma"),
     frameworks=(
         *("pod-security-standards/baseline", "cis-kubernetes/5.2.3", "cis-kubernetes/5.2.4"),
@@ -72,29 +72,26 @@ _SYSTEM: Final = (
 
 
 def _places_of_path(subject: Subject) -> Iterator[Value]:
-    yield from (volume.at("hostPath", "path") for volume in pods.volumes(subject))
+    yield from present(volume.at("hostPath", "path") for volume in pods.volumes(subject))
     if subject.kind == _VOLUME:
         yield from (subject.object.at("spec", each, "path") for each in ("hostPath", "local"))
 
 
 def _check_path(place: Value, context: Context[HostPath]) -> Iterator[Finding]:
-    allow = context.parameters.allow
-    if place.path[-2] == "local" and not _is_of_machine(place.text()):
+    path, allow = place.text(), context.parameters.allow
+    if not path or any(_is_in(path, each) for each in allow):
         return
-    if place.text() and not any(_is_in(place.text(), each) for each in allow):
+    # A disk that a provisioner hands out is one of its own.
+    is_of_machine = not _parts(path) or any(_is_in(path, each) for each in _SYSTEM)
+    if place.path[-2] != "local" or is_of_machine or ".." in _parts(path):
         other = f"a folder in {' or '.join(allow)}, or " if allow else ""
         fix = f"use {other}a PersistentVolumeClaim, or an emptyDir for what need not last"
-        yield place.finding("is a folder of the node", place.text(), fix)
+        yield place.finding("is a folder of the node", path, fix)
 
 
 def _is_in(path: str, folder: str) -> bool:
     parts, allowed = _parts(path), _parts(folder)
     return ".." not in parts and parts[: len(allowed)] == allowed
-
-
-def _is_of_machine(path: str) -> bool:
-    """Whether a folder is all of a machine, or a part that its programs need."""
-    return not _parts(path) or any(_is_in(path, each) for each in _SYSTEM) or ".." in _parts(path)
 
 
 def _parts(path: str) -> tuple[str, ...]:
@@ -105,7 +102,7 @@ HOST_PATH: Final = Rule(
     id="host-path",
     title="Pods must not mount folders of their node",
     severity=Severity.HIGH,
-    kinds=WORKLOADS | {_VOLUME},
+    kinds=pods.ALL_WITH_PODS | {_VOLUME},
     tags=("pod-security", "volumes"),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.12", "owasp-k8s/K01"),
     why=(
@@ -135,7 +132,7 @@ HOST_PORTS: Final = Rule(
     id="host-ports",
     title="Containers must not use ports of their node",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security", "network"),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.13", "owasp-k8s/K01"),
     why=(
@@ -159,7 +156,7 @@ HOST_PROCESS: Final = Rule(
     id="host-process",
     title="Pods must not run Windows HostProcess containers",
     severity=Severity.CRITICAL,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.11", "owasp-k8s/K01"),
     why="A HostProcess container has its node's files, network and rights, like a privileged one on Linux.",
@@ -170,17 +167,14 @@ HOST_PROCESS: Final = Rule(
 )
 
 
-_HANDLERS: Final = (
-    *(("livenessProbe",), ("readinessProbe",), ("startupProbe",)),
-    *(("lifecycle", "postStart"), ("lifecycle", "preStop")),
-)
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def _places_of_probes(subject: Subject) -> Iterator[Value]:
-    for container in pods.containers(subject):
-        for handler in _HANDLERS:
-            for way in ("httpGet", "tcpSocket"):
-                yield container.value.at(*handler, way, "host")
+    for each in pods.containers(subject):
+        hooks = (each.value["lifecycle"][kind] for kind in ("postStart", "preStop"))
+        for handler in present((*(each.value[kind] for kind in _PROBES), *hooks)):
+            yield from (handler.at(way, "host") for way in ("httpGet", "tcpSocket"))
 
 
 def _check_probes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
@@ -194,7 +188,7 @@ PROBE_HOSTS: Final = Rule(
     id="probe-hosts",
     title="Probes must not query other hosts",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security", "network"),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
@@ -241,7 +235,7 @@ SYSCTLS: Final = Rule(
     id="sysctls",
     title="Pods may set only safe kernel parameters",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
@@ -255,17 +249,13 @@ SYSCTLS: Final = Rule(
 )
 
 
-_CLAIMS: Final = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
+_TEMPLATE: Final = "ResourceClaimTemplate"
 
 
 def _places_of_requests(subject: Subject) -> Iterator[Value]:
-    if subject.kind not in _CLAIMS:
-        return
     spec = subject.object["spec"]
-    devices = (
-        spec.at("spec", "devices") if subject.kind == "ResourceClaimTemplate" else spec["devices"]
-    )
-    for each in devices["requests"].items():
+    claim = spec["spec"] if subject.kind == _TEMPLATE else spec
+    for each in claim.at("devices", "requests").items():
         yield from (each["adminAccess"], each.at("exactly", "adminAccess"))
 
 
@@ -279,7 +269,7 @@ ADMIN_ACCESS: Final = Rule(
     id="admin-access",
     title="Claims must not ask for administrative access to devices",
     severity=Severity.HIGH,
-    kinds=_CLAIMS,
+    kinds=frozenset(("ResourceClaim", _TEMPLATE)),
     tags=("pod-security", "devices"),
     frameworks=("owasp-k8s/K01",),
     why=(
@@ -294,48 +284,35 @@ ADMIN_ACCESS: Final = Rule(
 """Sources: the requests of resource.k8s.io/v1beta1, and the exact ones of v1beta2 and v1."""
 
 
-_VOLUME_TYPES: Final = frozenset((
+_LEFT: Final = frozenset((
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
-    "projected", "secret",
+    "projected", "secret", "name", "hostPath",
 ))  # fmt: skip
-
-
-_SERVER_DRIVERS: Final = (
-    "nfs.csi.k8s.io",
-    "smb.csi.k8s.io",
-    "hostpath.csi.k8s.io",
-    "image.csi.k8s.io",
-)
+"""Fields of a volume with nothing wrong by themselves; a hostPath is for the rule host-path."""
+_SERVER_DRIVERS: Final = tuple(f"{each}.csi.k8s.io" for each in ("nfs", "smb", "hostpath", "image"))
 """Drivers that mount what the volume names: a server, a folder of the node, or an image."""
 _SERVER_KEYS: Final = ("server", "source", "share", "url", "endpoint", "image")
 """Attributes in which a driver is told what to mount."""
 
 
-def _check_csi(csi: Value) -> Iterator[Finding]:
-    driver, attributes = csi["driver"].text(), csi["volumeAttributes"]
-    named = [
-        key for key, value in attributes.fields() if key.lower() in _SERVER_KEYS and value.text()
-    ]
-    if driver in _SERVER_DRIVERS or named:
-        what = f"names its own source{f', in {named[0]}' if named else ''}"
-        fix = "mount it through a PersistentVolumeClaim"
-        yield where_to_fix(csi.finding(what, driver or None, fix))
-
-
 def _check_volumes(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    fix = "mount it through a PersistentVolumeClaim"
     for kind, source in place.fields():
-        # A hostPath is for the rule host-path.
-        if kind not in {"name", "hostPath", *_VOLUME_TYPES} and source.is_there():
-            fix = "mount it through a PersistentVolumeClaim"
+        if kind not in _LEFT and source.is_there():
             yield where_to_fix(source.finding(f"is a volume of kind {kind}", None, fix))
-    yield from _check_csi(place["csi"])
+    csi = place["csi"]
+    driver, attributes = csi["driver"].text(), csi["volumeAttributes"].fields()
+    named = [key for key, value in attributes if key.lower() in _SERVER_KEYS and value.text()]
+    if driver in _SERVER_DRIVERS or named:
+        what = f"names its own source{f' in {named[0]}' if named else ''}"
+        yield where_to_fix(csi.finding(what, driver or None, fix))
 
 
 VOLUME_TYPES: Final = Rule(
     id="volume-types",
     title="Pods may mount only restricted volume types",
     severity=Severity.MEDIUM,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security", "volumes"),
     frameworks=("pod-security-standards/restricted", "owasp-k8s/K01"),
     why=(

@@ -2,57 +2,39 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from enum import Enum, auto
+from enum import Enum, IntEnum, auto
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
-from trainer_infra.rules.grants import Grant, find_object, gives
+from trainer_infra.rules.grants import ALL, Grant, find_object, given
 from trainer_infra.rules.placement import lookup
-from trainer_infra.rules.rule import (
-    Context,
-    Finding,
-    Parameters,
-    Rule,
-    Severity,
-    Subject,
-    Value,
-    World,
-)
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.world import World
 
 PROTECTED: Final = (
-    *(
-        "kube-system",
-        "kube-public",
-        "kube-node-lease",
-        "openshift-*",
-        "kueue-system",
-        "jobset-system",
-    ),
-    *(
-        "kubeflow-system",
-        "kubeflow-trainer-system",
-        "lws-system",
-        "volcano-system",
-        "kai-scheduler",
-    ),
-    *("cert-manager", "external-secrets", "argocd", "flux-system", "gatekeeper-system", "kyverno"),
-    *("istio-system", "gpu-operator", "network-operator", "nvidia-network-operator", "karpenter"),
+    *("kube-system", "kube-public", "kube-node-lease", "openshift-*", "kueue-system"),
+    *("jobset-system", "kubeflow-system", "kubeflow-trainer-system", "lws-system"),
+    *("volcano-system", "kai-scheduler", "cert-manager", "external-secrets", "argocd"),
+    *("flux-system", "gatekeeper-system", "kyverno", "istio-system", "gpu-operator"),
+    *("network-operator", "nvidia-network-operator", "karpenter"),
 )
 """Namespaces, as patterns, of the cluster's own programs and of operators."""
-OPERATORS: Final = (*PROTECTED, "*-system", "*-operator", "*-operators", "monitoring")
+OPERATORS: Final = (
+    *(*PROTECTED, "*-system", "*-operator", "*-operators", "monitoring", "rook-ceph", "openebs"),
+    *("velero", "vault", "keda", "kubevirt", "knative-*", "tekton-*", "node-feature-discovery"),
+)
 """Those, and how namespaces of other operators are usually called."""
 _ADMINISTRATORS: Final = (
     *("admin", "admins", "administrator", "administrators", "breakglass", "infra"),
     *("infrastructure", "oncall", "operators", "ops", "platform", "root", "sre", "sres", "devops"),
 )
 BINDINGS: Final = frozenset({"RoleBinding", "ClusterRoleBinding"})
-_CLUSTER_BINDING: Final = "ClusterRoleBinding"
-_ACCOUNT: Final = "ServiceAccount"
 _ACCOUNT_USER: Final = "system:serviceaccount:"
-_ACCOUNTS: Final = "system:serviceaccounts"
-_EVERYBODY: Final = (_ACCOUNTS, "system:authenticated")
-_ANONYMOUS: Final = ("system:anonymous", "system:unauthenticated")
-_MASTERS: Final = "system:masters"
+_ACCOUNTS_OF: Final = "system:serviceaccounts:"
+"""What the user that an account is begins with, and the group of all accounts of a namespace."""
+PRIVILEGED: Final = ("privileged", "hostaccess", "hostmount-anyuid", "node-exporter")
+"""SecurityContextConstraints of OpenShift that let a pod have its node."""
 
 
 class TrustedHolders(Parameters):
@@ -64,51 +46,81 @@ class TrustedHolders(Parameters):
     """Words in the names of users and groups that administer the cluster."""
 
 
-class RoleHolder(Enum):
-    """Who has a role."""
+class RoleStrength(IntEnum):
+    """What a role lets its holders do, from little to much."""
 
-    ANONYMOUS = auto()
-    """Everyone who reaches the API server."""
-    EVERYBODY = auto()
-    """Every account of the cluster."""
-    MASTERS = auto()
-    """The group that may do everything whatever is bound."""
-    DEFAULT = auto()
-    """Every pod of a namespace that names no account, or any."""
-    POD = auto()
-    """The pods that name the account."""
-    PERSON = auto()
-    """A user or a group."""
-    TRUSTED = auto()
+    HARMLESS = auto()
+    """What everyone may know."""
+    READ = auto()
+    """Read objects, but no Secrets."""
+    UNKNOWN = auto()
+    """Something that stands nowhere."""
+    WRITE = auto()
+    """Write some objects, or read Secrets."""
+    EDIT = auto()
+    """Nearly everything in a namespace, Secrets included."""
+    ALL = auto()
+    """Everything."""
+    MORE = auto()
+    """More than any role."""
+
+
+class RoleHolder(Enum):
+    """Who has a role: from where on it is too much, by a ClusterRoleBinding and by a RoleBinding, and why."""
+
+    ANONYMOUS = (
+        RoleStrength.READ,
+        RoleStrength.READ,
+        "is everyone who reaches the API server, without a password",
+    )
+    EVERYBODY = (
+        RoleStrength.READ,
+        RoleStrength.WRITE,
+        "is every account of the cluster, that of every pod included",
+    )
+    MASTERS = (
+        RoleStrength.HARMLESS,
+        RoleStrength.HARMLESS,
+        "may do everything already, and no check ever stops it",
+    )
+    DEFAULT = (RoleStrength.EDIT, RoleStrength.EDIT, "every pod that names no account has it too")
+    POD = (RoleStrength.EDIT, RoleStrength.ALL, "is an account of pods, for which that is too much")
+    PERSON = (RoleStrength.ALL, RoleStrength.MORE, "its name is not an administrator's")
+    TRUSTED = (RoleStrength.MORE, RoleStrength.MORE, "")
     """The cluster's own programs, operators and administrators."""
 
 
+@lru_cache(maxsize=1 << 10)
 def is_in(namespace: str, patterns: tuple[str, ...]) -> bool:
     """Whether a namespace is one of those."""
     return any(fnmatchcase(namespace, each) for each in patterns)
 
 
+_KNOWN: Final = {
+    "system:anonymous": RoleHolder.ANONYMOUS,
+    "system:unauthenticated": RoleHolder.ANONYMOUS,
+    "system:authenticated": RoleHolder.EVERYBODY,
+    "system:serviceaccounts": RoleHolder.EVERYBODY,
+    "system:masters": RoleHolder.MASTERS,
+}
+"""Users and groups that every cluster has."""
+
+
 def holder(subject: Value, namespace: str, trusted: TrustedHolders) -> RoleHolder:
     """Who one of the subjects of a binding is, which is in a namespace or in none."""
     name = subject["name"].text()
-    if subject["kind"].text() == _ACCOUNT:
+    if subject["kind"].text() == "ServiceAccount":
         return _account(name, subject["namespace"].text() or namespace, trusted)
-    for names, found in (
-        ((_MASTERS,), RoleHolder.MASTERS),
-        (_ANONYMOUS, RoleHolder.ANONYMOUS),
-        (_EVERYBODY, RoleHolder.EVERYBODY),
-    ):
-        if name in names:
-            return found
+    if name in _KNOWN:
+        return _KNOWN[name]
     if name.startswith(_ACCOUNT_USER):
         where, _, account = name.removeprefix(_ACCOUNT_USER).partition(":")
         return _account(account, where, trusted)
-    if name.startswith(f"{_ACCOUNTS}:"):
-        return _account("default", name.removeprefix(f"{_ACCOUNTS}:"), trusted)
+    if name.startswith(_ACCOUNTS_OF):
+        return RoleHolder.DEFAULT
     words = {*re.split(r"[^a-z0-9]+", name.lower())}
-    if name.startswith("system:") or words & {*trusted.administrators}:
-        return RoleHolder.TRUSTED
-    return RoleHolder.PERSON
+    is_trusted = name.startswith("system:") or words & {*trusted.administrators}
+    return RoleHolder.TRUSTED if is_trusted else RoleHolder.PERSON
 
 
 def _account(name: str, namespace: str, trusted: TrustedHolders) -> RoleHolder:
@@ -140,39 +152,20 @@ def _by_role(world: World) -> Mapping[tuple[str, str, str], list[Subject]]:
     return found
 
 
-class RoleStrength(Enum):
-    """What a role lets its holders do."""
-
-    HARMLESS = auto()
-    """What everyone may know."""
-    READ = auto()
-    """Read objects, but no Secrets."""
-    UNKNOWN = auto()
-    """Something that stands nowhere."""
-    WRITE = auto()
-    """Write some objects, or read Secrets."""
-    EDIT = auto()
-    """Nearly everything in a namespace, Secrets included."""
-    ALL = auto()
-    """Everything."""
-
-
 _DISCOVERY: Final = (
     *("system:discovery", "system:basic-user", "system:public-info-viewer"),
     *("system:service-account-issuer-discovery", "kubeadm:bootstrap-signer-clusterinfo"),
 )
-_BUILT_IN: Final[Mapping[str, RoleStrength]] = {
+_BUILT_IN: Final = {
     **dict.fromkeys(_DISCOVERY, RoleStrength.HARMLESS),
     "view": RoleStrength.READ,
-    "edit": RoleStrength.EDIT,
-    "admin": RoleStrength.EDIT,
+    **dict.fromkeys(("edit", "admin"), RoleStrength.EDIT),
     "cluster-admin": RoleStrength.ALL,
-    **dict.fromkeys(
-        (f"system:openshift:scc:{each}" for each in ("privileged", "hostaccess")), RoleStrength.ALL
-    ),
+    **{f"system:openshift:scc:{each}": RoleStrength.ALL for each in PRIVILEGED},
 }
 """Roles that every cluster has, and those of OpenShift by which pods may be privileged."""
 _READING: Final = frozenset({"get", "list", "watch"})
+_SECRETS: Final = tuple(Grant(each, "secrets", "") for each in sorted(_READING))
 
 
 def _strength(binding: Subject, world: World) -> RoleStrength:
@@ -180,49 +173,17 @@ def _strength(binding: Subject, world: World) -> RoleStrength:
     kind, name = reference["kind"].text(), reference["name"].text()
     where = binding.object.at("metadata", "namespace").text() if kind == "Role" else ""
     role = find_object(kind, name, where, world)
-    if role is None:
-        built_in = _BUILT_IN.get(name) if kind == "ClusterRole" else None
+    if role is None or role.object["aggregationRule"].is_there():
         usual = RoleStrength.READ if name.startswith("system:") else RoleStrength.UNKNOWN
-        return built_in or usual
+        return _BUILT_IN.get(name, usual) if kind == "ClusterRole" else usual
     rules = tuple(lookup.items(role.object["rules"]))
-    if any(gives(each, Grant("*", "*", "*")) for each in rules):
+    if any(given(each, (Grant(ALL, ALL, ALL),)) for each in rules):
         return RoleStrength.ALL
-    if all(each["nonResourceURLs"].is_there() for each in rules) and rules:
+    if rules and all(each["nonResourceURLs"].is_there() for each in rules):
         return RoleStrength.HARMLESS
     verbs = {each.text() for one in rules for each in lookup.items(one["verbs"])}
-    reads = verbs <= _READING
-    is_open = reads and not any(_reads_secrets(each) for each in rules)
+    is_open = verbs <= _READING and not any(given(each, _SECRETS) for each in rules)
     return RoleStrength.READ if is_open else RoleStrength.WRITE
-
-
-def _reads_secrets(rule: Value) -> bool:
-    return any(gives(rule, Grant(each, "secrets", "")) for each in _READING)
-
-
-_WHOLE: Final = frozenset({RoleStrength.ALL})
-_STRONG: Final = _WHOLE | {RoleStrength.EDIT}
-_WRITING: Final = _STRONG | {RoleStrength.WRITE}
-_MORE: Final = _WRITING | {RoleStrength.UNKNOWN, RoleStrength.READ}
-_TOO_MUCH: Final[
-    Mapping[RoleHolder, tuple[frozenset[RoleStrength], frozenset[RoleStrength], str]]
-] = {
-    RoleHolder.ANONYMOUS: (
-        *(_MORE, _MORE),
-        "is everyone who reaches the API server, without a password",
-    ),
-    RoleHolder.EVERYBODY: (
-        *(_MORE, _WRITING),
-        "is every account of the cluster, that of every pod included",
-    ),
-    RoleHolder.MASTERS: (
-        *(frozenset(RoleStrength), frozenset(RoleStrength)),
-        "may do everything already, past every check, and cannot be taken back",
-    ),
-    RoleHolder.DEFAULT: (_STRONG, _STRONG, "is the account of pods that name none"),
-    RoleHolder.POD: (_STRONG, _WHOLE, "is an account of pods, which is too much for one"),
-    RoleHolder.PERSON: (_WHOLE, frozenset(), "is not an administrator by its name"),
-}
-"""By who holds a role, what is too much by a ClusterRoleBinding, and by a RoleBinding; and why."""
 
 
 def _places_of_subjects(subject: Subject) -> Iterator[Value]:
@@ -233,17 +194,17 @@ def _check_binding(place: Value, context: Context[TrustedHolders]) -> Iterator[F
     binding = context.subject
     namespace = binding.object.at("metadata", "namespace").text()
     found = holder(place, namespace, context.parameters)
-    if found not in _TOO_MUCH:
+    if found is RoleHolder.TRUSTED:
         return
-    wide, narrow, why = _TOO_MUCH[found]
-    strength = _strength(binding, context.world)
-    role = binding.object.at("roleRef", "name").text()
+    wide, narrow, why = found.value
     # Who may edit a namespace of the cluster's own programs may become them.
     reaches_in = found is RoleHolder.POD and is_in(namespace, PROTECTED)
-    is_wide = binding.kind == _CLUSTER_BINDING or reaches_in
+    strength = _strength(binding, context.world)
+    role = binding.object.at("roleRef", "name").text()
     # A role of the platform's own that only reads is often meant for everybody; `view` is not one.
     is_shared = found is RoleHolder.EVERYBODY and strength is RoleStrength.READ and role != "view"
-    if strength in (wide if is_wide else narrow) and not is_shared:
+    least = wide if binding.kind == "ClusterRoleBinding" or reaches_in else narrow
+    if strength >= least and not is_shared:
         fix = "give a role with what it needs to an account of its own"
         yield place["name"].finding(f"has the role {role}, and {why}", place["name"].text(), fix)
 
@@ -255,9 +216,7 @@ ROLE_BINDING: Final = Rule(
     kinds=BINDINGS,
     tags=("pod-security", "rbac"),
     frameworks=(
-        "cis-kubernetes/5.1.1",
-        "cis-kubernetes/5.1.5",
-        "cis-kubernetes/5.1.7",
+        *("cis-kubernetes/5.1.1", "cis-kubernetes/5.1.5", "cis-kubernetes/5.1.7"),
         "owasp-k8s/K03",
     ),
     why=(

@@ -1,28 +1,35 @@
 """The securityContext of a container, and that of its pod, which holds where it says nothing: a rule for each field."""
 
+import itertools
+import re
 from collections.abc import Iterator
 from typing import Final
 
+from trainer_infra.api.finding import Path
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import REMOVED, where_to_fix
-from trainer_infra.rules.pods import ALL_WITH_PODS as WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
-from trainer_infra.rules.value import ABSENT
+from trainer_infra.rules.value import present
 
 
-def security_contexts(subject: Subject) -> Iterator[Value]:
+def security_contexts(subject: Subject) -> tuple[Value, ...]:
     """Each one that the object writes: those of its pods, then those of their containers."""
-    yield from (pod.spec["securityContext"] for pod in pods.pods_of(subject))
-    yield from (each.value["securityContext"] for each in pods.containers(subject))
+    return subject.once(_contexts)
 
 
-def own_value(container: PodContainer, *path: str) -> Value:
+def _contexts(subject: Subject) -> Iterator[Value]:
+    written = [each.spec["securityContext"] for each in pods.pods_of(subject)]
+    written += (each.value["securityContext"] for each in pods.containers(subject))
+    yield from present(written)
+
+
+def own_value(container: PodContainer, *path: str | int) -> Value:
     """What the container itself says."""
     return container.value.at("securityContext", *path)
 
 
-def effective_value(container: PodContainer, *path: str) -> Value:
+def effective_value(container: PodContainer, *path: str | int) -> Value:
     """What holds for the container; where it is set nowhere, the pod's place for it."""
     said = own_value(container, *path)
     return said if said.is_there() else container.pod.spec.at("securityContext", *path)
@@ -40,7 +47,7 @@ PRIVILEGED: Final = Rule(
     id="privileged",
     title="Containers must not be privileged",
     severity=Severity.CRITICAL,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.2", "owasp-k8s/K01"),
     why=(
@@ -71,7 +78,7 @@ PRIVILEGE_ESCALATION: Final = Rule(
     id="privilege-escalation",
     title="Containers must not allow privilege escalation",
     severity=Severity.MEDIUM,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.2.6", "owasp-k8s/K01"),
     why=(
@@ -96,7 +103,7 @@ PROC_MOUNT: Final = Rule(
     id="proc-mount",
     title="Containers must not unmask /proc",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
@@ -115,6 +122,11 @@ _PROFILES: Final = ("RuntimeDefault", "Localhost")
 _ANNOTATION: Final = "container.apparmor.security.beta.kubernetes.io/"
 """Before the name of a container: where the profile stood until Kubernetes 1.30, and still may."""
 _UNCONFINED: Final = "unconfined"
+_LOCAL: Final = "localhostProfile"
+_CONFINED: Final = re.compile(
+    r"RuntimeDefault|Localhost|runtime/default|localhost/(?!unconfined\Z).+"
+)
+"""What a type or an annotation says that keeps a profile of AppArmor."""
 
 
 def _annotations(subject: Subject, *beginnings: str) -> Iterator[Value]:
@@ -126,34 +138,26 @@ def _annotations(subject: Subject, *beginnings: str) -> Iterator[Value]:
 
 
 def _places_of_app_armor(subject: Subject) -> Iterator[Value]:
-    for context in security_contexts(subject):
-        profile = context["appArmorProfile"]
-        if profile.raw is not ABSENT:
-            yield from (profile[each] for each in ("type", "localhostProfile"))
+    for profile in present(each["appArmorProfile"] for each in security_contexts(subject)):
+        yield from present((profile["type"], profile[_LOCAL]))
     yield from _annotations(subject, _ANNOTATION)
 
 
 def _check_app_armor(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     field, said = str(place.path[-1]), place.text()
-    usual = "runtime/default" if field.startswith(_ANNOTATION) else _PROFILES[0]
-    if field == "localhostProfile":
-        is_kept, usual = said != _UNCONFINED, "a profile of the node"
-    elif field.startswith(_ANNOTATION):
-        local = said.startswith("localhost/") and said != f"localhost/{_UNCONFINED}"
-        is_kept = local or said in ("", usual)
-    else:
-        is_kept = not place.is_there() or said in _PROFILES
-    if not is_kept:
-        what = "takes off the node's AppArmor profile"
-        patch = () if field == "localhostProfile" else place.set_to(usual)
-        yield place.finding(what, said, f"set it to {usual}", patch)
+    what = "takes off the node's AppArmor profile"
+    if field == _LOCAL and said == _UNCONFINED:
+        yield place.finding(what, said, "name a profile that confines the container")
+    elif said and field != _LOCAL and not _CONFINED.fullmatch(said):
+        usual = "runtime/default" if field.startswith(_ANNOTATION) else _PROFILES[0]
+        yield place.finding(what, said, f"set it to {usual}", place.set_to(usual))
 
 
 APP_ARMOR: Final = Rule(
     id="app-armor",
     title="AppArmor profiles must not be disabled",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
@@ -173,8 +177,8 @@ _SELINUX_TYPES: Final = ("container_t", "container_init_t", "container_kvm_t", "
 
 
 def _places_of_selinux(subject: Subject) -> Iterator[Value]:
-    for context in security_contexts(subject):
-        yield from (context.at("seLinuxOptions", each) for each in _SELINUX_FIELDS)
+    for options in present(each["seLinuxOptions"] for each in security_contexts(subject)):
+        yield from present(options[each] for each in _SELINUX_FIELDS)
 
 
 def _check_selinux(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
@@ -189,7 +193,7 @@ SELINUX_OPTIONS: Final = Rule(
     id="selinux-options",
     title="Containers must keep their default SELinux label",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(
@@ -211,28 +215,27 @@ _OLD_SECCOMP: Final = (
 
 
 def _places_of_seccomp(subject: Subject) -> Iterator[Value]:
-    yield from security_contexts(subject)
+    yield from present(each.at("seccompProfile", "type") for each in security_contexts(subject))
     yield from _annotations(subject, *_OLD_SECCOMP)
 
 
 def _check_unconfined(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
-    if str(place.path[-1]).startswith(_OLD_SECCOMP):
-        if place.text() == _UNCONFINED:
-            fix = "remove it, and set seccompProfile.type to RuntimeDefault"
-            what = "allows every system call before Kubernetes 1.27, and says nothing since"
-            yield place.finding(what, place.text(), fix, place.set_to(REMOVED))
-        return
-    profile = place.at("seccompProfile", "type")
-    if profile.is_there() and profile.text() not in _PROFILES:
-        fix, patch = "set it to RuntimeDefault", profile.set_to("RuntimeDefault")
-        yield profile.finding("allows every system call", profile.text() or None, fix, patch)
+    said = place.text()
+    if not str(place.path[-1]).startswith(_OLD_SECCOMP):
+        if said not in _PROFILES:
+            fix, patch = "set it to RuntimeDefault", place.set_to("RuntimeDefault")
+            yield place.finding("allows every system call", said or None, fix, patch)
+    elif said == _UNCONFINED:
+        fix = "remove it, and set seccompProfile.type to RuntimeDefault"
+        what = "allows every system call before Kubernetes 1.27, and has no effect since"
+        yield place.finding(what, said, fix, place.set_to(REMOVED))
 
 
 SECCOMP_UNCONFINED: Final = Rule(
     id="seccomp-unconfined",
     title="Seccomp profiles must not be disabled",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
     why=(
@@ -248,44 +251,46 @@ SECCOMP_UNCONFINED: Final = Rule(
 
 _ADMINISTRATORS: Final = ("containeradministrator", "system", "administrator")
 """Users of Windows whom nothing stops in a container, after the name of their domain."""
+_USERS: Final[tuple[Path, ...]] = (
+    *(("runAsUser",), ("runAsGroup",), ("runAsNonRoot",), ("windowsOptions", "runAsUserName")),
+)
+_ROOT: Final = ("is root", "name another user, such as 1000")
+_GROUP_OF_ROOT: Final = ("is the group of root", "name another group, such as 1000")
 
 
-def _groups(container: PodContainer) -> Iterator[Value]:
-    """Groups that a pod gives to all its processes."""
-    context = container.pod.spec["securityContext"]
-    yield from (context["fsGroup"], *context["supplementalGroups"].items())
+def _places_of_users(subject: Subject) -> Iterator[tuple[PodContainer, Path] | Value]:
+    """Fields that hold for a container, and groups that a pod gives to all its processes."""
+    yield from itertools.product(pods.containers(subject), _USERS)
+    for pod in pods.pods_of(subject):
+        context = pod.spec["securityContext"]
+        yield from present((context["fsGroup"], *context["supplementalGroups"].items()))
 
 
-def _check_user(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
-    user = effective_value(place, "runAsUser")
-    if user.number() == 0:
-        yield where_to_fix(user.finding("is root", 0, "name another user, such as 1000"))
-    administrator = effective_value(place, "windowsOptions", "runAsUserName")
-    if (
-        administrator.raw is not ABSENT
-        and administrator.text().rpartition("\\")[2].lower() in _ADMINISTRATORS
-    ):
-        what, fix = "is an administrator of Windows", "write ContainerUser"
-        yield where_to_fix(administrator.finding(what, administrator.text(), fix))
-    for group in (effective_value(place, "runAsGroup"), *_groups(place)):
-        if group.number() == 0:
-            what = "is the group of root"
-            yield where_to_fix(group.finding(what, 0, "name another group, such as 1000"))
-    non_root = effective_value(place, "runAsNonRoot")
-    if non_root.flag() is not True:
-        what = "allows root" if non_root.is_there() else "does not forbid root"
+def _check_user(
+    place: tuple[PodContainer, Path] | Value, _context: Context[Parameters]
+) -> Iterator[Finding]:
+    value = place if isinstance(place, Value) else effective_value(place[0], *place[1])
+    field = value.path[-1]
+    if field == "runAsNonRoot" and value.flag() is not True:
+        what = "allows root" if value.is_there() else "does not forbid root"
         fix = (
             "set securityContext.runAsNonRoot to true, and runAsUser where the image's own user "
             "is root or a name"
         )
-        yield where_to_fix(non_root.finding(what, non_root.flag(), fix))
+        yield where_to_fix(value.finding(what, value.flag(), fix))
+    elif field == "runAsUserName" and value.text().rpartition("\\")[2].lower() in _ADMINISTRATORS:
+        what, fix = "is an administrator of Windows", "write ContainerUser"
+        yield where_to_fix(value.finding(what, value.text(), fix))
+    elif value.number() == 0:
+        what, fix = _ROOT if field == "runAsUser" else _GROUP_OF_ROOT
+        yield where_to_fix(value.finding(what, 0, fix))
 
 
 RUN_AS_NON_ROOT: Final = Rule(
     id="run-as-non-root",
     title="Containers must not run as root",
     severity=Severity.MEDIUM,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security", "mpi"),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.2.7", "owasp-k8s/K01"),
     why=(
@@ -294,7 +299,7 @@ RUN_AS_NON_ROOT: Final = Rule(
         "1000."
     ),
     fix="Set `runAsNonRoot` to true for the pod or the container, and a `runAsUser` other than 0.",
-    places=pods.containers,
+    places=_places_of_users,
     check=_check_user,
 )
 
@@ -310,7 +315,7 @@ SECCOMP: Final = Rule(
     id="seccomp",
     title="Containers must have a seccomp profile",
     severity=Severity.MEDIUM,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
     why=(
@@ -338,7 +343,7 @@ READ_ONLY_ROOT: Final = Rule(
     id="read-only-root",
     title="Containers must not write to their image's file system",
     severity=Severity.LOW,
-    kinds=WORKLOADS,
+    kinds=pods.ALL_WITH_PODS,
     tags=("pod-security",),
     why=(
         "What a run writes outside its volumes fills the node's disk and is lost at a restart, and "

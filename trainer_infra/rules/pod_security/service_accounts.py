@@ -9,29 +9,37 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pod_security import role_holders
 from trainer_infra.rules.pod_security.role_holders import RoleHolder, TrustedHolders
-from trainer_infra.rules.pods import ALL_WITH_PODS as WORKLOADS
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import present
 from trainer_infra.rules.world import World
 
 DEFAULT: Final = "default"
 """The account that every namespace has and every pod gets that names none."""
 _KIND: Final = "ServiceAccount"
 _AUTOMOUNT: Final = "automountServiceAccountToken"
+_PROJECTED: Final = "serviceAccountToken"
 _KEEPER: Final = "Secret"
 _FOREVER: Final = "kubernetes.io/service-account-token"
 _OF_OLD: Final = re.compile(r".+-token-[a-z0-9]{5}", re.ASCII)
 """How Kubernetes before 1.24 called the Secret that it made for each account."""
 _API_SERVER: Final = re.compile(
-    r"(https://)?kubernetes\.default(\.svc(\.[a-z0-9.-]+)?)?/?", re.ASCII
+    r"(https://)?(kubernetes\.default(\.svc(\.[a-z0-9.-]+)?)?/?"
+    r"|container\.googleapis\.com/v1/.+|oidc\.eks\.[a-z0-9.-]+/id/.+)",
+    re.ASCII,
 )
 """Audiences that the API server takes for its own; a token without one is for it, too."""
 
 
+def account_of(pod: Pod) -> Value:
+    """Where the account's name stands; a pod may have it in a field of an older name."""
+    name, older = pod.spec["serviceAccountName"], pod.spec["serviceAccount"]
+    return older if not name.text() and older.text() else name
+
+
 def account_name(pod: Pod) -> str:
-    """The account's name; a pod may have it in a field of an older name."""
-    spec = pod.spec
-    return spec["serviceAccountName"].text() or spec["serviceAccount"].text() or DEFAULT
+    """The account's name."""
+    return account_of(pod).text() or DEFAULT
 
 
 def mounts_token(pod: Pod, subject: Subject, world: World) -> bool:
@@ -43,23 +51,36 @@ def mounts_token(pod: Pod, subject: Subject, world: World) -> bool:
 
 
 def _other_tokens(pod: Pod, subject: Subject, world: World) -> Iterator[Value]:
-    """Where volumes hold a token for the cluster: projected, or from a Secret that keeps one."""
-    for volume in pod.spec["volumes"].items():
-        secrets = [volume.at("secret", "secretName")]
-        for source in volume.at("projected", "sources").items():
-            token = source["serviceAccountToken"]
-            audience = token["audience"].text()
-            if token.is_there() and (not audience or _API_SERVER.fullmatch(audience)):
-                yield token
-            secrets.append(source.at("secret", "name"))
-        yield from (each for each in secrets if _keeps_token(each.text(), subject, world))
+    """Where else a pod gets a token for the cluster."""
+    for owner, value in subject.once(_credentials):
+        if owner is pod and _is_token(value, subject, world):
+            yield value
 
 
-def _keeps_token(name: str, subject: Subject, world: World) -> bool:
-    known = world.get(_KEEPER, name, subject.namespace) if name else None
+def _credentials(subject: Subject) -> Iterator[tuple[Pod, Value]]:
+    """Projected tokens, and names of Secrets, each with whose pods get them."""
+    for pod in pods.pods_of(subject):
+        for volume in pod.spec["volumes"].items():
+            found = [volume.at("secret", "secretName")]
+            for each in volume.at("projected", "sources").items():
+                found += (each[_PROJECTED], each.at("secret", "name"))
+            yield from ((pod, each) for each in present(found))
+    for container in pods.containers(subject):
+        variables, whole = container.value["env"].items(), container.value["envFrom"].items()
+        found = [each.at("valueFrom", "secretKeyRef", "name") for each in variables]
+        found += (each.at("secretRef", "name") for each in whole)
+        yield from ((container.pod, each) for each in present(found))
+
+
+def _is_token(value: Value, subject: Subject, world: World) -> bool:
+    """Whether a projected token is for the cluster, or a Secret of that name keeps one."""
+    if value.path[-1] == _PROJECTED:
+        audience = value["audience"].text()
+        return not audience or _API_SERVER.fullmatch(audience) is not None
+    known = world.get(_KEEPER, value.text(), subject.namespace)
     if known is not None:
         return known.object["type"].text() == _FOREVER
-    return _OF_OLD.fullmatch(name) is not None
+    return _OF_OLD.fullmatch(value.text()) is not None
 
 
 _CLOUD: Final = (
@@ -71,41 +92,36 @@ _CLOUD: Final = (
 
 def _places_of_accounts(subject: Subject) -> Iterator[Pod | Value]:
     yield from pods.pods_of(subject)
-    if subject.kind == _KIND and subject.name == DEFAULT:
-        annotations = subject.object.at("metadata", "annotations")
-        yield from (annotations[each] for each in _CLOUD if annotations[each].is_there())
     if subject.kind in role_holders.BINDINGS:
         yield from subject.object["subjects"].items()
+    elif subject.kind == _KIND and subject.name == DEFAULT:
+        annotations = subject.object.at("metadata", "annotations")
+        yield from present(annotations[each] for each in _CLOUD)
 
 
 def _check_account(place: Pod | Value, context: Context[TrustedHolders]) -> Iterator[Finding]:
-    if context.subject.kind == _KIND and isinstance(place, Value):
+    subject = context.subject
+    if isinstance(place, Pod):
+        seen = (place, subject, context.world)
+        if account_name(place) == DEFAULT and (mounts_token(*seen) or any(_other_tokens(*seen))):
+            account = account_of(place)
+            what = "gives the pod the token of an account that the whole namespace shares"
+            fix = "name an account of its own, or set automountServiceAccountToken to false"
+            yield where_to_fix(account.finding(what, account.text() or None, fix))
+    elif subject.kind == _KIND:
         what = "gives every pod that names no account an identity in the cloud"
         yield place.finding(what, place.text(), "give it to an account of its own")
-    elif isinstance(place, Value):
-        found = role_holders.holder(place, context.subject.namespace, context.parameters)
-        if found is RoleHolder.DEFAULT:
-            what = "is the account of every pod that names none, and gets the rights of the role"
-            fix = "bind the role to an account that only the pods that need it name"
-            yield place["name"].finding(what, place["name"].text(), fix)
-    elif account_name(place) == DEFAULT:
-        yield from _of_default(place, context)
-
-
-def _of_default(pod: Pod, context: Context[TrustedHolders]) -> Iterator[Finding]:
-    seen = (pod, context.subject, context.world)
-    if mounts_token(*seen) or any(_other_tokens(*seen)):
-        account = pod.spec["serviceAccountName"]
-        what = "gives the pod the token of an account that the whole namespace shares"
-        fix = "name an account of its own, or set automountServiceAccountToken to false"
-        yield where_to_fix(account.finding(what, account.text() or None, fix))
+    elif RoleHolder.DEFAULT is role_holders.holder(place, subject.namespace, context.parameters):
+        what = "gives the role to every pod that names no account"
+        fix = "bind the role to an account that only the pods that need it name"
+        yield place["name"].finding(what, place["name"].text(), fix)
 
 
 DEFAULT_SERVICE_ACCOUNT: Final = Rule(
     id="default-service-account",
     title="Pods with a token must use a service account of their own",
     severity=Severity.LOW,
-    kinds=WORKLOADS | role_holders.BINDINGS | {_KIND},
+    kinds=pods.ALL_WITH_PODS | role_holders.BINDINGS | {_KIND},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.5", "owasp-k8s/K01"),
     why=(
@@ -136,9 +152,7 @@ def _places_of_tokens(subject: Subject) -> Iterator[Pod | Value]:
 def _check_token(place: Pod | Value, context: Context[ServiceAccountToken]) -> Iterator[Finding]:
     if isinstance(place, Value):
         if place.text() == _FOREVER:
-            fix = (
-                "remove it, and have the pod or `kubectl create token` ask for a token that expires"
-            )
+            fix = "remove it, and project a token into the pod, or use `kubectl create token`"
             yield place.finding("keeps a token that never expires", place.text(), fix)
         return
     if account_name(place) in context.parameters.needed_by:
@@ -157,7 +171,7 @@ SERVICE_ACCOUNT_TOKEN: Final = Rule(
     id="service-account-token",
     title="Only pods that talk to the cluster may have a token for it",
     severity=Severity.LOW,
-    kinds=WORKLOADS | {_KEEPER},
+    kinds=pods.ALL_WITH_PODS | {_KEEPER},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.6", "owasp-k8s/K01"),
     why=(

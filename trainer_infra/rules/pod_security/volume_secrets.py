@@ -4,25 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.rules.pod_security import role_holders
-from trainer_infra.rules.rule import (
-    Context,
-    Finding,
-    Parameters,
-    Rule,
-    Severity,
-    Subject,
-    Value,
-    World,
-)
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.world import World
 
 _VOLUME: Final = "PersistentVolume"
-_CLASS: Final = "StorageClass"
-_OF_CSI: Final = (
-    *("nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"),
-    *("controllerPublishSecretRef", "controllerExpandSecretRef"),
-)
-_OF_OTHERS: Final = ("cephfs", "rbd", "flexVolume", "iscsi", "scaleIO")
-_PARAMETER: Final = "-secret-namespace"
 
 
 class VolumeSecrets(Parameters):
@@ -33,27 +18,32 @@ class VolumeSecrets(Parameters):
 
 
 def _places(subject: Subject) -> Iterator[Value]:
-    """Namespaces of Secrets."""
-    spec = subject.object["spec"]
-    if subject.kind == _CLASS:
-        for key, value in subject.object["parameters"].fields():
-            if key.endswith(_PARAMETER):
-                yield value
-        return
-    yield from (spec.at("csi", each, "namespace") for each in _OF_CSI)
-    yield from (spec.at(each, "secretRef", "namespace") for each in _OF_OTHERS)
-    yield spec.at("azureFile", "secretNamespace")
+    """Namespaces of Secrets: of a class in its parameters; of a volume in its source, and in attributes of that."""
+    yield from _named(subject.object["parameters"])
+    for _, source in subject.object["spec"].fields():
+        yield from _named(source)
+        yield from _named(source["volumeAttributes"])
+
+
+def _named(fields: Value) -> Iterator[Value]:
+    """Drivers write the keys as they like: `secretNamespace`, `csi.storage.k8s.io/provisioner-secret-namespace`."""
+    for key, value in fields.fields():
+        if key.endswith("ecretRef"):
+            yield value["namespace"]
+        elif key.lower().replace("-", "").endswith("secretnamespace"):
+            yield value
 
 
 def _check(place: Value, context: Context[VolumeSecrets]) -> Iterator[Finding]:
-    namespace, operators = place.text(), context.parameters.operators
+    namespace, subject = place.text(), context.subject
     # A class may take the namespace of each claim: `${pvc.namespace}`.
-    if not namespace or "$" in namespace or role_holders.is_in(namespace, operators):
+    is_open = "$" in namespace or role_holders.is_in(namespace, context.parameters.operators)
+    if not namespace or is_open:
         return
-    subject = context.subject
-    claimed = {_claimed_in(subject, context.world)} if subject.kind == _VOLUME else {"any"}
-    if claimed.isdisjoint({"", namespace}):
-        whose = f"for a claim of {claimed.pop()}" if subject.kind == _VOLUME else "for every claim"
+    is_volume = subject.kind == _VOLUME
+    claimed = _claimed_in(subject, context.world) if is_volume else "*"
+    if claimed not in {"", namespace}:
+        whose = f"for a claim of {claimed}" if is_volume else "for every claim"
         what = f"is the namespace of a Secret that mounts the volume {whose}"
         yield place.finding(what, namespace, "use a Secret of the claim's own namespace")
 
@@ -71,7 +61,7 @@ RULE: Final = Rule(
     id="volume-secrets",
     title="Volumes must be mounted with Secrets of their own namespace",
     severity=Severity.MEDIUM,
-    kinds=frozenset({_VOLUME, _CLASS}),
+    kinds=frozenset((_VOLUME, "StorageClass", "VolumeSnapshotClass")),
     tags=("pod-security", "volumes", "secrets"),
     frameworks=("owasp-k8s/K08",),
     why=(

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import catalog, names
-from trainer_infra.json_values import json_leaves
 from trainer_infra.rules import pods
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 _HUB: Final = "docker.io"
-_HUB_NAMES: Final = ("index.docker.io", "registry-1.docker.io")
-"""Other names of it."""
+_HUB_NAMES: Final = (_HUB, "index.docker.io", "registry-1.docker.io")
+"""All of its names."""
 _DIGEST: Final = re.compile(r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z")
 CACHE_IMAGE: Final = "CACHE_IMAGE"
 """The variable of a dataset's initializer that names the image of the data cache."""
@@ -31,8 +30,8 @@ def _fetched(variables: Value) -> Iterator[Value]:
     """The image of the data cache that an initializer makes, and a model or data of `oci://`."""
     for each in variables.items():
         name, value = each["name"].raw, each["value"]
-        is_artifact = isinstance(value.raw, str) and value.raw.startswith(_ARTIFACT)
-        if name == CACHE_IMAGE or (name == names.STORAGE_URI and is_artifact):
+        is_uri = name == names.STORAGE_URI and str(value.raw).startswith(_ARTIFACT)
+        if is_uri or name == CACHE_IMAGE:
             yield value
 
 
@@ -57,9 +56,9 @@ def with_registry(repository: str) -> str:
     first, slash, path = repository.partition("/")
     is_registry = {".", ":"} & {*first} or first == "localhost" or first != first.lower()
     host, path = (first.lower(), path) if slash and is_registry else (_HUB, repository)
-    if host in _HUB_NAMES:
-        host = _HUB
-    return f"{host}/{path}" if host != _HUB or "/" in path else f"{host}/library/{path}"
+    if host not in _HUB_NAMES:
+        return f"{host}/{path}"
+    return f"{_HUB}/{path}" if "/" in path else f"{_HUB}/library/{path}"
 
 
 _WORD: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
@@ -108,17 +107,15 @@ IMAGE_NAME: Final = Rule(
 )
 
 
-def _is_pinned_by_platform(text: str, subject: Subject) -> bool:
-    """Whether it is an image of a hardened runtime, which `RuntimeCatalog` installs with digests alone."""
+def _is_pinned_by_platform(image: Value, subject: Subject) -> bool:
+    """Whether it is of a hardened runtime, which `RuntimeCatalog` installs with digests alone."""
     name = subject.object.at("spec", "runtimeRef", "name").text()
-    if not subject.runtime_is_shipped or subject.runtime is None or not catalog.is_hardened(name):
-        return False
-    return any(leaf == text for _, leaf in json_leaves(subject.runtime.raw))
+    return subject.runtime_is_shipped and catalog.is_hardened(name) and image.is_inherited()
 
 
 def _check_digest(place: Value, context: Context[Parameters]) -> Iterator[Finding]:
     text = place.text()
-    if text and not has_digest(text) and not _is_pinned_by_platform(text, context.subject):
+    if text and not has_digest(text) and not _is_pinned_by_platform(place, context.subject):
         fix = f"name it by its digest, {text.partition('@')[0]}@sha256:<64 hex digits>"
         yield place.finding("is not pinned by a digest", text, fix)
 
@@ -189,8 +186,8 @@ def _check_tag(place: Value, context: Context[ImageLatest]) -> Iterator[Finding]
         return
     tag = text.partition("@")[0].rpartition("/")[2].partition(":")[2]
     moved = {each.lower() for each in context.parameters.tags}
-    named = {tag.lower() or _LATEST, *({_LATEST} & {*re.split("[-._]", tag.lower())})}
-    if named & moved:
+    called = tag.lower() or _LATEST
+    if called in moved or (_LATEST in moved and _LATEST in re.split("[-._]", called)):
         what = f"has the tag {tag}, which is moved" if tag else "names no tag, which means latest"
         yield place.finding(what, text, "name the release that was tested, or its digest")
 
