@@ -9,7 +9,7 @@ from tests.review import checked, trees
 from trainer_infra.cli import main
 from trainer_infra.review import sources
 from trainer_infra.review.inventory import Use
-from trainer_infra.review.source_objects import SourceObjects, SourceScope
+from trainer_infra.review.sources import SourceObjects, SourceScope
 from trainer_infra.rules.configuration import read_configuration
 
 JOB = """\
@@ -105,6 +105,21 @@ def test_what_all_renderings_have_is_said_once() -> None:
         "apps/r.yaml": RELEASE,
     }
     assert shared(read({**CHART, **files})) == ["shares the node's processes with the pod"]
+
+
+def test_what_helm_renders_of_a_template_with_any_ending_is_judged_and_named() -> None:
+    text = CHART["charts/t/templates/j.yaml"]
+    files = {
+        **CHART,
+        "charts/t/values.yaml": SHARED,
+        "charts/t/templates/j.tpl": text,
+        "charts/t/templates/NOTES.txt": "{{ .Values.pid }}\n",
+    }
+    del files["charts/t/templates/j.yaml"]
+    found = read(files)
+    assert len(shared(found)) == 1
+    uses = {Path(each.path).name: each.use for each in found.files}
+    assert (uses["j.tpl"], uses["NOTES.txt"]) == (Use.BUILT, Use.DATA)
 
 
 def test_an_application_of_a_chart_says_how_another_chart_is_rendered() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.review import checked, trees
 from trainer_infra.errors import NotAvailable
 from trainer_infra.review import helm, report_item, template_text
-from trainer_infra.review.renderings import ChartRendering
+from trainer_infra.review.helm import ChartRendering
 
 RENDERED = f"""\
 ---

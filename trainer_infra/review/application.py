@@ -7,17 +7,17 @@ Sources: Argo CD's tool detection and its plugins' environment; Flux's generatio
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.review import helm, kustomize, source_objects, sources
+from trainer_infra.review import helm, kustomize, sources
 from trainer_infra.review.documents import Document
+from trainer_infra.review.helm import ChartRendering
 from trainer_infra.review.inventory import SourceFile, Use
-from trainer_infra.review.renderings import HELMS_OWN, ChartRendering
-from trainer_infra.review.source_objects import SourceObjects, SourceScope
+from trainer_infra.review.sources import SourceObjects, SourceScope
 
 ARGO_CD: Final = "argocd"
 FLUX: Final = "flux"
@@ -38,7 +38,7 @@ class Application:
 
     tool: str
     """What applies it."""
-    way: ChartRendering = HELMS_OWN
+    way: ChartRendering = field(default_factory=ChartRendering)
     """Of a chart."""
 
 
@@ -55,18 +55,16 @@ def application_of(tool: str, variables: Mapping[str, str]) -> Application:
     unknown += [each for each in variables if each.startswith(_ENVIRONMENT)]
     if unknown:
         fix = f"use the parameters {_FILES} and {_PARAMETERS}"
-        what = "sets nothing that the check can build with"
+        what = "has settings that the check cannot build with"
         raise InvalidInput([Problem("spec.source.plugin", what, ", ".join(unknown), fix)])
     options = [
         f"--set={key}={value}".replace(",", "\\,")
-        for key, value in given.get(_PARAMETERS, {}).items()
+        for key, value in (given.get(_PARAMETERS, {}).get("map") or {}).items()
     ]
-    versions = {"KUBE_VERSION": "--kube-version", "KUBE_API_VERSIONS": "--api-versions"}
-    options += [
-        f"{option}={variables[each]}" for each, option in versions.items() if variables.get(each)
-    ]
+    for option, name in (("kube-version", "KUBE_VERSION"), ("api-versions", "KUBE_API_VERSIONS")):
+        options += (f"--{option}={each}" for each in variables.get(name, "").split(",") if each)
     top = _top(variables.get("ARGOCD_APP_SOURCE_PATH", ""))
-    files = [_inside(each, top) for each in given.get(_FILES, ())]
+    files = [_inside(each, top) for each in given.get(_FILES, {}).get("array") or ()]
     way = ChartRendering(
         ", ".join(files),
         tuple(map(os.path.realpath, files)),
@@ -88,16 +86,16 @@ def read_applied(folder: str, application: Application, wanted: SourceScope) -> 
     where = Path(folder)
     is_chart, is_kustomization = helm.is_one(where), kustomize.is_one(where)
     if not where.is_dir():
-        return source_objects.unread(folder, f"{folder}: is not a folder")
+        return sources.unread(folder, f"{folder}: is not a folder")
     if is_chart and is_kustomization:
         said = "has a chart and a kustomization; which of them is applied is not certain"
-        return source_objects.unread(folder, f"{folder}: {said}")
+        return sources.unread(folder, f"{folder}: {said}")
     if is_kustomization:
-        return source_objects.made(where, kustomize.read_kustomization)
+        return sources.made(where, kustomize.read_kustomization)
     if is_chart:
         weaker = map(os.path.realpath, wanted.values)
         way = replace(application.way, values=(*weaker, *application.way.values))
-        return source_objects.made(where, lambda it: helm.read_chart(it, way))
+        return sources.made(where, lambda it: helm.read_chart(it, way))
     if application.tool == FLUX:
         # Flux generates a kustomization of all manifests below it.
         return sources.read_sources([folder], wanted)
@@ -107,21 +105,19 @@ def read_applied(folder: str, application: Application, wanted: SourceScope) -> 
 def _plain(folder: Path, wanted: SourceScope) -> SourceObjects:
     """The manifests of a folder without those of folders in it, as Argo CD reads it."""
     inside = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
-    files = [
-        str(each) for each in inside if each.suffix in source_objects.SUFFIXES and each.is_file()
-    ]
+    files = [str(each) for each in inside if each.suffix in sources.SUFFIXES and each.is_file()]
     programs = (
-        source_objects.unread(str(each), f"{each}: is Jsonnet, which the check cannot build")
+        sources.unread(str(each), f"{each}: is Jsonnet, which the check cannot build")
         for each in inside
         if each.suffix in {".jsonnet", ".libsonnet"}
     )
     folders = tuple(
         SourceFile(str(each), Use.PASSED_OVER, _BELOW)
         for each in inside
-        if each.is_dir() and any(one.suffix in source_objects.SUFFIXES for one in each.rglob("*"))
+        if each.is_dir() and any(one.suffix in sources.SUFFIXES for one in each.rglob("*"))
     )
     found = sources.read_sources(files, replace(wanted, values=()))
-    return source_objects.joined_sources((found, *programs, SourceObjects(files=folders)))
+    return sources.joined_sources((found, *programs, SourceObjects(files=folders)))
 
 
 def objects_text(documents: Iterable[Document]) -> str:
@@ -130,21 +126,14 @@ def objects_text(documents: Iterable[Document]) -> str:
     return "".join(f"---\n{each}\n" for each in texts)
 
 
-def _parameters(variables: Mapping[str, str]) -> dict[str, Any]:
+def _parameters(variables: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The parameters of an application's plugin, by name."""
     text = variables.get("ARGOCD_APP_PARAMETERS") or "[]"
     try:
-        return dict(_read(json.loads(text) or []))
-    except (ValueError, TypeError, KeyError, AttributeError):
+        return {each["name"]: {**each} for each in json.loads(text) or ()}
+    except (ValueError, TypeError, KeyError):
         what = "must be the list of parameters that Argo CD writes"
         raise InvalidInput([Problem("ARGOCD_APP_PARAMETERS", what, text)]) from None
-
-
-def _read(given: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
-    for each in given:
-        name = each["name"]
-        kind = {_FILES: "array", _PARAMETERS: "map"}.get(name)
-        yield name, each.get(kind) or ({} if kind == "map" else ()) if kind else None
 
 
 def _top(path: str) -> Path:

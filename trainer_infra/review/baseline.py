@@ -17,14 +17,12 @@ from trainer_infra.review.report import Item, Report
 VERSION: Final = 1
 
 
-def read_baseline(text: bytes | None, path: str) -> tuple[Mark, ...]:
+def read_baseline(text: bytes, path: str) -> tuple[Mark, ...]:
     """The findings of a file's text: the fingerprint of each, and the folders that its object is in.
 
     Raises:
-        InvalidInput: It is not a baseline, or is not there.
+        InvalidInput: It is not a baseline.
     """
-    if text is None:
-        raise InvalidInput([Problem("", "cannot be read: No such file or directory", where=path)])
     try:
         value = json.loads(text)
         findings = value["findings"]

@@ -22,7 +22,6 @@ from trainer_infra.review import (
     inner_documents,
     recurrence,
     revision,
-    source_objects,
     source_of_built,
     sources,
     summary,
@@ -31,11 +30,13 @@ from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Report
 from trainer_infra.review.revision import Span
-from trainer_infra.review.source_objects import SourceObjects, SourceScope
+from trainer_infra.review.sources import SourceObjects, SourceScope
 from trainer_infra.rules import tree
 
 _PLACE: Final = re.compile(r"(.*?)(?::\d+)*: ", re.DOTALL)
 """What a sentence begins with that says what could not be read."""
+KNOWN: Final = "Known findings of objects that this change does not touch"
+"""The title of how many there are."""
 _LOCAL: Final = b"file://"
 """A dependency of a chart that is in another folder."""
 
@@ -64,7 +65,7 @@ class BaseObjects:
 
 
 def objects_in_base(
-    paths: Sequence[str], span: Span, wanted: SourceScope = source_objects.ALL
+    paths: Sequence[str], span: Span, wanted: SourceScope = sources.ALL
 ) -> BaseObjects:
     """The objects below the paths as the branch found them: where its commits part from a revision's.
 
@@ -78,7 +79,7 @@ def objects_in_base(
     """
     parts: list[SourceObjects] = []
     changed: set[str] = set()
-    named = [each for each in paths if each != source_objects.STDIN]
+    named = [each for each in paths if each != sources.STDIN]
     for repository, own in revision.by_repository(named).items():
         base = revision.base_tree(repository, span)
         now = revision.tree_of(repository, span.now) if span.now else None
@@ -87,11 +88,11 @@ def objects_in_base(
             os.path.realpath(Path(repository, each))
             for each in revision.changed_paths(repository, base, now)
         }
-    return BaseObjects(source_objects.joined_sources(parts), frozenset(changed))
+    return BaseObjects(sources.joined_sources(parts), frozenset(changed))
 
 
 def objects_in_tree(
-    repository: str, found: str, paths: Mapping[str, str], wanted: SourceScope = source_objects.ALL
+    repository: str, found: str, paths: Mapping[str, str], wanted: SourceScope = sources.ALL
 ) -> SourceObjects:
     """The objects that a tree of a repository has at some paths, with the names that these have now."""
     with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
@@ -102,16 +103,16 @@ def objects_in_tree(
             for path, inside in paths.items()
             if os.path.lexists(each := os.path.normpath(Path(scratch, inside)))
         )
-        return source_objects.joined_sources(parts)
+        return sources.joined_sources(parts)
 
 
 def objects_now(
     paths: Sequence[str],
     span: Span,
-    wanted: SourceScope = source_objects.ALL,
+    wanted: SourceScope = sources.ALL,
 ) -> SourceObjects:
     """The objects that there are, of the revision that has them or the index."""
-    return source_objects.joined_sources(
+    return sources.joined_sources(
         objects_in_tree(repository, revision.tree_of(repository, str(span.now)), own, wanted)
         for repository, own in revision.by_repository(paths).items()
     )
@@ -147,7 +148,7 @@ def _renamed(found: SourceObjects, there: str, path: str) -> SourceObjects:
             folders=tuple(map(name, each.folders)),
             layers=tuple(map(name, each.layers)),
             parts=tuple(replace(part, text=text(part.text)) for part in each.parts),
-            values=tuple((text(one), start) for one, start in each.values),
+            values=tuple(map(text, each.values)),
             is_editable=False,
         )
         for each in found.documents
@@ -203,10 +204,6 @@ def without_known(now: Report, then: Report) -> Report:
         unseen=tuple(each for each in now.unseen if each not in then.unseen),
         notes={**now.notes, **({KNOWN: said} if left else {})},
     )
-
-
-KNOWN: Final = "Known findings of objects that this change does not touch"
-"""The title of how many there are."""
 
 
 def _built_from(folder: Path) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum, auto
+from functools import partial
 from typing import Final, TypeVar
 
 from trainer_infra.json_values import JSONObject
@@ -168,6 +169,12 @@ def check_documents(
     objects = [each for each in map(subjects.__getitem__, told) if not each.is_part]
     left = sum(not each.is_part for each in subjects.values()) - len(objects)
     problems = (*asked.problems, *dict.fromkeys(each for one in found for each in one.problems))
+    unread = (each for position in told for each in whole.unread.get(position, ()))
+    notes = {
+        EMPTY: "\n".join(_empty_environments(inside, asked.settled)),
+        PARTS: str(len(told) - len(objects) or ""),
+        UNREAD: "\n".join(unread),
+    }
     return Report(
         items=baseline.with_known(items, asked.baseline),
         rules=everywhere,
@@ -179,18 +186,8 @@ def check_documents(
         unused=() if left else tuple(map(hidden.text, _unused(inside, found, asked.today))),
         unseen=tuple(dict.fromkeys(each for one in found for each in one.unseen)),
         fail_on=asked.fail_on,
-        notes={
-            **_empty_environments(inside, asked.settled),
-            **_notes(whole, told, len(told) - len(objects)),
-        },
+        notes={title: said for title, said in notes.items() if said},
     )
-
-
-def _notes(whole: AllDocuments, told: Sequence[int], parts: int) -> dict[str, str]:
-    """How many parts of objects were judged, and the texts that could not be."""
-    unread = "\n".join(each for position in told for each in whole.unread.get(position, ()))
-    notes = {PARTS: str(parts) if parts else "", UNREAD: unread}
-    return {title: said for title, said in notes.items() if said}
 
 
 def _scope(
@@ -213,24 +210,21 @@ def _scope(
 
 def _once(items: Sequence[Item]) -> Iterator[Item]:
     """The findings, without secrets that are told of an object that stands in this one."""
-    inner = {(each.rule.id, each.place) for each in items if each.inside}
+    rule = literal_secrets.RULE
+    inner = {each.place for each in items if each.inside and each.rule is rule}
     for each in items:
-        is_told = each.rule is literal_secrets.RULE and (each.rule.id, each.place) in inner
-        if each.inside or not is_told:
+        if each.inside or each.rule is not rule or each.place not in inner:
             yield each
 
 
 def _empty_environments(
     inside: Iterable[_Environment], settled: ResolvedConfiguration
-) -> dict[str, str]:
+) -> Iterator[str]:
     """Configured environments whose folders have nothing: what is set for them judges nothing."""
     found = {each.configured for each in inside}
-    empty = [
-        f"{name}: {', '.join(settled.folders[name])}"
-        for name in settled.environments
-        if name not in found
-    ]
-    return {EMPTY: "\n".join(empty)} if empty else {}
+    for name in settled.environments:
+        if name not in found:
+            yield f"{name}: {', '.join(settled.folders[name])}"
 
 
 def _environment(
@@ -252,17 +246,20 @@ def _environment(
     found = dict(zip((*own, *others), (*subjects, *beside), strict=True))
     named = (environments.new_name(whole.all[each]) for each in given.positions)
     renamed = dict(filter(None, named))
-
-    def world_with(deployed: Iterable[Subject]) -> World:
-        ours = [found[each] for each in (*left, *changed)]
-        is_whole = settled.is_whole
-        return world.world_of(
-            ours, settled.pools, is_whole=is_whole, deployed=deployed, renamed=renamed
-        )
-
-    within = whole.worlds_within(given.positions, found, lambda inner: world_with((*there, *inner)))
+    ours = [found[each] for each in (*left, *changed)]
+    world_with = partial(
+        world.world_of, ours, settled.pools, is_whole=settled.is_whole, renamed=renamed
+    )
+    here, *elsewhere = whole.made_together(given.positions)
+    within: dict[int, World] = {}
+    if here:
+        deployed = (*there, *(found[each] for each in here))
+        within = dict.fromkeys(here, world_with(deployed=deployed))
+    for these in filter(None, elsewhere):
+        within |= dict.fromkeys(these, world.world_of(found[each] for each in these))
     found |= {each: subject_of_part(whole.all[each].value) for each in (*parts, *more)}
-    return _Environment(given.name, given.configured, policy, world_with(there), found, within)
+    around_all = world_with(deployed=there)
+    return _Environment(given.name, given.configured, policy, around_all, found, within)
 
 
 def _of_environments(

@@ -14,7 +14,7 @@ from typing import Final
 from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.review import documents
-from trainer_infra.review.documents import BOM, Document
+from trainer_infra.review.documents import BOM, Document, objects_of
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """What kubectl takes for manifests in a folder."""
@@ -62,12 +62,6 @@ def decoded(content: bytes) -> str:
     return content.decode(encoding).removeprefix(BOM)
 
 
-def may_have_object(content: str | bytes) -> bool:
-    """Whether an object may stand there: most files of a repository are told at a glance."""
-    text = content if isinstance(content, str) else content.decode("latin-1")
-    return bool(_WORDS.search(text))
-
-
 def seems_object(content: str | bytes) -> bool:
     """Whether a text that cannot be read names both a kind and its version, as an object does."""
     text = content if isinstance(content, str) else content.decode("latin-1").replace("\0", "")
@@ -76,9 +70,9 @@ def seems_object(content: str | bytes) -> bool:
 
 def file_text(text: str, file: str, *, is_asked: bool = False) -> FileText:
     """What a file's text is; of stdin, which is asked to be an object, all that is broken is a problem."""
-    if not is_asked and not may_have_object(text):
+    if not is_asked and not _WORDS.search(text):
         return FileText()
-    plain = _LATER_MARK.sub(r"\1", text)
+    plain = _LATER_MARK.sub(r"\1", text) if BOM in text else text
     found = _plain_text(plain, file, is_asked=is_asked)
     # Columns behind such a mark are others than in the file.
     return found if plain == text else replace(found, documents=uneditable(found.documents))
@@ -141,5 +135,7 @@ def _is_marked(text: str, problem: Problem) -> bool:
 def _apart(text: str) -> Iterator[str]:
     """JSON documents that stand one after another, those with objects; else the text."""
     apart = tuple(yaml_source.json_documents(text))
-    is_stream = len(apart) > 1
-    yield from (part for part, value in apart if not is_stream or documents.has_object(value))
+    for part, value in apart:
+        # A text is what could not be read as JSON.
+        if len(apart) == 1 or isinstance(value, str) or any(True for _ in objects_of(value)):
+            yield part

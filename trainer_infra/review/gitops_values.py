@@ -19,7 +19,7 @@ from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput
 from trainer_infra.review import environments
 from trainer_infra.review.documents import Document, items_at, value_at
-from trainer_infra.review.renderings import ChartRendering, NamedRendering
+from trainer_infra.review.helm import ChartRendering
 
 Bound = Mapping[str, str]
 """Values of an ApplicationSet's parameters."""
@@ -27,6 +27,19 @@ _ARGO: Final = "argoproj.io"
 _FLUX: Final = "helm.toolkit.fluxcd.io"
 _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?([^{}]*?)\s*-?\}\}")
 _UNKNOWN: Final = "values that Argo CD alone knows"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRendering:
+    """A rendering that an object asks for."""
+
+    chart: str
+    """The chart's folder, a whole path without links."""
+    way: ChartRendering
+    missing: str = ""
+    """What it names and is not here, so that it cannot be made."""
+    file: str = ""
+    """Where that is said."""
 
 
 def object_renderings(

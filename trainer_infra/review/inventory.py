@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 _NAMED: Final = 5
 """Files that are named of those that are alike: the JSON report has all."""
@@ -24,6 +24,9 @@ class Use(StrEnum):
     UNREAD = "could not be read"
 
 
+Roles: TypeAlias = dict[str, tuple[Use, str]]
+"""What something is built from, by whole paths without links: what becomes of it, and by what. What is DATA is
+read by itself, too."""
 _COUNTED: Final[Mapping[str, str]] = {Use.BUILT: "built into others"}
 
 

@@ -5,7 +5,7 @@ the file of a patch sets, in that file.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -77,6 +77,8 @@ class Uses:
     """Files that it reads otherwise: data of ConfigMaps, values of charts, what it says of kinds."""
     charts: tuple[str, ...] = ()
     """Charts that it renders, be they there or not."""
+    addresses: tuple[str, ...] = ()
+    """What it builds from that is not in the repository."""
     is_component: bool = False
     """Whether it is only a part of others, which cannot be built by itself."""
 
@@ -96,20 +98,21 @@ def _own(folder: Path) -> Path | None:
     return next((each for each in files if each.is_file()), None)
 
 
-def used_files(folder: Path) -> Uses:
+def used_files(folder: str) -> Uses:
     """What the folder's kustomization builds from. Source: kustomize's `Kustomization` type, v5."""
-    file = _own(folder) or folder / NAMES[0]
-    own = frozenset({os.path.realpath(file)})
+    where = Path(folder)
+    file = _own(where) or where / NAMES[0]
     value = _fields(file)
-    objects = _paths(folder, value, _OBJECTS)
-    configuration = _paths(folder, value, _CONFIGURED, _BY_PATH)
+    objects = _paths(where, value, _OBJECTS)
+    configuration = _paths(where, value, _CONFIGURED, _BY_PATH)
     return Uses(
-        frozenset(filter(os.path.isfile, objects)),
-        own.union(filter(os.path.isfile, configuration)),
-        frozenset(each for each in (*objects, *configuration) if is_one(Path(each))),
-        frozenset(filter(os.path.isfile, _data(folder, value))),
-        tuple(_charts(folder, value)),
-        documents.value_at(value, ("kind",)) == "Component",
+        objects=frozenset(filter(os.path.isfile, objects)),
+        configuration=frozenset((os.path.realpath(file), *filter(os.path.isfile, configuration))),
+        folders=frozenset(each for each in (*objects, *configuration) if is_one(Path(each))),
+        data=frozenset(filter(os.path.isfile, _data(where, value))),
+        charts=tuple(_charts(where, value)),
+        addresses=tuple(moving_sources.addresses(value) if isinstance(value, Mapping) else ()),
+        is_component=documents.value_at(value, ("kind",)) == "Component",
     )
 
 
@@ -149,17 +152,14 @@ def _charts(folder: Path, value: Any) -> Iterator[str]:
 
 
 def used_kustomizations(
-    folders: Iterable[Path], known: Mapping[str, Uses] | None = None
+    folders: Iterable[str | Path], read: Callable[[str], Uses] = used_files
 ) -> dict[str, Uses]:
-    """The folders' kustomizations and those that these build upon, those that are nearer first.
-
-    What is known already is not read again.
-    """
+    """The folders' kustomizations and those that these build upon, those that are nearer first."""
     found: dict[str, Uses] = {}
     waiting = [*map(os.path.realpath, folders)]
     for each in waiting:
         if each not in found:
-            found[each] = (known or {}).get(each) or used_files(Path(each))
+            found[each] = read(each)
             waiting += sorted(found[each].folders)
     return found
 
@@ -171,15 +171,15 @@ def read_kustomization(folder: Path) -> tuple[Document, ...]:
         NotAvailable: It cannot be built; what kustomize said. Or it names what a check does not fetch.
         InvalidInput: What was built is not YAML.
     """
-    for each in used_kustomizations([folder]):
-        for address in moving_sources.addresses(_kustomization(Path(each))):
-            scheme = moving_sources.scheme(address)
-            if scheme not in kustomize_build.fetched_schemes():
-                raise NotAvailable(_NOT_FETCHED.format(scheme=scheme))
-    charts = [each for uses in used_kustomizations([folder]).values() for each in uses.charts]
-    missing = [each for each in charts if not helm.is_one(Path(each))]
+    used = used_kustomizations([folder])
+    for address in (address for uses in used.values() for address in uses.addresses):
+        scheme = moving_sources.scheme(address)
+        if scheme not in kustomize_build.fetched_schemes():
+            raise NotAvailable(_NOT_FETCHED.format(scheme=scheme))
+    charts = [each for uses in used.values() for each in uses.charts]
+    missing = next((each for each in charts if not helm.is_one(Path(each))), None)
     if missing:
-        raise NotAvailable(_NO_CHART.format(os.path.relpath(missing[0])))
+        raise NotAvailable(_NO_CHART.format(os.path.relpath(missing)))
     if charts and subprocess_tool.find_tool("helm") is None:
         raise NotAvailable(_NO_HELM)
     top, text = kustomize_build.built_text(folder, has_charts=bool(charts))
@@ -321,11 +321,6 @@ def _fields(file: Path) -> Any:
         return yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
     except (OSError, ValueError, yaml.YAMLError):
         return None
-
-
-def _kustomization(folder: Path) -> JSONObject:
-    value = _fields(_own(folder) or folder / NAMES[0])
-    return value if isinstance(value, Mapping) else {}
 
 
 def _written(file: str) -> tuple[Document, ...]:
