@@ -31,22 +31,22 @@ from trainer_infra.rules.supply_chain import moving_sources
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """What the file is called."""
-_OBJECTS: Final = ("resources", "bases", "components")
-"""Fields with files and folders whose objects it builds."""
-_MERGED: Final = ("patchesStrategicMerge",)
-_CONFIGURED: Final = ("generators", "transformers", "validators", *_MERGED)
-"""Fields with files and folders that say how it builds them; a text may be the YAML itself."""
-_BY_PATH: Final = ("patches", "patchesJson6902")
-"""Fields with items whose `path` is a file that says so."""
-_READ: Final = ("crds", "configurations")
-"""Fields with files that say something of kinds or fields; an object in one is not built."""
-_READ_BY_PATH: Final = ("replacements",)
-_FILES: Final = ("files", "envs", "env")
-"""Fields of a generator with files that become data."""
-_CHARTS: Final = "helmCharts"
-_CHART_VALUES: Final = ("valuesFile", "additionalValuesFiles")
 _GENERATORS: Final = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 """Fields with items from each of which it makes an object."""
+_CHARTS: Final = "helmCharts"
+_OBJECTS: Final = (("resources",), ("bases",), ("components",))
+"""Fields with files and folders whose objects it builds."""
+_CONFIGURED: Final = (
+    *(("generators",), ("transformers",), ("validators",), ("patchesStrategicMerge",)),
+    *(("patches", "path"), ("patchesJson6902", "path")),
+)
+"""Those with files and folders that say how it builds them; a text may be the YAML itself."""
+_READ: Final = (
+    *(("crds",), ("configurations",), ("replacements", "path"), ("openapi", "path")),
+    *((_CHARTS, "valuesFile"), (_CHARTS, "additionalValuesFiles")),
+    *((field, files) for field in _GENERATORS for files in ("files", "envs", "env")),
+)
+"""Those with files that it reads otherwise; an object in one is not built."""
 _NOT_FETCHED: Final = (
     "was not built: it names a base by {scheme}://, and a check fetches by https and ssh alone; put the base into "
     "the repository, or pipe what kustomize builds"
@@ -103,40 +103,18 @@ def used_files(folder: str) -> Uses:
     where = Path(folder)
     file = _own(where) or where / NAMES[0]
     value = _fields(file)
-    objects = _paths(where, value, _OBJECTS)
-    configuration = _paths(where, value, _CONFIGURED, _BY_PATH)
+    objects, configuration, data = (
+        tuple(_paths(where, value, fields)) for fields in (_OBJECTS, _CONFIGURED, _READ)
+    )
     return Uses(
         objects=frozenset(filter(os.path.isfile, objects)),
         configuration=frozenset((os.path.realpath(file), *filter(os.path.isfile, configuration))),
         folders=frozenset(each for each in (*objects, *configuration) if is_one(Path(each))),
-        data=frozenset(filter(os.path.isfile, _data(where, value))),
+        data=frozenset(filter(os.path.isfile, data)),
         charts=tuple(_charts(where, value)),
         addresses=tuple(moving_sources.addresses(value) if isinstance(value, Mapping) else ()),
         is_component=documents.value_at(value, ("kind",)) == "Component",
     )
-
-
-def _data(folder: Path, value: Any) -> Iterator[str]:
-    """Files that a kustomization reads without building objects of them, be they there or not."""
-    yield from _paths(folder, value, _READ, _READ_BY_PATH)
-    texts = [documents.value_at(value, ("openapi", "path"))]
-    for field in _GENERATORS:
-        for each in documents.items_at(value, field):
-            said = _listed(each, _FILES)
-            # `key=file` names the key too.
-            texts += (one.rpartition("=")[2] for one in said)
-    for each in documents.items_at(value, _CHARTS):
-        texts += _listed(each, _CHART_VALUES)
-    yield from (os.path.realpath(folder / each) for each in texts if _may_be_path(each))
-
-
-def _listed(value: Any, fields: Iterable[str]) -> Iterator[str]:
-    """The texts of fields that are a text or a list of them."""
-    for field in fields:
-        said = documents.value_at(value, (field,))
-        yield from (
-            each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)
-        )
 
 
 def _charts(folder: Path, value: Any) -> Iterator[str]:
@@ -338,16 +316,21 @@ def _written(file: str) -> tuple[Document, ...]:
         return ()
 
 
-def _paths(
-    folder: Path, value: Any, listed: Iterable[str], by_path: Iterable[str] = ()
-) -> tuple[str, ...]:
+def _paths(folder: Path, value: Any, fields: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """What fields of a kustomization refer to, be it there or not."""
-    texts = [each for field in listed for each in documents.items_at(value, field)]
-    items = (each for field in by_path for each in documents.items_at(value, field))
-    texts += (documents.value_at(each, ("path",)) for each in items)
-    return tuple(os.path.realpath(folder / each) for each in texts if _may_be_path(each))
+    for field in fields:
+        for each in _texts(value, field):
+            # Of a generator `key=file` names the key too.
+            text = each.rpartition("=")[2] if field[0] in _GENERATORS else each
+            if text.strip() and not any(mark in text for mark in ("\n", "\0", "://")):
+                yield os.path.realpath(folder / text)
 
 
-def _may_be_path(text: Any) -> bool:
-    is_text = isinstance(text, str) and bool(text.strip())
-    return is_text and "\n" not in text and "\0" not in text and "://" not in text
+def _texts(value: Any, path: Sequence[str]) -> Iterator[str]:
+    """The texts at a path, in all items of lists on the way."""
+    if isinstance(value, list):
+        yield from (text for each in value for text in _texts(each, path))
+    elif path:
+        yield from _texts(documents.value_at(value, path[:1]), path[1:])
+    elif isinstance(value, str):
+        yield value

@@ -8,7 +8,6 @@ from typing import Final
 
 from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import Path, path_text
-from trainer_infra.errors import Problem
 from trainer_infra.review import object_kinds, plain_secret, report_item
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
@@ -90,21 +89,14 @@ def object_findings(document: Document, subject: Subject, asked: ObjectScope) ->
         excuse = report_item.excuse_of(excusing, asked.today) if excusing else None
         found = report_item.item_of(document, subject, (chosen, finding), excuse, asked.hidden)
         items.append(replace(found, is_unchanged=True) if asked.is_unchanged else found)
-    unseen = _unseen(subject, missed, book, asked)
+    unseen = _unseen(subject, missed, book, asked) if asked.has_unseen else ()
     problems = () if asked.is_unchanged else own.problems
     return ObjectFindings(
         tuple(items),
-        tuple(map(asked.hidden.unseen, unseen)) if asked.has_unseen else (),
+        tuple(map(asked.hidden.unseen, unseen)),
         frozenset(used),
-        tuple(_of_annotations(document, problems, asked.hidden)),
+        tuple(f"{document.file}: {asked.hidden.problem(each)}" for each in problems),
     )
-
-
-def _of_annotations(
-    document: Document, problems: Iterable[Problem], hidden: ReportRedaction
-) -> Iterator[str]:
-    """Exemptions that cannot be read, a sentence each."""
-    return (f"{document.file}: {hidden.problem(each)}" for each in problems)
 
 
 def _annotated_around(document: Document) -> Iterator[Exemption]:
