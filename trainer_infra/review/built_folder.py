@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from trainer_infra.review import chart_folder, helm, kustomize, sources
+from trainer_infra.review import chart_folder, file_text, helm, kustomize, sources
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.inventory import Roles, SourceFile, Use
 from trainer_infra.review.sources import SourceObjects, SourceScope
@@ -57,10 +57,12 @@ def _plain(file: Path, roles: Roles) -> SourceObjects:
 
 def _placed(file: SourceFile, roles: Roles) -> SourceFile:
     """A file without an object, which may be a part of something."""
-    if not roles or file.use != Use.DATA or file.why:
+    if not roles or file.use != Use.DATA or file.why not in ("", file_text.INSIDE):
         return file
     use, by = roles.get(os.path.realpath(file.path), (Use.DATA, ""))
-    return replace(file, use=Use.BUILT if by and use == Use.DATA else use, why=by)
+    if not by:
+        return file
+    return replace(file, use=Use.BUILT if use == Use.DATA else use, why=by)
 
 
 def _kustomizations(folder: Path, found: Sequence[Path], roles: Roles) -> tuple[SourceObjects, ...]:

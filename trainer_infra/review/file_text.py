@@ -21,13 +21,14 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 TEMPLATE: Final = "text for a template, and not YAML"
 NOT_READ: Final = "not YAML, and names no kind of an object"
 NO_TEXT: Final = "not UTF-8 text, and names no kind of an object"
+INSIDE: Final = "not an object, but it has one in it, which was not judged"
 PARTLY: Final = "a document of it is text for a template, and not YAML"
 _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LATER_MARK: Final = re.compile(rf"^(---[^\n]*\n){BOM}", re.MULTILINE)
 _WORDS: Final = re.compile(r"kind|apiVersion|\\[xuU\r\n]")
 """A text without these has no object; characters of a key may be written as escapes."""
 _KEYS: Final = tuple(
-    re.compile(rf"(?:^|[\s{{,\"']){key}[\"']?[ \t]*:", re.MULTILINE)
+    re.compile(rf"(?:^|[\s{{,])([\"']?){key}\1[ \t]*:", re.MULTILINE)
     for key in ("kind", "apiVersion")
 )
 _MARKS: Final = ("{{", "{%", "${", "<%")
@@ -86,7 +87,8 @@ def uneditable(found: Iterable[Document]) -> tuple[Document, ...]:
 def _plain_text(text: str, file: str, *, is_asked: bool) -> FileText:
     whole = _read(text, file, is_asked=is_asked)
     if not whole.problems and not whole.why:
-        return whole
+        is_around = not whole.documents and not is_asked and seems_object(text)
+        return replace(whole, why=INSIDE) if is_around else whole
     parts = [
         _read(each, file, is_asked=is_asked)
         for one in yaml_source.documents_apart(text)

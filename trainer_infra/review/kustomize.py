@@ -36,15 +36,17 @@ _GENERATORS: Final = {"configMapGenerator": "ConfigMap", "secretGenerator": "Sec
 _CHARTS: Final = "helmCharts"
 _OBJECTS: Final = (("resources",), ("bases",), ("components",))
 """Fields with files and folders whose objects it builds."""
+_PLUGINS: Final = (("generators",), ("transformers",), ("validators",))
 _CONFIGURED: Final = (
-    *(("generators",), ("transformers",), ("validators",), ("patchesStrategicMerge",)),
-    *(("patches", "path"), ("patchesJson6902", "path")),
+    *(*_PLUGINS, ("patchesStrategicMerge",), ("patches", "path"), ("patchesJson6902", "path")),
+    *(("path",), ("paths",)),
 )
-"""Those with files and folders that say how it builds them; a text may be the YAML itself."""
+"""Those with files and folders that say how it builds them, also of a transformer; a text may be the YAML itself."""
 _READ: Final = (
     *(("crds",), ("configurations",), ("replacements", "path"), ("openapi", "path")),
     *((_CHARTS, "valuesFile"), (_CHARTS, "additionalValuesFiles")),
     *((field, files) for field in _GENERATORS for files in ("files", "envs", "env")),
+    *(("files",), ("envs",)),
 )
 """Those with files that it reads otherwise; an object in one is not built."""
 _NOT_FETCHED: Final = (
@@ -103,8 +105,11 @@ def used_files(folder: str) -> Uses:
     where = Path(folder)
     file = _own(where) or where / NAMES[0]
     value = _fields(file)
+    plugins = filter(os.path.isfile, _paths(where, value, _PLUGINS))
+    named = [value, *(each.value for one in plugins for each in documents.yaml_of_file(one))]
     objects, configuration, data = (
-        tuple(_paths(where, value, fields)) for fields in (_OBJECTS, _CONFIGURED, _READ)
+        tuple(path for each in named for path in _paths(where, each, fields))
+        for fields in (_OBJECTS, _CONFIGURED, _READ)
     )
     return Uses(
         objects=frozenset(filter(os.path.isfile, objects)),
@@ -321,7 +326,7 @@ def _paths(folder: Path, value: Any, fields: Iterable[tuple[str, ...]]) -> Itera
     for field in fields:
         for each in _texts(value, field):
             # Of a generator `key=file` names the key too.
-            text = each.rpartition("=")[2] if field[0] in _GENERATORS else each
+            text = each.rpartition("=")[2] if field[-1] == "files" else each
             if text.strip() and not any(mark in text for mark in ("\n", "\0", "://")):
                 yield os.path.realpath(folder / text)
 
