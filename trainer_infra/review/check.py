@@ -37,7 +37,7 @@ from trainer_infra.rules.subject import Subject, subject_of_part
 from trainer_infra.rules.world import World
 
 T = TypeVar("T")
-EMPTY: Final = "Environments of the configuration in whose folders nothing is"
+EMPTY: Final = "Environments of the configuration whose folders have no object"
 PARTS: Final = "Parts of objects in patches, judged only by what they set"
 """The title of how many there are."""
 UNREAD: Final = "Texts with objects that cannot be read as YAML, and so were not judged"

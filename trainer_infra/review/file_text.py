@@ -21,16 +21,17 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 TEMPLATE: Final = "text for a template, and not YAML"
 NOT_READ: Final = "not YAML, and names no kind of an object"
 NO_TEXT: Final = "not UTF-8 text, and names no kind of an object"
-INSIDE: Final = "not an object, but it has one in it, which was not judged"
+INSIDE: Final = "not an object, but has one in it, which was not judged"
 PARTLY: Final = "a document of it is text for a template, and not YAML"
 _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LATER_MARK: Final = re.compile(rf"^(---[^\n]*\n){BOM}", re.MULTILINE)
 _WORDS: Final = re.compile(r"kind|apiVersion|\\[xuU\r\n]")
 """A text without these has no object; characters of a key may be written as escapes."""
 _KEYS: Final = tuple(
-    re.compile(rf"(?:^|[\s{{,])([\"']?){key}\1[ \t]*:", re.MULTILINE)
+    re.compile(rf"(?:^[^\w#\n]*|[{{,]\s*)([\"']?){key}\1[ \t]*:", re.MULTILINE)
     for key in ("kind", "apiVersion")
 )
+"""What begins a line that is no comment, or stands behind a brace or a comma."""
 _MARKS: Final = ("{{", "{%", "${", "<%")
 """What templates of Jinja, envsubst, ERB and the like are told by."""
 _NEAR: Final = 2

@@ -26,7 +26,7 @@ Bound = Mapping[str, str]
 _ARGO: Final = "argoproj.io"
 _FLUX: Final = "helm.toolkit.fluxcd.io"
 _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?([^{}]*?)\s*-?\}\}")
-_UNKNOWN: Final = "values that Argo CD alone knows"
+_UNKNOWN: Final = "values that only Argo CD knows"
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,9 @@ def counted_text(files: Iterable[SourceFile]) -> str:
     """`; of 9 files and folders: 4 judged, 3 built into others, 2 data`, or nothing where there are none."""
     counts = counted_files(files)
     told = ", ".join(f"{number} {_COUNTED.get(use, use)}" for use, number in counts.items())
-    return f"; of {sum(counts.values())} files and folders: {told}" if told else ""
+    total = sum(counts.values())
+    these = "1 file" if total == 1 else f"{total} files and folders"
+    return f"; of {these}: {told}" if told else ""
 
 
 def passed_over_lines(files: Iterable[SourceFile]) -> Iterator[str]:
