@@ -7,17 +7,19 @@ object is data: repositories are full of JSON with comments, lists of JSON lines
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.review import documents
-from trainer_infra.review.documents import BOM, Document, objects_of
+from trainer_infra.review.documents import BOM, Document
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """What kubectl takes for manifests in a folder."""
+STDIN: Final = "stdin"
+"""What reports call it."""
 TEMPLATE: Final = "text for a template, and not YAML"
 NOT_READ: Final = "not YAML, and names no kind of an object"
 NO_TEXT: Final = "not UTF-8 text, and names no kind of an object"
@@ -70,12 +72,12 @@ def seems_object(content: str | bytes) -> bool:
     return all(each.search(text) for each in _KEYS)
 
 
-def file_text(text: str, file: str, *, is_asked: bool = False) -> FileText:
+def file_text(text: str, file: str) -> FileText:
     """What a file's text is; of stdin, which is asked to be an object, all that is broken is a problem."""
-    if not is_asked and not _WORDS.search(text):
+    if file != STDIN and not _WORDS.search(text):
         return FileText()
     plain = _LATER_MARK.sub(r"\1", text) if BOM in text else text
-    found = _plain_text(plain, file, is_asked=is_asked)
+    found = _plain_text(plain, file)
     # Columns behind such a mark are others than in the file.
     return found if plain == text else replace(found, documents=uneditable(found.documents))
 
@@ -85,35 +87,35 @@ def uneditable(found: Iterable[Document]) -> tuple[Document, ...]:
     return tuple(replace(each, is_editable=False) for each in found)
 
 
-def _plain_text(text: str, file: str, *, is_asked: bool) -> FileText:
-    whole = _read(text, file, is_asked=is_asked)
+def _plain_text(text: str, file: str) -> FileText:
+    whole = _read(text, file)
     if not whole.problems and not whole.why:
-        is_around = not whole.documents and not is_asked and seems_object(text)
+        is_around = not whole.documents and file != STDIN and seems_object(text)
         return replace(whole, why=INSIDE) if is_around else whole
     parts = [
-        _read(each, file, is_asked=is_asked)
+        _read(each, file)
         for one in yaml_source.documents_apart(text)
-        for each in _apart(one)
+        for each in yaml_source.json_documents(one)
     ]
     found = tuple(each for part in parts for each in part.documents)
     broken = tuple(each for part in parts for each in part.problems)
     # A broken document among objects is meant to be one.
-    if broken and (is_asked or found or seems_object(text) or not _is_syntax(broken[0])):
+    if broken and (file == STDIN or found or seems_object(text) or not _is_syntax(broken[0])):
         return FileText(found, broken)
     why = next((each.why for each in parts if each.why), NOT_READ if broken else "")
     return FileText(found, (), PARTLY if found and why else why)
 
 
-def _read(text: str, file: str, *, is_asked: bool) -> FileText:
+def _read(text: str, file: str) -> FileText:
     """One document, or all of them where nothing is wrong."""
     try:
         found = documents.read_documents(text, file)
     except InvalidInput as error:
         first = error.problems[0]
-        if not is_asked and _is_syntax(first) and _is_marked(text, first):
+        if file != STDIN and _is_syntax(first) and _is_marked(text, first):
             return FileText(why=TEMPLATE)
         return FileText((), tuple(error.problems))
-    if not is_asked and _MARKS[0] in text and any(map(_has_object_as_key, found)):
+    if file != STDIN and _MARKS[0] in text and any(map(_has_object_as_key, found)):
         return FileText(why=TEMPLATE)
     return FileText(found)
 
@@ -133,12 +135,3 @@ def _is_marked(text: str, problem: Problem) -> bool:
     _, line, _ = problem.where.rsplit(":", 2)
     near = text.split("\n")[max(0, int(line) - 1 - _NEAR) : int(line)]
     return any(mark in each for each in near for mark in _MARKS)
-
-
-def _apart(text: str) -> Iterator[str]:
-    """JSON documents that stand one after another, those with objects; else the text."""
-    apart = tuple(yaml_source.json_documents(text))
-    for part, value in apart:
-        # A text is what could not be read as JSON.
-        if len(apart) == 1 or isinstance(value, str) or any(True for _ in objects_of(value)):
-            yield part

@@ -145,7 +145,7 @@ def text_of(path: str) -> tuple[str, str]:
 
 
 def _content_of(path: str) -> tuple[bytes, str]:
-    name = "stdin" if path == STDIN else path
+    name = file_text.STDIN if path == STDIN else path
     if Path(path).suffix in PROGRAMS:
         fix = "`pulumi preview` shows and judges what a program declares"
         raise InvalidInput([Problem("", "is a program, and no manifest", fix=fix, where=name)])
@@ -177,7 +177,7 @@ def _of_content(content: bytes, name: str) -> SourceObjects:
     try:
         found = of_text(file_text.decoded(content), name)
     except UnicodeDecodeError as error:
-        if name != "stdin" and not file_text.seems_object(content):
+        if name != file_text.STDIN and not file_text.seems_object(content):
             return SourceObjects(files=(SourceFile(name, Use.DATA, file_text.NO_TEXT),))
         return unread(name, f"{name}: {_no_text(error)}")
     return _uneditable(found) if file_text.is_wide(content) else found
@@ -205,7 +205,7 @@ def unread(path: str, *problems: str) -> SourceObjects:
 
 def of_text(text: str, file: str) -> SourceObjects:
     """The objects of a text; what is wrong with one document keeps no other from being read."""
-    found = file_text.file_text(text, file, is_asked=file == "stdin")
+    found = file_text.file_text(text, file)
     use = Use.PASSED_OVER if found.why == file_text.TEMPLATE else Use.DATA
     use = Use.JUDGED if found.documents else use
     use = Use.UNREAD if found.problems else use
