@@ -254,8 +254,25 @@ def test_a_release_of_flux_names_files_config_maps_and_values() -> None:
         "vision-x",
         "vision",
     )
+    fewer = {**chart, "valuesFiles": ["none.yaml"], "ignoreMissingValuesFiles": True}
+    (found,) = asked("HelmRelease", {"chart": {"spec": fewer}})
+    assert (found.way.values, found.missing) == ((), "")
     (without,) = asked("HelmRelease", spec)
     assert without.missing == "ConfigMap v, ConfigMap v"
+
+
+def test_a_release_of_flux_may_name_an_object_that_names_the_chart() -> None:
+    chart = yaml.safe_dump(
+        {
+            "apiVersion": "source.toolkit.fluxcd.io/v1",
+            "kind": "HelmChart",
+            "metadata": {"name": "t", "namespace": "flux"},
+            "spec": {"chart": "./charts/t", "valuesFiles": ["envs/eu/v.yaml"]},
+        }
+    )
+    (found,) = asked("HelmRelease", {"chartRef": {"kind": "HelmChart", "name": "t"}}, chart)
+    assert (found.chart, found.way.values) == (whole("charts/t")[0], whole("envs/eu/v.yaml"))
+    assert asked("HelmRelease", {"chartRef": {"kind": "HelmChart", "name": "t"}}) == []
 
 
 def test_objects_that_are_wrong_ask_for_nothing() -> None:
