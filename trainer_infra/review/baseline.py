@@ -42,8 +42,11 @@ def read_baseline(text: bytes, path: str) -> tuple[Mark, ...]:
 
 def with_known(items: Sequence[Item], known: Iterable[Mark]) -> tuple[Item, ...]:
     """The findings, those marked that a baseline has in all folders of their object."""
+    there = tuple(known)
+    if not there:
+        return tuple(items)
     marks = [mark for each in items for mark in marks_of(each)]
-    was_there = iter(recurrence.recurrences(marks, known))
+    was_there = iter(recurrence.recurrences(marks, there))
     in_all = [sum(next(was_there) for _ in each.folders) == len(each.folders) for each in items]
     return tuple(
         replace(each, is_known=is_known) for each, is_known in zip(items, in_all, strict=True)

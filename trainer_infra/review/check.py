@@ -103,13 +103,16 @@ class _Policy:
     rules: tuple[PackRule, ...]
     looking: tuple[PackRule, ...]
     """Those of them that look at other objects too."""
+    of_file: tuple[PackRule, ...]
+    """Those of them that speak for what stands in files."""
     limits: ExemptionLimits
 
     @classmethod
     def of(cls, settled: ResolvedConfiguration) -> "_Policy":
         rules = pack.pack_rules(settled.pack)
         looking = tuple(each for each in rules if each.rule.looks_around)
-        return cls(settled, rules, looking, exemption.exemption_limits(rules))
+        of_file = tuple(each for each in rules if each.rule.id in object_findings.OF_FILE)
+        return cls(settled, rules, looking, of_file, exemption.exemption_limits(rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +200,7 @@ def _scope(
     reach = asked.reach_of(position)
     return ObjectScope(
         rules=one.policy.looking if reach == Reach.AROUND else one.policy.rules,
+        of_file=one.policy.of_file if reach == Reach.CHANGED else (),
         around=one.within.get(position, one.around),
         exemptions=one.policy.settled.exemptions,
         limits=one.policy.limits,

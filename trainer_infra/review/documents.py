@@ -5,6 +5,7 @@ repository is full of them.
 """
 
 import json
+import os
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -86,7 +87,7 @@ class Document:
     @property
     def deployed_from(self) -> tuple[str, ...]:
         """The folders that it is deployed from: that of its file where no tool built it."""
-        return self.folders or (str(pathlib.PurePath(self.file).parent),)
+        return self.folders or (os.path.dirname(self.file) or os.curdir,)  # noqa: PTH120  of every finding
 
     @property
     def written(self) -> Any:

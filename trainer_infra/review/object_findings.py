@@ -35,6 +35,8 @@ _SHOWN: Final = 120
 """Characters of a value in a report."""
 MOST_LINES: Final = 5
 """Lines of an excerpt."""
+OF_FILE: Final = (schema.SCHEMA.id, literal_secrets.RULE.id)
+"""Rules that speak for what is wrong with an object because it stands in a file."""
 _PATCHES: Final = ("spec", "runtimePatches")
 _JSON: Final = json.JSONEncoder(default=str)
 _NAME: Final = ("metadata", "name")
@@ -57,6 +59,8 @@ class ObjectScope:
     """What an object is judged by, and how much is told of it."""
 
     rules: tuple[PackRule, ...]
+    of_file: tuple[PackRule, ...]
+    """Those that speak for what is wrong with it because it stands in a file."""
     around: World
     exemptions: tuple[Exemption, ...]
     """Those of the policy."""
@@ -67,7 +71,7 @@ class ObjectScope:
     """Severity from which on a finding fails the check."""
     hidden: ReportRedaction
     is_unchanged: bool
-    """Whether it is as another revision has it: what its file alone says is not told."""
+    """Whether it is as another revision has it."""
     has_unseen: bool
     """Whether it is told what rules could not see."""
 
@@ -92,8 +96,7 @@ def object_findings(document: Document, subject: Subject, asked: ObjectScope) ->
     items = []
     missed = _missed(judged, is_inner=document.outer is not None)
     of_rules = ((verdict.chosen, each) for verdict in judged for each in verdict.findings)
-    of_file = () if asked.is_unchanged else _of_file(document, asked.rules)
-    for chosen, finding in (*of_file, *of_rules):
+    for chosen, finding in (*_of_file(document, asked.of_file), *of_rules):
         if _is_filled_in_later(chosen, finding):
             missed.setdefault(finding.path, []).append(chosen)
             continue
@@ -123,13 +126,12 @@ def _annotated_around(document: Document) -> Iterator[Exemption]:
 def _of_file(
     document: Document, rules: Iterable[PackRule]
 ) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
-    """What is wrong with it because it stands in a file, which two of the rules speak for."""
     for chosen in rules:
-        if chosen.rule.id == schema.SCHEMA.id:
-            of_kind = object_kinds.kind_findings(document.value)
-            yield from ((chosen, each) for each in (*document.findings(), *of_kind))
-        elif chosen.rule.id == literal_secrets.RULE.id:
+        if chosen.rule.id == literal_secrets.RULE.id:
             yield from ((chosen, each) for each in plain_secret.plain_secret_findings(document))
+            continue
+        of_kind = object_kinds.kind_findings(document.value)
+        yield from ((chosen, each) for each in (*document.findings(), *of_kind))
 
 
 def _is_filled_in_later(chosen: ConfiguredRule, finding: OfYaml) -> bool:
@@ -191,7 +193,8 @@ def item_of(
     is_of_runtime = of_rule.inherited or _is_for_runtime(document, finding.path)
     runtime = tree.runtime_reference(document.value) if is_of_runtime else None
     place = place_in_document(document, finding.path)
-    layers = () if document.says(finding.path) else document.layers
+    is_changed = document.layers and not document.says(finding.path)
+    layers = document.layers if is_changed else ()
     if document.values and place.file != document.file:
         # What takes the value.
         layers = (document.file,)
