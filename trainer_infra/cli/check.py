@@ -152,7 +152,8 @@ def _change(asked: CheckRequest) -> "tuple[CheckRequest, Span | None, tuple[str,
     """The request, with the change that is judged, or the files of a hook; None for all."""
     if asked.deployed_by and (asked.changed_from or asked.pre_commit):
         raise typer.BadParameter("--deployed-by judges all that is applied, and no change alone")
-    span, named = None, None
+    span: Span | None = None
+    named: tuple[str, ...] | None = None
     if asked.pre_commit:
         from trainer_infra.cli import pre_commit
 

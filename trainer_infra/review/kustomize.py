@@ -139,7 +139,7 @@ def used_kustomizations(
 ) -> dict[str, Uses]:
     """The folders' kustomizations and those that these build upon, those that are nearer first."""
     found: dict[str, Uses] = {}
-    waiting = [*map(os.path.realpath, folders)]
+    waiting = [os.path.realpath(each) for each in folders]
     for each in waiting:
         if each not in found:
             found[each] = read(each)
