@@ -107,6 +107,15 @@ def test_an_object_in_a_wrapper_is_judged_at_its_place(kind: str) -> None:
     assert checked.of_text(deeper.replace("true", "false"), *SECURITY).items == ()
 
 
+def test_an_object_is_judged_at_any_depth() -> None:
+    text = wrapped(POD)
+    for _ in range(12):
+        text = wrapped(text)
+    (found,) = (report := checked.of_text(text, *SECURITY)).items
+    assert places(report) == [line_of(text, "hostPID")]
+    assert found.inside.count("ManifestWork") == 13
+
+
 def places(report: Report) -> list[tuple[int, int]]:
     return [(each.place.line, each.place.column) for each in report.items]
 

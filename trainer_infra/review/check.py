@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum, auto
 from functools import partial
+from operator import attrgetter
 from typing import Final, TypeVar
 
 from trainer_infra.json_values import JSONObject
@@ -56,6 +57,10 @@ class Reach(Enum):
     """It is there, and is not judged: of another revision, where it is another one now."""
 
 
+_SAID: Final = attrgetter(
+    *("rule.id", "severity", "place", "path", "what", "got", "excuse", "is_unchanged")
+)
+"""What a finding says, whichever of a chart's renderings it is of."""
 _TOLD: Final = (Reach.CHANGED, Reach.RUNTIME)
 """Of what a report says how many there are."""
 
@@ -316,16 +321,7 @@ def _of_renderings(
         if not document.renderings:
             yield item
             continue
-        said = (
-            item.rule.id,
-            item.severity,
-            item.place,
-            item.path,
-            item.what,
-            item.got,
-            item.excuse,
-            item.is_unchanged,
-        )
+        said = _SAID(item)
         # A loop in a template makes several objects, in each rendering.
         nth = max(counts[each, said] for each in document.renderings)
         counts.update({(each, said): nth + 1 - counts[each, said] for each in document.renderings})

@@ -24,8 +24,6 @@ from trainer_infra.rules.pods import KNOWN_KINDS
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 T = TypeVar("T")
-_DEPTH: Final = 8
-"""Objects in objects that are looked into."""
 _ELSEWHERE: Final = frozenset(
     (
         *("ManifestWork", "ManifestWorkReplicaSet", "Work", "Policy", "ConfigurationPolicy"),
@@ -114,9 +112,9 @@ def _is_elsewhere(document: Document) -> bool:
     return outer is not None and (outer.value.get("kind") in _ELSEWHERE or _is_elsewhere(outer))
 
 
-def inner_documents(outer: Document, depth: int = _DEPTH) -> Iterator[Document]:
+def inner_documents(outer: Document) -> Iterator[Document]:
     """The objects in a document's object, those in these behind each, and parts of objects in patches."""
-    for path, each in inner_objects.parts_of(outer.value) if depth and _may_have(outer) else ():
+    for path, each in inner_objects.parts_of(outer.value) if _may_have(outer) else ():
         for one in _found(outer, path, each):
             inner = one
             if one.value is not UNREAD:
@@ -124,7 +122,7 @@ def inner_documents(outer: Document, depth: int = _DEPTH) -> Iterator[Document]:
                 inner = replace(one, value=value)
             if "kind" in inner.value:
                 yield inner
-            yield from inner_documents(inner, depth - 1)
+            yield from inner_documents(inner)
 
 
 def _may_have(outer: Document) -> bool:
