@@ -159,9 +159,9 @@ def _change(asked: CheckRequest) -> "tuple[CheckRequest, Span | None, tuple[str,
 
         asked, span, named = pre_commit.asked_change(asked, os.environ)
     if asked.changed_from:
-        from trainer_infra.review.revision import Span
+        from trainer_infra.review import revision
 
-        span, named = Span(asked.changed_from), None
+        span, named = revision.Span(asked.changed_from), None
     return asked, span, named
 
 

@@ -1,12 +1,13 @@
 """The git revision that `check --changed-from` compares with: objects, costs, and what judged it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from trainer_infra import words
 from trainer_infra.cli import judge
 from trainer_infra.cli.judge import Judge, PolicyFiles
 from trainer_infra.cli.policy import CheckRequest
@@ -174,22 +175,13 @@ def _effects(verb: str, one: Report, other: Report) -> Iterator[str]:
     """What one judge says and the other does not, a line for each rule, the worst first."""
     failing, counting = one.failing(), [e for e in one.items if e.counts and not one.fails(e)]
     lost = [
-        *_without(failing, other.failing()),
-        *_without(counting, (each for each in other.items if each.counts)),
+        *baseline.without(failing, other.failing()),
+        *baseline.without(counting, (each for each in other.items if each.counts)),
     ]
     ranks = {each: rank for rank, each in enumerate(reversed(Severity))}
     by_rule: dict[str, list[Item]] = {}
     for each in sorted(lost, key=lambda each: ranks[each.severity]):
         by_rule.setdefault(f"{each.severity} {each.rule.id}", []).append(each)
     for rule, items in by_rule.items():
-        objects = [*dict.fromkeys(map(summary.object_on_line, items))]
-        more = f" and {len(objects) - _NAMED} more" if len(objects) > _NAMED else ""
-        named = f"{', '.join(objects[:_NAMED])}{more}"
+        named = words.listed(dict.fromkeys(map(summary.object_on_line, items)), most=_NAMED)
         yield f"{verb} {summary.count_text(len(items), 'finding')}: {rule} of {named}"
-
-
-def _without(items: Sequence[Item], others: Iterable[Item]) -> list[Item]:
-    """The findings that are not among others."""
-    marks = (mark for each in others for mark in baseline.marks_of(each))
-    plain = [replace(each, is_known=False) for each in items]
-    return [each for each in baseline.with_known(plain, marks) if not each.is_known]

@@ -45,7 +45,7 @@ def with_known(items: Sequence[Item], known: Iterable[Mark]) -> tuple[Item, ...]
     there = tuple(known)
     if not there:
         return tuple(items)
-    marks = [mark for each in items for mark in marks_of(each)]
+    marks = [mark for each in items for mark in _marks(each)]
     was_there = iter(recurrence.recurrences(marks, there))
     in_all = [sum(next(was_there) for _ in each.folders) == len(each.folders) for each in items]
     return tuple(
@@ -53,7 +53,14 @@ def with_known(items: Sequence[Item], known: Iterable[Mark]) -> tuple[Item, ...]
     )
 
 
-def marks_of(item: Item) -> list[Mark]:
+def without(items: Sequence[Item], others: Iterable[Item]) -> tuple[Item, ...]:
+    """The findings that are not among others."""
+    marks = [mark for each in others for mark in _marks(each)]
+    told = with_known([replace(each, is_known=False) for each in items], marks)
+    return tuple(each for each, now in zip(items, told, strict=True) if not now.is_known)
+
+
+def _marks(item: Item) -> list[Mark]:
     """What a finding is known by: its fingerprint, and each folder of its object."""
     return [(item.fingerprint, folder) for folder in _folders(item)]
 

@@ -191,16 +191,14 @@ def without_known(now: Report, then: Report) -> Report:
 
     `then` is the report on them as they were, with what was around them.
     """
-    reached = tuple(each for each in now.items if each.is_unchanged)
-    marks = (mark for each in then.items for mark in baseline.marks_of(each))
-    told = baseline.with_known(reached, marks)
-    known = {id(one) for one, each in zip(reached, told, strict=True) if each.is_known}
-    left = tuple(each for each in now.items if id(each) in known)
+    reached = [each for each in now.items if each.is_unchanged]
+    new = {*map(id, baseline.without(reached, then.items))}
+    left = [each for each in reached if id(each) not in new]
     files = {each.place.file for each in left}
     said = f"{summary.count_text(len(left), 'finding')} in {summary.count_text(len(files), 'file')}"
     return replace(
         now,
-        items=tuple(each for each in now.items if id(each) not in known),
+        items=tuple(each for each in now.items if not each.is_unchanged or id(each) in new),
         unseen=tuple(each for each in now.unseen if each not in then.unseen),
         notes={**now.notes, **({KNOWN: said} if left else {})},
     )

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from trainer_infra import words
+
 _NAMED: Final = 5
 """Files that are named of those that are alike: the JSON report has all."""
 
@@ -84,6 +86,4 @@ def passed_over_lines(files: Iterable[SourceFile]) -> Iterator[str]:
         if each.why and each.use in {Use.PASSED_OVER, Use.DATA, Use.JUDGED}:
             reasons.setdefault(each.why, []).append(each.path)
     for why, paths in reasons.items():
-        rest = len(paths) - _NAMED
-        more = f" and {rest} more" if rest > 0 else ""
-        yield f"{', '.join(paths[:_NAMED])}{more}: {why}"
+        yield f"{words.listed(paths, most=_NAMED)}: {why}"
