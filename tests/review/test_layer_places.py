@@ -251,6 +251,12 @@ transformers:
   kind: ImageTagTransformer
   metadata: {name: tag}
   imageTag: {name: acme/side, newTag: latest}
+- |-
+  apiVersion: builtin
+  kind: NamespaceTransformer
+  metadata:
+    name: own
+    namespace: team
 """,
         "dev/patch.yaml": """\
 apiVersion: builtin
@@ -275,6 +281,7 @@ fieldSpecs: [{path: spec/replicas, kind: Deployment}]
     assert place(web, "spec", "replicas") == "dev/patch.yaml:13"
     assert place(web, *pod, "containers", 1, "image") == "dev/kustomization.yaml:8"
     assert place(web, *pod, "containers", 0, "image") == "base/web.yaml:13"
+    assert place(web, "metadata", "namespace") == "dev/kustomization.yaml:14"
 
 
 def test_what_files_of_transformers_name_is_a_part_of_the_kustomization() -> None:

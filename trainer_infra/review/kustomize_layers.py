@@ -54,8 +54,10 @@ def layer_parts(file: Document, read: Reader) -> Iterator[LayerPart]:
     for field, make in _MAKERS.items():
         for each in _items(file, field):
             yield from make(each, read)
-    # A transformer of patches has the fields of one.
+    # A transformer of patches has the fields of one, and one of namespaces has its own.
     yield from _of_patch(file, read)
+    if value_at(file.value, ("kind",)) == "NamespaceTransformer":
+        yield from _of_namespace(_below(file, *_NAMESPACE), read)
 
 
 def _below(text: Document, *path: str | int) -> Document:
