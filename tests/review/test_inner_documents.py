@@ -449,14 +449,6 @@ def test_an_exemption_of_the_wrapper_holds_for_what_stands_in_it_as_far_as_the_p
     assert counting(exempt, "host-path") == [("own-exemption", "AppWrapper"), ("host-path", "Pod")]
 
 
-def test_embedded_documents_go_only_so_deep() -> None:
-    text = POD
-    for _ in range(12):
-        text = wrapped(text)
-    (document,) = documents.read_documents(text, "a.yaml")
-    assert len(list(inner_documents.inner_documents(document))) == 8
-
-
 WORDS = (
     *("apiVersion", "kind", "metadata", "spec", "items", "patch", "patches", "target", "data"),
     *("name", "namespace", "containers", "template", "hostPID", "op", "path", "value", "image"),
