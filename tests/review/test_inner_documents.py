@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.review import checked
 from trainer_infra.api import yamltext
-from trainer_infra.review import baseline, check, documents, fix, inner_documents, sources
+from trainer_infra.review import baseline, check, documents, fix, sources
 from trainer_infra.review.report import Item, Report
 from trainer_infra.rules import RULES
 

@@ -77,7 +77,8 @@ class ComparedRevision:
 
     def _left(self, now: Sequence[Document], told: Report) -> Mapping[int, Reach]:
         """Of the revision's own objects those are judged that are as they were, and of which is told."""
-        keys = {(each.kind, each.namespace, each.name) for each in (*told.items, *told.unseen)}
+        keys = {(each.kind, each.namespace, each.name) for each in told.items}
+        keys |= {(each.kind, each.namespace, each.name) for each in told.unseen}
         found = changed_files.reach_of_change(self.documents, now)
         whole = inner_documents.with_inner_documents(self.documents)
         for position in found:

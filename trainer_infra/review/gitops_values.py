@@ -233,7 +233,8 @@ def _referred(reference: Any, namespace: str, documents: Sequence[Document]) -> 
     text, coded = (value_at(found, (field, key)) for field in ("stringData", "data"))
     if text is None and coded is not None and value_at(found, ("kind",)) == "Secret":
         return _plain(coded)
-    return coded if text is None else text
+    said: str | None = coded if text is None else text
+    return said
 
 
 def _plain(text: Any) -> str | None:

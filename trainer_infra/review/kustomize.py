@@ -331,7 +331,7 @@ def _paths(folder: Path, value: Any, fields: Iterable[tuple[str, ...]]) -> Itera
                 yield os.path.realpath(folder / text)
 
 
-def _texts(value: Any, path: Sequence[str]) -> Iterator[str]:
+def _texts(value: Any, path: tuple[str, ...]) -> Iterator[str]:
     """The texts at a path, in all items of lists on the way."""
     if isinstance(value, list):
         yield from (text for each in value for text in _texts(each, path))
