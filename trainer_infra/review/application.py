@@ -7,11 +7,12 @@ Sources: Argo CD's tool detection and its plugins' environment; Flux's generatio
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.review import helm, kustomize, sources
 from trainer_infra.review.documents import Document
@@ -117,7 +118,18 @@ def _plain(folder: Path, wanted: SourceScope) -> SourceObjects:
         if each.is_dir() and any(one.suffix in sources.SUFFIXES for one in each.rglob("*"))
     )
     found = sources.read_sources(files, replace(wanted, values=()))
-    return sources.joined_sources((found, *programs, SourceObjects(files=folders)))
+    broken = _broken(found.files)
+    return sources.joined_sources((found, *broken, *programs, SourceObjects(files=folders)))
+
+
+def _broken(files: Iterable[SourceFile]) -> Iterator[SourceObjects]:
+    """Files that Argo CD cannot read, also those without an object: it renders nothing then."""
+    for each in files:
+        if each.use in {Use.DATA, Use.PASSED_OVER} and each.why != sources.EXCLUDED:
+            try:
+                yaml_source.read_yaml(*sources.text_of(each.path))
+            except InvalidInput as error:
+                yield sources.unread(each.path, *map(str, error.problems))
 
 
 def objects_text(documents: Iterable[Document]) -> str:
