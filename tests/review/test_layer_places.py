@@ -304,7 +304,8 @@ def test_a_pattern_that_python_does_not_know_hides_no_finding() -> None:
 resources: [../base]
 patches:
 - target: {kind: '\\pL+'}
-  patch: "[{op: add, path: /metadata/labels, value: {a: b}}]"
+  patch: |
+    - {op: add, path: /metadata/labels, value: {a: b}}
 """
     assert built({"dev/kustomization.yaml": top}, "dev")["Deployment"].value["metadata"] == {
         "name": "web",
