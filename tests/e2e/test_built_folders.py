@@ -16,7 +16,7 @@ from trainer_infra.review import changed_files, sources
 from trainer_infra.review.check import Reach
 from trainer_infra.review.inventory import Use
 from trainer_infra.review.revision import Span
-from trainer_infra.review.sources import SourceObjects, SourceScope
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from trainer_infra.review import check, sources
+from trainer_infra.review import check, source_objects
 from trainer_infra.review.check import CheckScope
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Report
@@ -30,7 +30,7 @@ def of(documents: Sequence[Document], *rules: str, **asked: Any) -> Report:
 
 
 def of_text(text: str, *rules: str, file: str = "a.yaml", **asked: Any) -> Report:
-    found = sources.of_text(text, file)
+    found = source_objects.of_text(text, file)
     assert found.problems == ()
     return of(found.documents, *rules, **asked)
 

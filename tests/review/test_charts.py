@@ -9,7 +9,7 @@ from tests.review import checked, trees
 from trainer_infra.cli import main
 from trainer_infra.review import sources
 from trainer_infra.review.inventory import Use
-from trainer_infra.review.sources import SourceObjects, SourceScope
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 from trainer_infra.rules.configuration import read_configuration
 
 JOB = """\

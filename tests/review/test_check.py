@@ -3,7 +3,7 @@
 from datetime import date
 
 from tests.review import checked
-from trainer_infra.review import check, documents, sources
+from trainer_infra.review import check, documents, source_objects
 from trainer_infra.review.check import CheckScope, Reach
 from trainer_infra.review.report import Excuse, Place
 from trainer_infra.rules.finding import Severity
@@ -76,7 +76,7 @@ def test_a_runtime_is_found_in_another_file_and_beside_the_files() -> None:
 
 
 def test_what_is_not_judged_is_still_there_for_others() -> None:
-    both = sources.of_text(f"{JOB}---\n{RUNTIME}", "a.yaml").documents
+    both = source_objects.of_text(f"{JOB}---\n{RUNTIME}", "a.yaml").documents
     report = checked.of(both, "runtime-exists", "host-namespaces", reach={1: Reach.AROUND})
     place = ("host-namespaces", "a.yaml", 5, "spec.runtimeRef.name")
     assert (checked.places(report), report.objects) == ([place], 1)

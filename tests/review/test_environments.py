@@ -8,7 +8,7 @@ import pytest
 
 from tests.review import checked
 from tests.review.checked import TODAY
-from trainer_infra.review import baseline, changed_files, check, environments, sources
+from trainer_infra.review import baseline, changed_files, check, environments, source_objects
 from trainer_infra.review.check import CheckScope, Reach
 from trainer_infra.review.documents import Document, Part
 from trainer_infra.review.report import Report
@@ -48,7 +48,7 @@ FITS = ("quota-fits", "unique-name")
 
 
 def read(files: dict[str, str]) -> tuple[Document, ...]:
-    found = [sources.of_text(text, file) for file, text in files.items()]
+    found = [source_objects.of_text(text, file) for file, text in files.items()]
     assert not [each for one in found for each in one.problems]
     return tuple(each for one in found for each in one.documents)
 
@@ -163,10 +163,10 @@ def test_an_object_that_two_overlays_build_unchanged_is_of_both() -> None:
         for folder, text in quotas.items()
         for each in read({"base/queues.yaml": text})
     ]
-    built = sources.joined_sources(
+    built = source_objects.joined_sources(
         [
-            sources.SourceObjects((overlays(job, "overlays/dev"), *queues[:3])),
-            sources.SourceObjects((overlays(job, "overlays/prod"), *queues[3:])),
+            source_objects.SourceObjects((overlays(job, "overlays/dev"), *queues[:3])),
+            source_objects.SourceObjects((overlays(job, "overlays/prod"), *queues[3:])),
         ]
     )
     assert [each.folders for each in built.documents if each.value["kind"] == "TrainJob"] == [
@@ -186,7 +186,9 @@ def test_what_two_overlays_say_alike_has_the_place_of_each() -> None:
         )
         for folder in ("overlays/dev", "overlays/qa")
     ]
-    built = sources.joined_sources(sources.SourceObjects((each,)) for each in of_overlays)
+    built = source_objects.joined_sources(
+        source_objects.SourceObjects((each,)) for each in of_overlays
+    )
     assert [each.folders for each in built.documents] == [("overlays/dev",), ("overlays/qa",)]
     report = checked.of(built.documents, "deadline")
     assert [each.place.file for each in report.items] == [

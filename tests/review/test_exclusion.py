@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from tests.review import trees
 from trainer_infra.cli import main
 from trainer_infra.errors import InvalidInput
-from trainer_infra.review import sources
+from trainer_infra.review import source_objects, sources
 from trainer_infra.review.exclusion import Exclusion
-from trainer_infra.review.sources import SourceScope
+from trainer_infra.review.source_objects import SourceScope
 
 JOB = trees.JOB.format(name="x")
 FILES = {
@@ -49,7 +49,7 @@ def read(paths: Sequence[str], *patterns: str) -> tuple[list[str], tuple[str, ..
     """The files that are read, and what is excluded."""
     found = sources.read_sources(paths, SourceScope(exclusion=Exclusion.of(patterns)))
     assert found.problems == ()
-    excluded = tuple(each.path for each in found.files if each.why == sources.EXCLUDED)
+    excluded = tuple(each.path for each in found.files if each.why == source_objects.EXCLUDED)
     return [each.file for each in found.documents], excluded
 
 

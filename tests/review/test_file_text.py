@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer_infra.review import sources
+from trainer_infra.review import source_objects, sources
 from trainer_infra.review.file_text import INSIDE, NOT_READ, PARTLY, TEMPLATE
 from trainer_infra.review.inventory import Use
 
@@ -19,7 +19,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def read(content: str | bytes, name: str = "a.yaml") -> sources.SourceObjects:
+def read(content: str | bytes, name: str = "a.yaml") -> source_objects.SourceObjects:
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
     return sources.read_sources([name])
 
@@ -143,11 +143,11 @@ def test_what_is_broken_and_seems_to_be_an_object_is_a_problem(content: str | by
 
 def test_of_stdin_all_that_is_broken_is_a_problem() -> None:
     for text in ("a: [\n", "a: {{ b\n"):
-        assert sources.of_text(text, "stdin").problems
+        assert source_objects.of_text(text, "stdin").problems
 
 
 def test_a_large_file_is_read_if_it_may_be_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "_LARGEST", 100)
+    monkeypatch.setattr(source_objects, "_LARGEST", 100)
     data, other = read("[0]\n" * 100, "a.json"), read(Y * 100)
     assert [each.use for each in data.files] == [Use.PASSED_OVER]
     assert len(other.problems) == 1

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from trainer_infra.review import sources
 from trainer_infra.review.inventory import Use
-from trainer_infra.review.sources import SourceObjects
+from trainer_infra.review.source_objects import SourceObjects
 
 OBJECT: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {}}}\ndata: {{a: b}}\n"
 PATCHED: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {}}}\ndata: {{patched: c}}\n"

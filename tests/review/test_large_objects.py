@@ -9,14 +9,14 @@ import pytest
 from tests.review import checked
 from tools.bench import large_objects
 from trainer_infra.errors import MOST_PROBLEMS
-from trainer_infra.review import sources
+from trainer_infra.review import source_objects
 
 OBJECTS = list(large_objects.large_objects(24 * 1024))
 
 
 @pytest.mark.parametrize(("what", "_path", "value"), OBJECTS, ids=[each[0] for each in OBJECTS])
 def test_a_rule_says_no_more_than_can_be_read(what: str, _path: str, value: dict[str, Any]) -> None:
-    found = sources.of_text(json.dumps(value), "a.json")
+    found = source_objects.of_text(json.dumps(value), "a.json")
     report = checked.of(found.documents)
     counts = Counter(each.rule.id for each in report.items)
     assert max(counts.values(), default=0) <= MOST_PROBLEMS + 1, what

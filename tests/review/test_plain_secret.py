@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.review import checked, trees
-from trainer_infra.review import sources
+from trainer_infra.review import source_objects, sources
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Report
 
@@ -164,7 +164,7 @@ def test_a_secret_that_a_cluster_prints_is_none_of_a_file() -> None:
 
 
 def test_what_a_tool_has_built_of_a_file_is_found_as_well() -> None:
-    (document,) = sources.of_text(secret(password="SummerVision2026"), "a.yaml").documents
+    (document,) = source_objects.of_text(secret(password="SummerVision2026"), "a.yaml").documents
     built = replace(
         document, value={**document.value, "metadata": {"name": "x"}}, is_editable=False
     )

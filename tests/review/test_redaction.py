@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.review import checked
 from trainer_infra import names
 from trainer_infra.errors import Problem
-from trainer_infra.review import baseline, documents, formats, sources, text
+from trainer_infra.review import baseline, documents, formats, source_objects, text
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Report
 from trainer_infra.rules import tree
@@ -162,7 +162,7 @@ BROKEN = (
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_cannot_be_read_is_not_quoted(text: str) -> None:
-    found = sources.of_text(text.replace("%s", TOKEN).replace("%%", "%"), "stdin")
+    found = source_objects.of_text(text.replace("%s", TOKEN).replace("%%", "%"), "stdin")
     report = checked.of((), problems=found.problems)
     assert len(report.problems) == 1
     assert TOKEN[:8] not in str(said(report))
@@ -192,7 +192,7 @@ def _of(value: Any) -> Any:
 def test_a_password_that_a_person_chose_is_hidden_wherever_else_it_stands() -> None:
     chosen = "SummerVision2026"
     job = JOB.replace(f"--api-key={TOKEN}", f"--password {chosen}")
-    found = sources.of_text(job, "a.yaml").documents
+    found = source_objects.of_text(job, "a.yaml").documents
     (subject,) = tree.subjects_of([found[0].value])
     redaction = ReportRedaction.of([(found[0], subject)])
     assert redaction.text(f"got {chosen}") == f"got {HIDDEN}"

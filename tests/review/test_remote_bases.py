@@ -7,7 +7,7 @@ import pytest
 
 from tests.review import checked, trees
 from trainer_infra.review import sources
-from trainer_infra.review.sources import SourceObjects
+from trainer_infra.review.source_objects import SourceObjects
 
 ADDRESSES = (
     "file:///srv/jobs//base?ref=main",

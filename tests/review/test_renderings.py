@@ -11,7 +11,7 @@ import yaml
 from tests.review import trees
 from trainer_infra.errors import InvalidInput
 from trainer_infra.review import application as applied
-from trainer_infra.review import chart_folder, gitops_values, sources
+from trainer_infra.review import chart_folder, gitops_values, source_objects
 from trainer_infra.review.helm import ChartRendering
 from trainer_infra.rules.configuration import ChartValues, read_configuration
 
@@ -110,7 +110,9 @@ def asked(kind: str, spec: Any, *others: str) -> list[gitops_values.NamedRenderi
     metadata = {"name": "x", "namespace": "flux"}
     value = {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
     texts = [yaml.safe_dump(value), *others]
-    found = [each for text in texts for each in sources.of_text(text, "apps/a.yaml").documents]
+    found = [
+        each for text in texts for each in source_objects.of_text(text, "apps/a.yaml").documents
+    ]
     return list(gitops_values.object_renderings(found, [CHART, Path("charts/u")]))
 
 

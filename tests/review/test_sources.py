@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from trainer_infra.review import sources
+from trainer_infra.review import source_objects, sources
 from trainer_infra.review.documents import Document
 from trainer_infra.review.inventory import Use
-from trainer_infra.review.sources import SourceObjects
+from trainer_infra.review.source_objects import SourceObjects
 
 OBJECT = "apiVersion: v1\nkind: A\nmetadata: {name: %s}\n"
 
@@ -183,7 +183,7 @@ def test_a_broken_kustomization_does_not_hide_its_files() -> None:
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
-    (found,) = sources.of_text("\ufeff" + OBJECT % "x", "a.yaml").documents
+    (found,) = source_objects.of_text("\ufeff" + OBJECT % "x", "a.yaml").documents
     assert isinstance(found, Document)
     assert (found.lines[0], found.place(("apiVersion",))) == ("apiVersion: v1", (1, 1))
 
@@ -191,7 +191,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
 def test_a_document_that_is_no_yaml_keeps_no_other_of_its_file_from_being_read() -> None:
     job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: {}}}\n"
     text = f"{job.format('a')}---\na: [1\n--- # the last one\n{job.format('b')}"
-    found = sources.of_text(text, "jobs.yaml")
+    found = source_objects.of_text(text, "jobs.yaml")
     assert [each.value["metadata"]["name"] for each in found.documents] == ["a", "b"]
     assert [each.place(("kind",))[0] for each in found.documents] == [2, 8]
     (problem,) = found.problems
@@ -201,7 +201,7 @@ def test_a_document_that_is_no_yaml_keeps_no_other_of_its_file_from_being_read()
 def test_a_few_aliases_that_stand_for_billions_of_values_are_one_problem() -> None:
     lines = ["- &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"- &a{each} [{', '.join([f'*a{each - 1}'] * 9)}]" for each in range(1, 10)]
-    found = sources.of_text("kind: a\nspec:\n" + "\n".join(lines), "bomb.yaml")
+    found = source_objects.of_text("kind: a\nspec:\n" + "\n".join(lines), "bomb.yaml")
     assert found.problems == ("bomb.yaml: stands for more than 1,000,000 values by its aliases",)
 
 

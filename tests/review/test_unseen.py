@@ -7,7 +7,7 @@ import yaml
 
 from tests.review import checked
 from tests.rules.test_unrendered import POD, patch, train_job
-from trainer_infra.review import check, sources, summary
+from trainer_infra.review import check, source_objects, summary
 from trainer_infra.review.check import CheckScope
 from trainer_infra.rules.configuration import Configuration, resolve_configuration
 from trainer_infra.rules.exemption import PREFIX
@@ -25,7 +25,7 @@ def test_a_runtime_that_is_judged_elsewhere_passes_and_the_report_says_what_was_
 
     named = {"runtime-exists": Setting(parameters={"judgedElsewhere": ["elsewhere"]})}
     settled = resolve_configuration(Configuration(rules=named), None, Pack("test"))
-    documents = sources.of_text(text, "a.yaml").documents
+    documents = source_objects.of_text(text, "a.yaml").documents
     report = check.check_documents(documents, CheckScope(settled, checked.TODAY))
     assert report.exit_code() == 0
     (unseen,) = (each for each in report.unseen if each.path == "spec.runtimeRef.name")
@@ -38,7 +38,7 @@ def test_a_patch_that_nothing_can_read_fails_though_its_schema_is_exempt() -> No
     job["metadata"]["annotations"] = exemption("schema") | exemption("host-ports")
     loose = {"own-exemption": {"parameters": {"upTo": "high"}}}
     settled = checked.by("schema", "host-ports", "host-path", rules=loose)
-    documents = sources.of_text(yaml.safe_dump(job), "a.yaml").documents
+    documents = source_objects.of_text(yaml.safe_dump(job), "a.yaml").documents
     report = check.check_documents(documents, CheckScope(settled, checked.TODAY))
     assert report.failing() == ()
     assert report.exit_code() == 1

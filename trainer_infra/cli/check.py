@@ -20,12 +20,12 @@ from trainer_infra.cli.judge import Judge, PolicyFiles
 from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.errors import NotAvailable
 from trainer_infra.review import check as checking
-from trainer_infra.review import environments, inventory, sources
+from trainer_infra.review import environments, inventory, source_objects, sources
 from trainer_infra.review import report as reports
 from trainer_infra.review.documents import Document
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Report
-from trainer_infra.review.sources import SourceObjects, SourceScope
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 from trainer_infra.rules.finding import Severity
 
 if TYPE_CHECKING:
@@ -124,7 +124,9 @@ def _given(asked: CheckRequest) -> tuple[CheckRequest, _Given]:
     """What holds for the whole check, and the request with paths for what a hook names."""
     asked, span, named = _change(asked)
     chosen = judge.judge_of(asked, PolicyFiles())
-    stdin = sources.read_sources([each for each in asked.paths or () if each == sources.STDIN])
+    stdin = sources.read_sources(
+        [each for each in asked.paths or () if each == source_objects.STDIN]
+    )
     before: ComparedRevision | None = None
     there: Live | None = None
     asked_for: Application | None = None
@@ -176,14 +178,14 @@ def _read(
         found = changed_files.objects_now(asked.paths or (), given.before.span, wanted)
     else:
         parts = (_read_path(each, given, wanted) for each in asked.paths or ())
-        found = sources.joined_sources(parts)
+        found = source_objects.joined_sources(parts)
     judged = there.documents() if there and not asked.paths else found.documents
     environment = asked.environment
     return found, environments.documents_of(environment, judged, settled.folders, settled.root)
 
 
 def _read_path(path: str, given: _Given, wanted: SourceScope) -> SourceObjects:
-    if path == sources.STDIN:
+    if path == source_objects.STDIN:
         return given.stdin
     if given.application is None:
         return sources.read_sources([path], wanted)
@@ -242,7 +244,7 @@ def _nothing(report: Report, found: SourceObjects, given: _Given) -> Sequence[st
     """
     is_compared = given.named is not None or (
         given.before is not None
-        and (found.documents or all(each.why != sources.EXCLUDED for each in found.files))
+        and (found.documents or all(each.why != source_objects.EXCLUDED for each in found.files))
     )
     is_judged = report.objects or report.unchanged or report.problems
     return () if is_judged or is_compared else (reports.NOTHING,)

@@ -20,7 +20,7 @@ from trainer_infra.catalog.runtime_key import RuntimeKey, runtime_key
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import runtime_ref
 from trainer_infra.render.deviation import ALL, Deviation
-from trainer_infra.review import documents, sources
+from trainer_infra.review import documents, source_objects, sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _problems(document: documents.Document) -> list[Problem]:
 
 def _file(path: str) -> ReadDocuments:
     try:
-        text, name = sources.text_of(path)
+        text, name = source_objects.text_of(path)
     except InvalidInput as error:
         return ReadDocuments((), tuple(error.problems))
     try:

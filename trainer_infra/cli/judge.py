@@ -14,7 +14,7 @@ from trainer_infra.cli.policy import USUAL, CheckRequest
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.recurrence import Mark
-from trainer_infra.review.sources import SourceScope
+from trainer_infra.review.source_objects import SourceScope
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 

@@ -24,7 +24,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import renaming
 from trainer_infra.migrate.migration import Migration, V1Job
-from trainer_infra.review import sources
+from trainer_infra.review import source_objects, sources
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.rules import subject
@@ -117,7 +117,7 @@ def _migrated(files: Sequence[str]) -> tuple[list[MigratedObject], list[Problem]
 def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
     """Every object of a file, or of stdin; or why there is none."""
     try:
-        documents = yaml_source.read_yaml(*sources.text_of(file))
+        documents = yaml_source.read_yaml(*source_objects.text_of(file))
     except InvalidInput as error:
         return [], error.problems
     return [(each, path, value) for each in documents for path, value in _objects(each.value)], ()

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.review import helm, kustomize, sources
+from trainer_infra.review import helm, kustomize, source_objects, sources
 from trainer_infra.review.documents import Document
 from trainer_infra.review.helm import ChartRendering
 from trainer_infra.review.inventory import SourceFile, Use
-from trainer_infra.review.sources import SourceObjects, SourceScope
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 ARGO_CD: Final = "argocd"
 FLUX: Final = "flux"
@@ -87,16 +87,16 @@ def read_applied(folder: str, application: Application, wanted: SourceScope) -> 
     where = Path(folder)
     is_chart, is_kustomization = helm.is_one(where), kustomize.is_one(where)
     if not where.is_dir():
-        return sources.unread(folder, f"{folder}: is not a folder")
+        return source_objects.unread(folder, f"{folder}: is not a folder")
     if is_chart and is_kustomization:
         said = "has a chart and a kustomization; which of them is applied is not certain"
-        return sources.unread(folder, f"{folder}: {said}")
+        return source_objects.unread(folder, f"{folder}: {said}")
     if is_kustomization:
-        return sources.made(where, kustomize.read_kustomization)
+        return source_objects.made(where, kustomize.read_kustomization)
     if is_chart:
         weaker = map(os.path.realpath, wanted.values)
         way = replace(application.way, values=(*weaker, *application.way.values))
-        return sources.made(where, lambda it: helm.read_chart(it, way))
+        return source_objects.made(where, lambda it: helm.read_chart(it, way))
     if application.tool == FLUX:
         # Flux generates a kustomization of all manifests below it.
         return sources.read_sources([folder], wanted)
@@ -106,30 +106,32 @@ def read_applied(folder: str, application: Application, wanted: SourceScope) -> 
 def _plain(folder: Path, wanted: SourceScope) -> SourceObjects:
     """The manifests of a folder without those of folders in it, as Argo CD reads it."""
     inside = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
-    files = [str(each) for each in inside if each.suffix in sources.SUFFIXES and each.is_file()]
+    files = [
+        str(each) for each in inside if each.suffix in source_objects.SUFFIXES and each.is_file()
+    ]
     programs = (
-        sources.unread(str(each), f"{each}: is Jsonnet, which the check cannot build")
+        source_objects.unread(str(each), f"{each}: is Jsonnet, which the check cannot build")
         for each in inside
         if each.suffix in {".jsonnet", ".libsonnet"}
     )
     folders = tuple(
         SourceFile(str(each), Use.PASSED_OVER, _BELOW)
         for each in inside
-        if each.is_dir() and any(one.suffix in sources.SUFFIXES for one in each.rglob("*"))
+        if each.is_dir() and any(one.suffix in source_objects.SUFFIXES for one in each.rglob("*"))
     )
     found = sources.read_sources(files, replace(wanted, values=()))
     broken = _broken(found.files)
-    return sources.joined_sources((found, *broken, *programs, SourceObjects(files=folders)))
+    return source_objects.joined_sources((found, *broken, *programs, SourceObjects(files=folders)))
 
 
 def _broken(files: Iterable[SourceFile]) -> Iterator[SourceObjects]:
     """Files that Argo CD cannot read, also those without an object: it renders nothing then."""
     for each in files:
-        if each.use in {Use.DATA, Use.PASSED_OVER} and each.why != sources.EXCLUDED:
+        if each.use in {Use.DATA, Use.PASSED_OVER} and each.why != source_objects.EXCLUDED:
             try:
-                yaml_source.read_yaml(*sources.text_of(each.path))
+                yaml_source.read_yaml(*source_objects.text_of(each.path))
             except InvalidInput as error:
-                yield sources.unread(each.path, *map(str, error.problems))
+                yield source_objects.unread(each.path, *map(str, error.problems))
 
 
 def objects_text(documents: Iterable[Document]) -> str:

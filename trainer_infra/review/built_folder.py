@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from trainer_infra.review import chart_folder, file_text, helm, kustomize, sources
+from trainer_infra.review import chart_folder, file_text, helm, kustomize, source_objects
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.inventory import Roles, SourceFile, Use
-from trainer_infra.review.sources import SourceObjects, SourceScope
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 _HIDDEN: Final = "a hidden folder, which is not read"
 _REPOSITORY: Final = ".git"
@@ -43,7 +43,7 @@ def read_folder(folder: Path, wanted: SourceScope) -> SourceObjects:
         data = [Path(f.path) for part in plain for f in part.files if f.use == Use.DATA]
         rendered = chart_folder.read_charts(tree.charts, there, data, wanted, roles)
     left = SourceObjects((), tuple(tree.problems), tuple(tree.left))
-    found = sources.joined_sources((*plain, *rendered, *built, left))
+    found = source_objects.joined_sources((*plain, *rendered, *built, left))
     return replace(found, files=tuple(_placed(each, roles) for each in found.files))
 
 
@@ -51,7 +51,7 @@ def _plain(file: Path, roles: Roles) -> SourceObjects:
     """A file that is read by itself, unless something is built from it."""
     use, by = (roles.get(os.path.realpath(file)) if roles else None) or (Use.DATA, "")
     if use == Use.DATA:
-        return sources.read_file(file)
+        return source_objects.read_file(file)
     return SourceObjects(files=(SourceFile(os.fspath(file), use, by),))
 
 
@@ -75,7 +75,7 @@ def _kustomizations(folder: Path, found: Sequence[Path], roles: Roles) -> tuple[
     reached = kustomize.used_kustomizations(roots, read)
     # Others of these build upon each other, in a circle: kustomize says so.
     roots += [each for each in names if each not in reached and each not in parts]
-    made = {each: sources.made(names[each], kustomize.read_kustomization) for each in roots}
+    made = {each: source_objects.made(names[each], kustomize.read_kustomization) for each in roots}
     good_first = sorted(roots, key=lambda each: bool(made[each].problems))
     used = [
         (each, uses)
@@ -162,7 +162,7 @@ class _FolderTree:
 
     def _enter(self, folder: Path, above: _Role) -> None:
         """Walk a folder, unless it is not read."""
-        why = None if not self.exclusion.has(folder) else sources.EXCLUDED
+        why = None if not self.exclusion.has(folder) else source_objects.EXCLUDED
         why = _HIDDEN if folder.name.startswith(".") else why
         why = _SKIPPED.get(folder.name, why)
         if why is not None:
@@ -172,11 +172,11 @@ class _FolderTree:
 
     def _add(self, file: Path, role: _Role, *, is_file: bool) -> None:
         is_part, why = role.name == "part", ""
-        if not is_part and file.suffix not in sources.SUFFIXES:
+        if not is_part and file.suffix not in source_objects.SUFFIXES:
             # Helm reads one that stands in the folder of a chart's dependencies.
             why = _PACKED if file.suffix == ".tgz" and role.name != "charts" else ""
         elif not is_file or self.exclusion.has(file):
-            why = sources.EXCLUDED if is_file else _SPECIAL
+            why = source_objects.EXCLUDED if is_file else _SPECIAL
         else:
             (self.charts[role.chart] if is_part else self.files).append(file)
             return

@@ -22,6 +22,7 @@ from trainer_infra.review import (
     inner_documents,
     recurrence,
     revision,
+    source_objects,
     source_of_built,
     sources,
     summary,
@@ -30,7 +31,7 @@ from trainer_infra.review.check import Reach
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Report
 from trainer_infra.review.revision import Span
-from trainer_infra.review.sources import SourceObjects, SourceScope
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 from trainer_infra.rules import tree
 
 _PLACE: Final = re.compile(r"(.*?)(?::\d+)*: ", re.DOTALL)
@@ -65,7 +66,7 @@ class BaseObjects:
 
 
 def objects_in_base(
-    paths: Sequence[str], span: Span, wanted: SourceScope = sources.ALL
+    paths: Sequence[str], span: Span, wanted: SourceScope = source_objects.ALL
 ) -> BaseObjects:
     """The objects below the paths as the branch found them: where its commits part from a revision's.
 
@@ -79,7 +80,7 @@ def objects_in_base(
     """
     parts: list[SourceObjects] = []
     changed: set[str] = set()
-    named = [each for each in paths if each != sources.STDIN]
+    named = [each for each in paths if each != source_objects.STDIN]
     for repository, own in revision.by_repository(named).items():
         base = revision.base_tree(repository, span)
         now = revision.tree_of(repository, span.now) if span.now else None
@@ -88,11 +89,11 @@ def objects_in_base(
             os.path.realpath(Path(repository, each))
             for each in revision.changed_paths(repository, base, now)
         }
-    return BaseObjects(sources.joined_sources(parts), frozenset(changed))
+    return BaseObjects(source_objects.joined_sources(parts), frozenset(changed))
 
 
 def objects_in_tree(
-    repository: str, found: str, paths: Mapping[str, str], wanted: SourceScope = sources.ALL
+    repository: str, found: str, paths: Mapping[str, str], wanted: SourceScope = source_objects.ALL
 ) -> SourceObjects:
     """The objects that a tree of a repository has at some paths, with the names that these have now."""
     with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
@@ -103,16 +104,16 @@ def objects_in_tree(
             for path, inside in paths.items()
             if os.path.lexists(each := os.path.normpath(Path(scratch, inside)))
         )
-        return sources.joined_sources(parts)
+        return source_objects.joined_sources(parts)
 
 
 def objects_now(
     paths: Sequence[str],
     span: Span,
-    wanted: SourceScope = sources.ALL,
+    wanted: SourceScope = source_objects.ALL,
 ) -> SourceObjects:
     """The objects that there are, of the revision that has them or the index."""
-    return sources.joined_sources(
+    return source_objects.joined_sources(
         objects_in_tree(repository, revision.tree_of(repository, str(span.now)), own, wanted)
         for repository, own in revision.by_repository(paths).items()
     )

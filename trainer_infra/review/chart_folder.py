@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trainer_infra.review import documents, gitops_values, helm, sources
+from trainer_infra.review import documents, gitops_values, helm, source_objects
 from trainer_infra.review.documents import Document
 from trainer_infra.review.gitops_values import NamedRendering
 from trainer_infra.review.helm import ChartRendering
 from trainer_infra.review.inventory import Roles, SourceFile, Use
-from trainer_infra.review.sources import SourceObjects, SourceScope
+from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 if TYPE_CHECKING:
     from trainer_infra.rules.configuration import ChartValues
@@ -160,7 +160,7 @@ def configured_renderings(
 
 def _rendered(chart: Path, way: ChartRendering, wanted: SourceScope) -> SourceObjects:
     """What helm renders in one way, without the templates that are left out."""
-    found = sources.made(chart, partial(helm.read_chart, way=way))
+    found = source_objects.made(chart, partial(helm.read_chart, way=way))
     kept = (each for each in found.documents if not wanted.exclusion.has(each.file))
     return replace(found, documents=tuple(kept))
 
@@ -176,7 +176,7 @@ def _objects(
     alone = made.get(ChartRendering())
     # Its own values are often defaults that lack what every deployment has to give.
     is_unable = bool((good or by) and alone and alone.problems)
-    rendered = sources.joined_sources(
+    rendered = source_objects.joined_sources(
         replace(found, documents=tuple(_called(found.documents, way, len(good))))
         for way, found in made.items()
         if not (is_unable and found is alone)
@@ -191,7 +191,7 @@ def _objects(
     state = (Use.UNREAD, os.fspath(chart)) if rendered.problems else state
     known = {os.path.normpath(each.file) for each in rendered.documents}
     files = (_file(each, chart, known, state) for each in parts)
-    return sources.joined_sources((rendered, *files))
+    return source_objects.joined_sources((rendered, *files))
 
 
 def _called(found: Iterable[Document], way: ChartRendering, count: int) -> Iterator[Document]:
@@ -203,8 +203,8 @@ def _called(found: Iterable[Document], way: ChartRendering, count: int) -> Itera
 def _file(file: Path, chart: Path, known: set[str], state: tuple[Use, str]) -> SourceObjects:
     if os.path.normpath(file) in known:
         state = (Use.BUILT, os.fspath(chart))
-    elif file.suffix not in sources.SUFFIXES:
+    elif file.suffix not in source_objects.SUFFIXES:
         state = (Use.DATA, "")
     elif not helm.is_template(file):
-        return sources.read_file(file)
+        return source_objects.read_file(file)
     return SourceObjects(files=(SourceFile(os.fspath(file), *state),))

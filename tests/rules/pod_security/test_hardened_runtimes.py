@@ -12,7 +12,7 @@ from trainer_infra.catalog.hardening import SUFFIX, WITHOUT, hardened
 from trainer_infra.json_values import with_leaves
 from trainer_infra.platform import catalog_content
 from trainer_infra.render import pipeline
-from trainer_infra.review import check, sources
+from trainer_infra.review import check, source_objects, sources
 from trainer_infra.review.check import CheckScope
 from trainer_infra.review.report import Report
 from trainer_infra.rules.configuration import Configuration, resolve_configuration
@@ -25,7 +25,7 @@ VARIANTS = [f"{each.name}{SUFFIX}" for each in catalog.RUNTIMES if each.framewor
 
 
 def report_of(*objects: Any) -> Report:
-    documents = sources.of_text(yamltext.dump_yaml(objects), "a.yaml").documents
+    documents = source_objects.of_text(yamltext.dump_yaml(objects), "a.yaml").documents
     return check.check_documents(documents, CheckScope(CHOSEN, date(2026, 11, 29)))
 
 

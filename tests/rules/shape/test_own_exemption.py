@@ -8,7 +8,7 @@ import yaml
 from tests.review import checked
 from tests.review.checked import TODAY
 from trainer_infra.errors import InvalidInput
-from trainer_infra.review import check, sources
+from trainer_infra.review import check, source_objects
 from trainer_infra.review.check import CheckScope
 from trainer_infra.review.report import Report
 from trainer_infra.rules import exemption, packs
@@ -38,7 +38,7 @@ def report(
     }
     chosen = {exemption.OWN: Setting(parameters=limits)} if limits else {}
     settled = resolve_configuration(Configuration(rules=chosen), None, pack)
-    documents = sources.of_text(yaml.safe_dump(job), "a.yaml").documents
+    documents = source_objects.of_text(yaml.safe_dump(job), "a.yaml").documents
     return check.check_documents(documents, CheckScope(settled, TODAY))
 
 
@@ -118,7 +118,7 @@ def test_an_exemption_of_the_configuration_may_not_last_for_ever_either() -> Non
     late = TODAY + timedelta(days=367)
     mine = Exemption(rule="privileged", owner="a", reason="b", expires=late)
     settled = checked.by("privileged", exemptions=[mine])
-    documents = sources.of_text(
+    documents = source_objects.of_text(
         "{apiVersion: v1, kind: Pod, metadata: {name: a}, "
         "spec: {containers: [{name: a, securityContext: {privileged: true}}]}}",
         "a.yaml",
@@ -136,7 +136,7 @@ def test_the_configuration_exempts_from_whatever_its_owner_answers_for() -> None
     settled = checked.by("privileged", exemptions=[mine])
     job = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}}
     job["spec"] = {"containers": [{"name": "a", "securityContext": {"privileged": True}}]}
-    documents = sources.of_text(yaml.safe_dump(job), "a.yaml").documents
+    documents = source_objects.of_text(yaml.safe_dump(job), "a.yaml").documents
     assert excused(check.check_documents(documents, CheckScope(settled, TODAY))) == ["privileged"]
     late = CheckScope(settled, mine.expires + timedelta(days=1))
     assert check.check_documents(documents, late).unused == (

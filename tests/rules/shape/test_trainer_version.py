@@ -10,7 +10,7 @@ from tests.review import checked
 from tools import schemas
 from trainer_infra import names
 from trainer_infra.api.shape import schema
-from trainer_infra.review import check, sources
+from trainer_infra.review import check, source_objects, sources
 from trainer_infra.review.check import CheckScope
 from trainer_infra.review.report import Report
 from trainer_infra.rules import older_overrides
@@ -53,7 +53,7 @@ def report(value: JSON, version: str, *rules: str) -> Report:
     settings = {"schema": Setting(parameters={"trainerVersion": version})}
     pack = Pack("test", selection=Selection(ids=("schema", *rules)))
     settled = resolve_configuration(Configuration(rules=settings), None, pack)
-    documents = sources.of_text(yaml.safe_dump(value), "a.yaml").documents
+    documents = source_objects.of_text(yaml.safe_dump(value), "a.yaml").documents
     return check.check_documents(documents, CheckScope(settled, checked.TODAY))
 
 
