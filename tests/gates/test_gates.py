@@ -169,7 +169,7 @@ def test_a_chart_is_rendered_as_the_application_asks(place: Place) -> None:
 @pytest.mark.parametrize(
     ("env", "said"),
     [
-        ({"ARGOCD_ENV_SIZE": "huge"}, "sets nothing that the check can build with"),
+        ({"ARGOCD_ENV_SIZE": "huge"}, "has settings that the check cannot build with"),
         ({"ARGOCD_APP_PARAMETERS": '[{"name": "x", "string": "y"}]'}, "got 'x'"),
         ({"ARGOCD_APP_PARAMETERS": "{"}, "must be the list of parameters that Argo CD writes"),
         (

@@ -9,7 +9,7 @@ import pytest
 from tests.review import trees
 from trainer_infra.api.finding import FieldFinding
 from trainer_infra.api.finding import Path as FieldPath
-from trainer_infra.review import report_item, sources
+from trainer_infra.review import object_findings, sources
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.rules import RULES, tree
@@ -96,7 +96,7 @@ def built(files: Mapping[str, str], folder: str) -> dict[str, Document]:
 
 def place(document: Document, *path: str | int) -> str:
     """`file:line` of a path."""
-    found = report_item.place_in_document(document, path)
+    found = object_findings.place_in_document(document, path)
     return f"{found.file}:{found.line}"
 
 
@@ -104,6 +104,6 @@ def layers(document: Document, *path: str | int) -> tuple[str, ...]:
     """The layers that a finding at a path names."""
     (subject,) = tree.subjects_of([document.value])
     found = (ConfiguredRule.default(RULES[0]), FieldFinding(path, "is wrong"))
-    return report_item.item_of(
+    return object_findings.item_of(
         document, subject, found, None, ReportRedaction.of([(document, subject)])
     ).layers

@@ -7,6 +7,7 @@ import pytest
 
 from tests.review import checked
 from tests.review.reports import ACTIVE, EXPIRED, item
+from trainer_infra.cli import judge
 from trainer_infra.errors import InvalidInput
 from trainer_infra.review import baseline
 from trainer_infra.review.report import Report
@@ -75,7 +76,7 @@ def test_what_is_no_baseline_is_refused(text: str, problem: str) -> None:
 
 def test_a_baseline_that_is_not_there_is_refused() -> None:
     with pytest.raises(InvalidInput, match="cannot be read: No such file or directory"):
-        baseline.read_baseline(None, "none")
+        judge.PolicyFiles().named("none")
 
 
 def test_an_empty_baseline_knows_nothing() -> None:

@@ -107,6 +107,21 @@ def test_what_all_renderings_have_is_said_once() -> None:
     assert shared(read({**CHART, **files})) == ["shares the node's processes with the pod"]
 
 
+def test_what_helm_renders_of_a_template_with_any_ending_is_judged_and_named() -> None:
+    text = CHART["charts/t/templates/j.yaml"]
+    files = {
+        **CHART,
+        "charts/t/values.yaml": SHARED,
+        "charts/t/templates/j.tpl": text,
+        "charts/t/templates/NOTES.txt": "{{ .Values.pid }}\n",
+    }
+    del files["charts/t/templates/j.yaml"]
+    found = read(files)
+    assert len(shared(found)) == 1
+    uses = {Path(each.path).name: each.use for each in found.files}
+    assert (uses["j.tpl"], uses["NOTES.txt"]) == (Use.BUILT, Use.DATA)
+
+
 def test_an_application_of_a_chart_says_how_another_chart_is_rendered() -> None:
     files = {
         "charts/apps/Chart.yaml": "apiVersion: v2\nname: apps\nversion: 0.1.0\n",

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from tests.review.layouts import Patched, patched
 from trainer_infra.api.finding import FieldFinding
-from trainer_infra.review import documents, report_item
+from trainer_infra.review import documents, object_findings
 from trainer_infra.review.report import Place
 
 TEXT = """\
@@ -57,25 +57,25 @@ def test_items_of_a_built_object_are_found_by_name_and_else_where_they_can_be() 
 
 def test_an_excerpt_has_the_lines_of_the_value_and_no_more() -> None:
     text, other = (
-        report_item.place_in_document(WRITTEN, ("spec", each)) for each in ("text", "other")
+        object_findings.place_in_document(WRITTEN, ("spec", each)) for each in ("text", "other")
     )
     shown = ("  text: |", "    one", "", "    two")
     assert text == Place("a.yaml", 10, 3, 13, 8, shown)
     assert other == Place("a.yaml", 17, 3, 17, 15, ("  other: *same",))
-    assert report_item.place_in_document(WRITTEN, ("spec", "same")).excerpt == (
+    assert object_findings.place_in_document(WRITTEN, ("spec", "same")).excerpt == (
         "  same: &same",
         "    b: 1",
     )
 
 
 def test_an_excerpt_of_a_long_value_is_cut() -> None:
-    found = report_item.place_in_document(WRITTEN, ("spec",))
+    found = object_findings.place_in_document(WRITTEN, ("spec",))
     assert found.excerpt == tuple(TEXT.splitlines()[2:7])
 
 
 def test_an_object_without_a_text_has_no_place() -> None:
     live = documents.Document({"kind": "A"}, "cluster: A a", None)
-    assert report_item.place_in_document(live, ("spec",)) == Place("cluster: A a")
+    assert object_findings.place_in_document(live, ("spec",)) == Place("cluster: A a")
     assert (live.written, list(live.findings())) == (None, [])
 
 
@@ -90,8 +90,10 @@ def test_what_is_wrong_with_yaml_is_no_fault_of_what_was_built_from_it() -> None
 @given(patched())
 def test_every_place_ends_behind_its_beginning_and_inside_the_text(case: Patched) -> None:
     (document,) = documents.read_documents(case.text, "a.yaml")
-    found = report_item.place_in_document(document, case.change.path)
+    found = object_findings.place_in_document(document, case.change.path)
     lines = case.text.splitlines()
     assert (found.line, found.column) <= (found.end_line, found.end_column)
     assert found.end_column <= len(lines[found.end_line - 1]) + 1
-    assert found.excerpt == tuple(lines[found.line - 1 : found.end_line][: report_item.MOST_LINES])
+    assert found.excerpt == tuple(
+        lines[found.line - 1 : found.end_line][: object_findings.MOST_LINES]
+    )

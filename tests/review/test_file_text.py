@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from trainer_infra.review import source_objects, sources
-from trainer_infra.review.file_text import NOT_READ, PARTLY, TEMPLATE
+from trainer_infra.review.file_text import INSIDE, NOT_READ, PARTLY, TEMPLATE
 from trainer_infra.review.inventory import Use
 
 JSON = '{{"apiVersion": "v1", "kind": "A", "metadata": {{"name": "{}"}}}}'
@@ -88,6 +88,10 @@ def test_only_files_whose_columns_are_as_they_are_read_are_mended(
         ("# kind: a comment\n", ""),
         (b"umlaut: \xff\n", "not UTF-8 text, and names no kind of an object"),
         ("key:\n\t- kind\n", NOT_READ),
+        (f"[{A}]", INSIDE),
+        (f"extraDeploy:\n- {A}\n", INSIDE),
+        (f"steps:\n- run: |\n    kubectl apply -f - <<EOF\n    {A}\n    EOF\n", INSIDE),
+        ("# apiVersion: v1\n# kind: A\n- 1\n", ""),
     ],
 )
 def test_what_has_no_object_is_data(content: str | bytes, why: str) -> None:

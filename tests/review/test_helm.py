@@ -6,8 +6,8 @@ import pytest
 
 from tests.review import checked, trees
 from trainer_infra.errors import NotAvailable
-from trainer_infra.review import helm, report_item, template_text
-from trainer_infra.review.renderings import ChartRendering
+from trainer_infra.review import helm, object_findings, template_text
+from trainer_infra.review.helm import ChartRendering
 
 RENDERED = f"""\
 ---
@@ -128,7 +128,7 @@ def test_what_a_template_takes_from_values_is_placed_in_their_file(tmp_path: Pat
             (*trainer, "args"),
             (*trainer, "command"),
         )
-        for place in [report_item.place_in_document(found, path)]
+        for place in [object_findings.place_in_document(found, path)]
     }
     assert lines == {
         "image": ("chart/values.yaml", 1),
@@ -160,7 +160,7 @@ def test_values_of_a_chart_inside_the_chart_are_those_of_the_outer_one_first(
         built = trees.JOB.format(name="x").replace("latest", tag)
         text = rendered("charts/trainer/templates/job.yaml", built)
         (found,) = helm.placed_chart(Path("chart"), text)
-        place = report_item.place_in_document(found, ("spec", "trainer", "image"))
+        place = object_findings.place_in_document(found, ("spec", "trainer", "image"))
         places[tag] = (place.file, place.line)
     assert places == {
         "latest": ("chart/values.yaml", 3),
@@ -241,7 +241,7 @@ def test_of_a_condition_each_value_is_placed_in_the_branch_that_says_it(tmp_path
         (found,) = helm.placed_chart(Path("chart"), rendered("templates/job.yaml", built))
         (item,) = checked.of((found,), "image-digest").items
         assert secret not in str(item)
-        place = report_item.place_in_document(found, ("spec", "trainer", "env"))
+        place = object_findings.place_in_document(found, ("spec", "trainer", "env"))
         lines[tag] = (item.place.line, place.line)
     assert lines == {"latest": (10, 20), "2": (13, 20), "3": (15, 20), "4": (10, 20)}
 
@@ -276,7 +276,9 @@ dependencies:
         for each in (*templates, "packed/templates/job.yaml", "lost/templates/job.yaml")
     )
     found = helm.placed_chart(Path("chart"), text)
-    places = [report_item.place_in_document(each, ("spec", "trainer", "image")) for each in found]
+    places = [
+        object_findings.place_in_document(each, ("spec", "trainer", "image")) for each in found
+    ]
     assert [(each.file, each.line) for each in places] == [
         ("chart/charts/sub/templates/job.yaml", 9),
         ("chart/charts/sub/charts/deep/templates/job.yaml", 9),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.review import checked
 from trainer_infra.api import yamltext
-from trainer_infra.review import baseline, check, documents, fix, inner_documents, sources
+from trainer_infra.review import baseline, check, documents, fix, sources
 from trainer_infra.review.report import Item, Report
 from trainer_infra.rules import RULES
 
@@ -105,6 +105,15 @@ def test_an_object_in_a_wrapper_is_judged_at_its_place(kind: str) -> None:
     assert found.inside.startswith("ManifestWork c1/outer: spec.workload.manifests[0]: ")
     assert f": {kind} vision/w: " in found.inside
     assert checked.of_text(deeper.replace("true", "false"), *SECURITY).items == ()
+
+
+def test_an_object_is_judged_at_any_depth() -> None:
+    text = wrapped(POD)
+    for _ in range(12):
+        text = wrapped(text)
+    (found,) = (report := checked.of_text(text, *SECURITY)).items
+    assert places(report) == [line_of(text, "hostPID")]
+    assert found.inside.count("ManifestWork") == 13
 
 
 def places(report: Report) -> list[tuple[int, int]]:
@@ -443,14 +452,6 @@ def test_an_exemption_of_the_wrapper_holds_for_what_stands_in_it_as_far_as_the_p
     assert counting(text, "image-digest") == [("image-digest", "Pod")]
     assert counting(exempt, "image-digest") == []
     assert counting(exempt, "host-path") == [("own-exemption", "AppWrapper"), ("host-path", "Pod")]
-
-
-def test_embedded_documents_go_only_so_deep() -> None:
-    text = POD
-    for _ in range(12):
-        text = wrapped(text)
-    (document,) = documents.read_documents(text, "a.yaml")
-    assert len(list(inner_documents.inner_documents(document))) == 8
 
 
 WORDS = (

@@ -103,11 +103,12 @@ transformers: [../transformer]
         (work / f"top/{each}.yaml").write_text("")
     (work / "transformer").mkdir()
     (work / "transformer/kustomization.yml").write_text("")
-    assert kustomize.used_files(Path("top")) == Uses(
+    assert kustomize.used_files("top") == Uses(
         paths(work, "top/job.yaml"),
         paths(work, "top/kustomization.yaml", "top/patch.yaml", "top/merge.yaml"),
         paths(work, "base", "transformer"),
         paths(work, "top/data.yaml"),
+        addresses=("https://example.com/x",),
         is_component=True,
     )
 

@@ -251,6 +251,12 @@ transformers:
   kind: ImageTagTransformer
   metadata: {name: tag}
   imageTag: {name: acme/side, newTag: latest}
+- |-
+  apiVersion: builtin
+  kind: NamespaceTransformer
+  metadata:
+    name: own
+    namespace: team
 """,
         "dev/patch.yaml": """\
 apiVersion: builtin
@@ -275,6 +281,36 @@ fieldSpecs: [{path: spec/replicas, kind: Deployment}]
     assert place(web, "spec", "replicas") == "dev/patch.yaml:13"
     assert place(web, *pod, "containers", 1, "image") == "dev/kustomization.yaml:8"
     assert place(web, *pod, "containers", 0, "image") == "base/web.yaml:13"
+    assert place(web, "metadata", "namespace") == "dev/kustomization.yaml:14"
+
+
+def test_what_files_of_transformers_name_is_a_part_of_the_kustomization() -> None:
+    files = {
+        "dev/kustomization.yaml": "resources: [../base]\ntransformers: [host.yaml]\n",
+        "dev/host.yaml": "apiVersion: builtin\nkind: PatchStrategicMergeTransformer\n"
+        "metadata: {name: host}\npaths: [web.yaml]\n",
+        "dev/web.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+        "spec: {template: {spec: {hostPID: true}}}\n",
+    }
+    trees.write(files, Path())
+    report = checked.of(sources.read_sources(["dev"]).documents, "host-namespaces", "unique-name")
+    assert [(each.place.file, each.place.line, each.layers) for each in report.items] == [
+        ("dev/web.yaml", 4, ("dev/host.yaml", "dev/web.yaml"))
+    ]
+
+
+def test_a_pattern_that_python_does_not_know_hides_no_finding() -> None:
+    top = """\
+resources: [../base]
+patches:
+- target: {kind: '\\pL+'}
+  patch: |
+    - {op: add, path: /metadata/labels, value: {a: b}}
+"""
+    assert built({"dev/kustomization.yaml": top}, "dev")["Deployment"].value["metadata"] == {
+        "name": "web",
+        "labels": {"a": "b"},
+    }
 
 
 WRAPPED: Final = {

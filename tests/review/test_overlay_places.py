@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.review import checked, trees
 from tests.review.overlays import POD, built, layers, place, work
-from trainer_infra.review import report_item, sources
+from trainer_infra.review import object_findings, sources
 from trainer_infra.review.documents import Document
 
 __all__ = ["work"]
@@ -83,7 +83,7 @@ spec:
         "new": "dev/web.yaml:12",
     }
     assert place(web, *pod, "hostNetwork") == "dev/web.yaml:7"
-    (shown,) = report_item.place_in_document(web, (*pod, "hostNetwork")).excerpt
+    (shown,) = object_findings.place_in_document(web, (*pod, "hostNetwork")).excerpt
     assert shown == "      hostNetwork: true"
 
 

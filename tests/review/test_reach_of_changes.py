@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -17,6 +18,7 @@ from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.rule import AnyRule
 
+Objects = Sequence[JSONObject]
 LOOKING = [each for each in RULES if each.looks_around]
 
 
@@ -57,7 +59,7 @@ def said(items: Sequence[Item]) -> Counter[tuple[str, str, str, str]]:
     return Counter((each.rule.id, each.name, each.path, each.what) for each in items)
 
 
-def changes(case: Case) -> Iterator[tuple[Sequence[JSONObject], Sequence[JSONObject]]]:
+def changes(case: Case) -> Iterator[tuple[Objects, Objects]]:
     """Both examples, and each without one of the objects that are around the first."""
     both = [case.objects(is_good=each) for each in (True, False)]
     yield both[0], both[1]
@@ -69,18 +71,32 @@ def changes(case: Case) -> Iterator[tuple[Sequence[JSONObject], Sequence[JSONObj
             yield fewer, objects
 
 
+@cache
+def told(rule: str) -> Sequence[tuple[Objects, Objects, ResolvedConfiguration, Report]]:
+    """Each change of a rule's examples, and what is told of it."""
+    found = []
+    for case in fixture.shipped_cases(rule):
+        settings = {rule: {"parameters": case.parameters}} if case.parameters else {}
+        settled = checked.by(rule, rules=settings, pools=case.pools or (), isWhole=True)
+        for one, other in changes(case):
+            report = of_change(documents(one), documents(other), settled)
+            found.append((one, other, settled, report))
+    return found
+
+
 @pytest.mark.parametrize("rule", LOOKING, ids=lambda each: each.id)
 def test_what_is_new_of_an_unchanged_object_is_told_and_nothing_else(rule: AnyRule) -> None:
-    for case in fixture.shipped_cases(rule.id):
-        settings = {rule.id: {"parameters": case.parameters}} if case.parameters else {}
-        settled = checked.by(rule.id, rules=settings, pools=case.pools or (), isWhole=True)
-        for one, other in changes(case):
-            check_new(documents(one), documents(other), settled)
-            check_new(documents(wrapped(one)), documents(wrapped(other)), settled)
+    for one, other, settled, report in told(rule.id):
+        assert_new(documents(one), documents(other), settled, report)
+        then, now = documents(wrapped(one)), documents(wrapped(other))
+        assert_new(then, now, settled, of_change(then, now, settled))
 
 
-def check_new(
-    then: Sequence[Document], now: Sequence[Document], settled: ResolvedConfiguration
+def assert_new(
+    then: Sequence[Document],
+    now: Sequence[Document],
+    settled: ResolvedConfiguration,
+    report: Report,
 ) -> None:
     """It is told of unchanged objects what was not so before."""
     scope = CheckScope(settled, checked.TODAY)
@@ -88,17 +104,16 @@ def check_new(
     reach = changed_files.reach_of_change(now, then)
     files = {now[at].file for at, each in reach.items() if each != Reach.CHANGED}
     own = [each for each in after.items if each.place.file in files]
-    told = of_change(then, now, settled).items
-    assert said([each for each in told if each.is_unchanged]) == said(own) - said(before.items)
+    unchanged = [each for each in report.items if each.is_unchanged]
+    assert said(unchanged) == said(own) - said(before.items)
 
 
 def test_something_of_each_rule_is_new_by_a_change_of_others() -> None:
-    told = set()
-    for rule in LOOKING:
-        for case in fixture.shipped_cases(rule.id):
-            settings = {rule.id: {"parameters": case.parameters}} if case.parameters else {}
-            settled = checked.by(rule.id, rules=settings, pools=case.pools or (), isWhole=True)
-            for one, other in changes(case):
-                report = of_change(documents(one), documents(other), settled)
-                told |= {each.rule.id for each in report.items if each.is_unchanged}
-    assert len(told) > len(LOOKING) // 2
+    new = {
+        each.rule.id
+        for rule in LOOKING
+        for *_, report in told(rule.id)
+        for each in report.items
+        if each.is_unchanged
+    }
+    assert len(new) > len(LOOKING) // 2

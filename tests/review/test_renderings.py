@@ -10,8 +10,9 @@ import yaml
 
 from tests.review import trees
 from trainer_infra.errors import InvalidInput
-from trainer_infra.review import gitops_values, renderings, source_objects
-from trainer_infra.review.renderings import ChartRendering
+from trainer_infra.review import application as applied
+from trainer_infra.review import chart_folder, gitops_values, source_objects
+from trainer_infra.review.helm import ChartRendering
 from trainer_infra.rules.configuration import ChartValues, read_configuration
 
 CHART = Path("charts/t")
@@ -49,13 +50,13 @@ def whole(*files: str) -> tuple[str, ...]:
     ],
 )
 def test_files_of_values_are_told_by_their_names(name: str, expected: bool) -> None:
-    assert renderings.is_for_values(CHART / name, CHART) is expected
+    assert chart_folder.is_for_values(CHART / name, CHART) is expected
 
 
 def test_each_file_is_rendered_by_itself_unless_something_names_it() -> None:
     named = ChartRendering("Application x", whole("charts/t/values/gpu.yaml"), (), "x", "ns")
     files = [CHART / "values-prod.yaml", CHART / "values/gpu.yaml"]
-    assert renderings.chart_renderings(CHART, (), (named,), files) == (
+    assert chart_folder.chart_renderings(CHART, (), (named,), files) == (
         ChartRendering(),
         named,
         ChartRendering("values-prod.yaml", whole("charts/t/values-prod.yaml")),
@@ -73,14 +74,14 @@ charts:
 - path: charts/t
 """
     settled = read_configuration(text, "trainer-policy.yaml").charts
-    configured = tuple(renderings.configured_renderings(CHART, settled, "."))
+    configured = tuple(chart_folder.configured_renderings(CHART, settled, "."))
     base = (*whole("envs/eu/v.yaml"), '{"queue": "main"}')
     assert configured == (
         ChartRendering("charts[0]", base, (), "digits", "vision"),
         ChartRendering("charts[1]"),
     )
     named = ChartRendering("Application x", whole("envs/us/v.yaml"), ("--set", "a=b"), "x")
-    found = renderings.chart_renderings(CHART, configured, (named,), [CHART / "values-prod.yaml"])
+    found = chart_folder.chart_renderings(CHART, configured, (named,), [CHART / "values-prod.yaml"])
     prod = (*base, *whole("charts/t/values-prod.yaml"))
     assert found == (
         *configured,
@@ -103,7 +104,7 @@ def test_the_section_of_charts_is_validated(text: str, said: str) -> None:
         read_configuration(text, "trainer-policy.yaml")
 
 
-def asked(kind: str, spec: Any, *others: str) -> list[renderings.NamedRendering]:
+def asked(kind: str, spec: Any, *others: str) -> list[gitops_values.NamedRendering]:
     """What an object in `apps/a.yaml` asks for."""
     version = "helm.toolkit.fluxcd.io/v2" if kind == "HelmRelease" else "argoproj.io/v1alpha1"
     metadata = {"name": "x", "namespace": "flux"}
@@ -255,8 +256,25 @@ def test_a_release_of_flux_names_files_config_maps_and_values() -> None:
         "vision-x",
         "vision",
     )
+    fewer = {**chart, "valuesFiles": ["none.yaml"], "ignoreMissingValuesFiles": True}
+    (found,) = asked("HelmRelease", {"chart": {"spec": fewer}})
+    assert (found.way.values, found.missing) == ((), "")
     (without,) = asked("HelmRelease", spec)
     assert without.missing == "ConfigMap v, ConfigMap v"
+
+
+def test_a_release_of_flux_may_name_an_object_that_names_the_chart() -> None:
+    chart = yaml.safe_dump(
+        {
+            "apiVersion": "source.toolkit.fluxcd.io/v1",
+            "kind": "HelmChart",
+            "metadata": {"name": "t", "namespace": "flux"},
+            "spec": {"chart": "./charts/t", "valuesFiles": ["envs/eu/v.yaml"]},
+        }
+    )
+    (found,) = asked("HelmRelease", {"chartRef": {"kind": "HelmChart", "name": "t"}}, chart)
+    assert (found.chart, found.way.values) == (whole("charts/t")[0], whole("envs/eu/v.yaml"))
+    assert asked("HelmRelease", {"chartRef": {"kind": "HelmChart", "name": "t"}}) == []
 
 
 def test_objects_that_are_wrong_ask_for_nothing() -> None:
@@ -270,5 +288,12 @@ def test_patterns_of_the_configuration_are_relative_to_its_folder(
 ) -> None:
     monkeypatch.chdir("charts")
     configured = [ChartValues(path="charts/t", values=("envs/eu/v.yaml",))]
-    (found,) = renderings.configured_renderings(Path("t"), configured, "..")
+    (found,) = chart_folder.configured_renderings(Path("t"), configured, "..")
     assert found.values == whole("../envs/eu/v.yaml")
+
+
+def test_argo_cds_versions_of_apis_are_options_of_their_own() -> None:
+    given = {"KUBE_VERSION": "1.31", "KUBE_API_VERSIONS": "v1,batch/v1"}
+    assert applied.application_of("argocd", given).way.options == (
+        *("--kube-version=1.31", "--api-versions=v1", "--api-versions=batch/v1"),
+    )

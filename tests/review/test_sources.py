@@ -50,6 +50,7 @@ def test_a_folder_is_read_with_the_folders_in_it_and_hidden_ones_are_not() -> No
     write(".ci.yml", "jobs: []\n")
     write("notes.txt", OBJECT % "x")
     write("values.yaml", "a: 1\n")
+    write("packed-0.1.0.tgz", "")
     for path, before in ((".", ""), (str(Path.cwd()), f"{Path.cwd()}/")):
         assert sources.read_sources([path]).problems == ()
         assert named(sources.read_sources([path])) == [
@@ -62,6 +63,10 @@ def test_a_folder_is_read_with_the_folders_in_it_and_hidden_ones_are_not() -> No
         "values.yaml": ("data", ""),
         "c/d.json": ("judged", ""),
         "notes.txt": ("data", ""),
+        "packed-0.1.0.tgz": (
+            "passed over",
+            "an archive, perhaps a packed chart, which is not read",
+        ),
         ".c": ("passed over", "a hidden folder, which is not read"),
         ".git": ("passed over", ""),
         "node_modules": ("passed over", "a folder of a tool, which is not read"),

@@ -153,26 +153,24 @@ def documents_apart(text: str) -> Iterator[str]:
         yield "\n" * text.count("\n", 0, start) + text[start:end]
 
 
-def json_documents(text: str) -> Iterator[tuple[str, Any]]:
-    """JSON documents of a text that stand one after another, as kubectl reads them, each with its value.
+def json_documents(text: str) -> Iterator[str]:
+    """JSON documents of a text that stand one after another, as kubectl reads them; then what is not JSON.
 
-    Each is behind as many lines and columns as stand above it. What is not JSON, the whole text or the rest of
-    it, is its own value.
+    Each is behind as many lines and columns as stand above it.
     """
     decoder, start = json.JSONDecoder(), _end_of(_HEAD, text)
     lines = above = 0
     while text.startswith("{", start):
         try:
-            value, end = decoder.raw_decode(text, start)
+            _, end = decoder.raw_decode(text, start)
         except ValueError:
             break
         lines, above = lines + text.count("\n", above, start), start
         column = start - text.rfind("\n", 0, start) - 1
-        yield "\n" * lines + " " * column + text[start:end], value
+        yield "\n" * lines + " " * column + text[start:end]
         start = _end_of(_BLANK, text, end)
     if start < len(text):
-        rest = "\n" * text.count("\n", 0, start) + text[start:]
-        yield rest, rest
+        yield "\n" * text.count("\n", 0, start) + text[start:]
 
 
 def _end_of(pattern: re.Pattern[str], text: str, start: int = 0) -> int:
@@ -243,7 +241,7 @@ def _nodes(text: str) -> list[Node]:
             raise
         return list(yaml.compose_all(text, Loader=_AnchorsAgain))
     except yaml.MarkedYAMLError:
-        apart = [part for part, _ in json_documents(text)] if "{" in text else []
+        apart = [*json_documents(text)] if "{" in text else []
         if len(apart) < 2:  # noqa: PLR2004  one alone is what could not be read
             raise
         return [node for part in apart for node in _nodes(part)]

@@ -8,7 +8,7 @@ writes every report at the end. What few checks need is imported where one needs
 import gc
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from trainer_infra.cli import judge, screen
-from trainer_infra.cli.judge import FilesHere, Judge
+from trainer_infra.cli.judge import Judge, PolicyFiles
 from trainer_infra.cli.policy import CheckRequest
 from trainer_infra.errors import NotAvailable
 from trainer_infra.review import check as checking
@@ -44,7 +44,7 @@ PASSES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _MendingInputs:
+class _Given:
     """What stays as it is while files are mended."""
 
     judge: Judge
@@ -53,14 +53,11 @@ class _MendingInputs:
     there: "Live | None"
     """What the cluster has; None where it was not read."""
     before: "ComparedRevision | None"
-    span: "Span | None" = None
-    """The change; None where all is judged."""
-    named: tuple[str, ...] | None = None
+    """What a change is compared with; None where all is judged."""
+    named: tuple[str, ...] | None
     """The files whose objects are judged; None for all."""
-    application: "Application | None" = None
+    application: "Application | None"
     """What is built as a tool would; None where all that stands in a folder is judged."""
-    judged: list[Document] = field(default_factory=list)
-    """What was judged."""
 
 
 def run(asked: CheckRequest) -> int:
@@ -73,14 +70,13 @@ def run(asked: CheckRequest) -> int:
         typer.BadParameter: An `--output` is not FORMAT=FILE.
     """
     outputs = [_output(each) for each in asked.output or ()]
-    asked, files = _split(asked)
     # What a check makes is of use until its end: looking for rubbish takes as long as the check.
     gc.disable()
     try:
-        given = _given(asked, files)
-        report = _report(asked, given)
+        asked, given = _given(asked)
+        report, judged = _report(asked, given)
         if asked.fix:
-            report = _mended(asked, given, report)
+            report, judged = _mended(asked, given, report, judged)
         if asked.write_baseline:
             from trainer_infra.review import baseline
 
@@ -91,21 +87,10 @@ def run(asked: CheckRequest) -> int:
         if asked.print_objects and report.exit_code() == 0:
             from trainer_infra.review import application
 
-            typer.echo(application.objects_text(given.judged), nl=False)
+            typer.echo(application.objects_text(judged), nl=False)
         return report.exit_code()
     finally:
         gc.enable()
-
-
-def _split(asked: CheckRequest) -> tuple[CheckRequest, tuple[str, ...]]:
-    """The request, and the files of a hook whose objects alone may be meant."""
-    if asked.deployed_by and (asked.changed_from or asked.pre_commit):
-        raise typer.BadParameter("--deployed-by judges all that is applied, and no change alone")
-    if not asked.pre_commit:
-        return asked, ()
-    from trainer_infra.cli import pre_commit
-
-    return pre_commit.split_paths(asked)
 
 
 def _show(asked: CheckRequest, report: Report) -> None:
@@ -135,14 +120,16 @@ def _write(file: str, words: str) -> None:
         raise NotAvailable(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def _given(asked: CheckRequest, files: tuple[str, ...]) -> _MendingInputs:
-    chosen = judge.judge_of(asked, FilesHere())
-    there: Live | None = None
-    before: ComparedRevision | None = None
+def _given(asked: CheckRequest) -> tuple[CheckRequest, _Given]:
+    """What holds for the whole check, and the request with paths for what a hook names."""
+    asked, span, named = _change(asked)
+    chosen = judge.judge_of(asked, PolicyFiles())
     stdin = sources.read_sources(
         [each for each in asked.paths or () if each == source_objects.STDIN]
     )
-    span, named = _change(asked, files)
+    before: ComparedRevision | None = None
+    there: Live | None = None
+    asked_for: Application | None = None
     if span is not None:
         from trainer_infra.cli import compared_revision
 
@@ -156,43 +143,50 @@ def _given(asked: CheckRequest, files: tuple[str, ...]) -> _MendingInputs:
         if not there.problems:
             # What a cluster does not have either is nowhere.
             chosen = replace(chosen, settled=replace(chosen.settled, is_whole=True))
-    asked_for: Application | None = None
     if asked.deployed_by:
         from trainer_infra.review import application
 
         asked_for = application.application_of(asked.deployed_by, os.environ)
-    return _MendingInputs(chosen, stdin, there, before, span, named, asked_for)
+    return asked, _Given(chosen, stdin, there, before, named, asked_for)
 
 
-def _change(
-    asked: CheckRequest, files: tuple[str, ...]
-) -> "tuple[Span | None, tuple[str, ...] | None]":
-    """The change that is judged, or the files; None for all."""
-    if asked.changed_from:
-        from trainer_infra.review.revision import Span
-
-        return Span(asked.changed_from), None
+def _change(asked: CheckRequest) -> "tuple[CheckRequest, Span | None, tuple[str, ...] | None]":
+    """The request, with the change that is judged, or the files of a hook; None for all."""
+    if asked.deployed_by and (asked.changed_from or asked.pre_commit):
+        raise typer.BadParameter("--deployed-by judges all that is applied, and no change alone")
+    span: Span | None = None
+    named: tuple[str, ...] | None = None
     if asked.pre_commit:
         from trainer_infra.cli import pre_commit
 
-        return pre_commit.asked_change(files, os.environ)
-    return None, None
+        asked, span, named = pre_commit.asked_change(asked, os.environ)
+    if asked.changed_from:
+        from trainer_infra.review import revision
+
+        span, named = revision.Span(asked.changed_from), None
+    return asked, span, named
 
 
-def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
-    """All objects of the paths, each once."""
-    wanted = given.judge.scope(asked.values or ())
-    if given.span and given.span.now:
+def _read(
+    asked: CheckRequest, given: _Given, by: Judge
+) -> tuple[SourceObjects, Sequence[Document]]:
+    """All objects of the paths, each once, and those of the environment that is checked."""
+    wanted, there, settled = by.scope(asked.values or ()), given.there, by.settled
+    if given.before and given.before.span.now:
         from trainer_infra.review import changed_files
 
-        return changed_files.objects_now(asked.paths or (), given.span, wanted)
-    return source_objects.joined_sources(
-        given.stdin if each == source_objects.STDIN else _read_path(each, given, wanted)
-        for each in asked.paths or ()
-    )
+        found = changed_files.objects_now(asked.paths or (), given.before.span, wanted)
+    else:
+        parts = (_read_path(each, given, wanted) for each in asked.paths or ())
+        found = source_objects.joined_sources(parts)
+    judged = there.documents() if there and not asked.paths else found.documents
+    environment = asked.environment
+    return found, environments.documents_of(environment, judged, settled.folders, settled.root)
 
 
-def _read_path(path: str, given: _MendingInputs, wanted: SourceScope) -> SourceObjects:
+def _read_path(path: str, given: _Given, wanted: SourceScope) -> SourceObjects:
+    if path == source_objects.STDIN:
+        return given.stdin
     if given.application is None:
         return sources.read_sources([path], wanted)
     from trainer_infra.review import application
@@ -200,41 +194,50 @@ def _read_path(path: str, given: _MendingInputs, wanted: SourceScope) -> SourceO
     return application.read_applied(path, given.application, wanted)
 
 
-def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
-    found, before = _read(asked, given), given.before
-    judged = _documents(asked, given, found)
-    given.judged[:] = judged
-    problems, unread = (found.problems, {}) if before is None else before.split(found.problems)
-    scope = _scope(asked, given, problems)
-    if given.named is not None:
+def _report(asked: CheckRequest, given: _Given) -> tuple[Report, Sequence[Document]]:
+    """The report, and the objects that it is about."""
+    before = given.before
+    found, judged = _read(asked, given, given.judge)
+    problems, unread = before.split(found.problems) if before else (found.problems, {})
+    scope = _scope(asked, given, given.judge, problems)
+    of_change: dict[str, str] = {}
+    if before is not None:
+        report = before.report(judged, scope, _checked)
+        of_change = before.notes(judged, lambda by: _report_by(asked, given, by))
+    elif given.named is not None:
         from trainer_infra.review import changed_files
 
-        scope = replace(scope, reach=changed_files.of_files(judged, given.named))
-    if before is None:
-        report = checking.check_documents(judged, scope, _spread(len(judged)))
+        reach = changed_files.of_files(judged, given.named)
+        report = _checked(judged, replace(scope, reach=reach))
     else:
-        report = _of_change(judged, scope, before)
-    notes = {**report.notes, **unread}
-    passed_over = "\n".join(inventory.passed_over_lines(found.files))
-    if passed_over:
-        notes[PASSED_OVER] = passed_over
-    if before is not None:
-        notes |= {**before.notes(judged), **_policy_note(asked, given, before)}
-    file = given.judge.file
-    if os.pardir in Path(file).parts and not asked.config:
-        notes[CONFIGURATION] = file
-    return replace(
+        report = _checked(judged, scope)
+    is_above = os.pardir in Path(given.judge.file).parts and not asked.config
+    notes = {
+        **report.notes,
+        **unread,
+        PASSED_OVER: "\n".join(inventory.passed_over_lines(found.files)),
+        **of_change,
+        CONFIGURATION: given.judge.file if is_above else "",
+    }
+    report = replace(
         report,
         baseline=asked.baseline or "",
         shown_from=Severity(asked.show),
-        notes=notes,
+        notes={title: note for title, note in notes.items() if note},
         paths=_paths(report),
         inventory=found.files,
         problems=(*report.problems, *_nothing(report, found, given)),
     )
+    return report, judged
 
 
-def _nothing(report: Report, found: SourceObjects, given: _MendingInputs) -> Sequence[str]:
+def _report_by(asked: CheckRequest, given: _Given, by: Judge) -> Report:
+    """The report of a judge on all objects."""
+    _, judged = _read(asked, given, by)
+    return _checked(judged, _scope(asked, given, by, ()))
+
+
+def _nothing(report: Report, found: SourceObjects, given: _Given) -> Sequence[str]:
     """The problem that nothing was judged; none where nothing has changed, or no file of a hook has an object.
 
     What is excluded has not been compared.
@@ -262,72 +265,33 @@ def _paths(report: Report) -> dict[str, str]:
     }
 
 
-def _documents(
-    asked: CheckRequest, given: _MendingInputs, found: SourceObjects
-) -> tuple[Document, ...]:
-    """The objects of the environment that is checked."""
-    there, settled = given.there, given.judge.settled
-    judged = there.documents() if there and not asked.paths else found.documents
-    return environments.documents_of(asked.environment, judged, settled.folders, settled.root)
-
-
 def _scope(
-    asked: CheckRequest, given: _MendingInputs, problems: tuple[str, ...]
+    asked: CheckRequest, given: _Given, by: Judge, problems: Sequence[str]
 ) -> checking.CheckScope:
-    there, settled = given.there, given.judge.settled
+    there = given.there
     return checking.CheckScope(
-        settled=settled,
+        settled=by.settled,
         today=datetime.now(UTC).date(),
-        fail_on=Severity(asked.fail_on or settled.pack.mandatory_from),
-        baseline=given.judge.known,
+        fail_on=Severity(asked.fail_on or by.settled.pack.mandatory_from),
+        baseline=by.known,
         others=there.objects if there and asked.paths else (),
         problems=(*problems, *(there.problems if there else ())),
     )
 
 
-def _of_change(
-    judged: Sequence[Document], scope: checking.CheckScope, before: "ComparedRevision"
-) -> Report:
-    """The report on what a change makes: of unchanged objects, what others make of them."""
-    from trainer_infra.review import changed_files
+def _checked(documents: Sequence[Document], scope: checking.CheckScope) -> Report:
+    """The report on documents; few are judged before other processes have begun."""
+    spread: checking.Spread = checking.one_by_one
+    if len(documents) >= MANY:
+        from trainer_infra.review import processes  # it loads Python's, in 40 ms
 
-    reach = before.reach(judged)
-    report = checking.check_documents(judged, replace(scope, reach=reach), _spread(len(judged)))
-    if not report.unseen and not any(each.is_unchanged for each in report.items):
-        return report
-    is_whole = scope.settled.is_whole
-    then = replace(before.settled, is_whole=is_whole)
-    left = replace(scope, settled=then, reach=before.left(judged, report), problems=())
-    there = checking.check_documents(before.documents, left, _spread(len(before.documents)))
-    return changed_files.without_known(report, there)
+        spread = processes.spread_work
+    return checking.check_documents(documents, scope, spread)
 
 
-def _policy_note(
-    asked: CheckRequest, given: _MendingInputs, before: "ComparedRevision"
-) -> dict[str, str]:
-    """What another policy would say of all objects, where the change brings one."""
-    if before.proposed is None:
-        return before.policy_note(None, None)
-    reports = []
-    for each in (before.judge, before.proposed):
-        by_it = replace(given, judge=each, before=None)
-        found = _read(asked, by_it)
-        judged = _documents(asked, by_it, found)
-        scope = _scope(asked, by_it, ())
-        reports.append(checking.check_documents(judged, scope, _spread(len(judged))))
-    return before.policy_note(*reports)
-
-
-def _spread(documents: int) -> checking.Spread:
-    """What goes through so many documents: few are judged before other processes have begun."""
-    if documents < MANY:
-        return checking.one_by_one
-    from trainer_infra.review import processes  # it loads Python's, in 40 ms
-
-    return processes.spread_work
-
-
-def _mended(asked: CheckRequest, given: _MendingInputs, report: Report) -> Report:
+def _mended(
+    asked: CheckRequest, given: _Given, report: Report, judged: Sequence[Document]
+) -> tuple[Report, Sequence[Document]]:
     """The report on files that were mended as far as it can be done safely."""
     from trainer_infra.review import fix
 
@@ -337,7 +301,7 @@ def _mended(asked: CheckRequest, given: _MendingInputs, report: Report) -> Repor
         if not files:
             break
         written |= dict.fromkeys(files)
-        report = _report(asked, given)
+        report, judged = _report(asked, given)
     for each in written:
         typer.echo(f"mended {each}", err=True)
-    return report
+    return report, judged

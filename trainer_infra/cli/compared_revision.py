@@ -1,25 +1,28 @@
 """The git revision that `check --changed-from` compares with: objects, costs, and what judged it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from trainer_infra import words
 from trainer_infra.cli import judge
-from trainer_infra.cli.judge import FilesThere, Judge
+from trainer_infra.cli.judge import Judge, PolicyFiles
 from trainer_infra.cli.policy import CheckRequest
-from trainer_infra.errors import InvalidInput
+from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.review import (
     baseline,
     changed_files,
     costs,
     environments,
     inner_documents,
+    revision,
     summary,
 )
 from trainer_infra.review.changed_files import BaseObjects
-from trainer_infra.review.check import Reach
+from trainer_infra.review.check import CheckScope, Reach
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Item, Report
 from trainer_infra.review.revision import Span
@@ -37,8 +40,8 @@ _NAMED: Final = 3
 class ComparedRevision:
     """What a revision has."""
 
-    ref: str
-    """As the user names it."""
+    span: Span
+    """The change since then."""
     base: BaseObjects
     """What it has below the paths that are checked."""
     documents: tuple[Document, ...]
@@ -52,12 +55,28 @@ class ComparedRevision:
     changed_policy: tuple[str, ...]
     """Files of the judge that are others now."""
 
-    def reach(self, now: Sequence[Document]) -> Mapping[int, Reach]:
-        """How far the change since then reaches the objects, by position."""
-        return changed_files.reach_of_change(now, self.documents)
+    def split(self, problems: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+        """What could not be read because of the change, and a note on what it does not touch."""
+        own = tuple(each for each in problems if self.base.touches(each))
+        return own, {UNREAD: "\n".join(each for each in problems if each not in own)}
 
-    def left(self, now: Sequence[Document], told: Report) -> Mapping[int, Reach]:
-        """The same of the revision's own objects: those are judged that are as they were, and of which is told."""
+    def report(
+        self,
+        now: Sequence[Document],
+        scope: CheckScope,
+        checked: Callable[[Sequence[Document], CheckScope], Report],
+    ) -> Report:
+        """What the change makes, and of unchanged objects what others make of them."""
+        reach = changed_files.reach_of_change(now, self.documents)
+        report = checked(now, replace(scope, reach=reach))
+        if not report.unseen and not any(each.is_unchanged for each in report.items):
+            return report
+        settled = replace(self.settled, is_whole=scope.settled.is_whole)
+        then = replace(scope, settled=settled, reach=self._left(now, report), problems=())
+        return changed_files.without_known(report, checked(self.documents, then))
+
+    def _left(self, now: Sequence[Document], told: Report) -> Mapping[int, Reach]:
+        """Of the revision's own objects those are judged that are as they were, and of which is told."""
         keys = {(each.kind, each.namespace, each.name) for each in told.items}
         keys |= {(each.kind, each.namespace, each.name) for each in told.unseen}
         found = changed_files.reach_of_change(self.documents, now)
@@ -69,29 +88,26 @@ class ComparedRevision:
                 found[position] = Reach.GONE
         return found
 
-    def split(self, problems: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
-        """What could not be read because of the change, and a note on what it does not touch."""
-        own = tuple(each for each in problems if self.base.touches(each))
-        others = [each for each in problems if each not in own]
-        return own, {UNREAD: "\n".join(others)} if others else {}
+    def notes(
+        self, now: Sequence[Document], report_by: Callable[[Judge], Report]
+    ) -> dict[str, str]:
+        """What the report says of costs then and now, and of a change of the policy.
 
-    def notes(self, now: Sequence[Document]) -> dict[str, str]:
-        """What the report says of costs now and then."""
-        return costs.cost_notes(now, self.documents, self.judge.settled)
-
-    def policy_note(self, there: Report | None, here: Report | None) -> dict[str, str]:
-        """What the report says of a change of the policy, by reports of all objects by both judges."""
+        Args:
+            now: the objects.
+            report_by: what a judge says of all objects.
+        """
+        found = costs.cost_notes(now, self.documents, self.judge.settled)
         if not self.changed_policy:
-            return {}
-        if there is None or here is None:
-            title = (
-                f"The policy differs from {self.ref}, whose own cannot be used: the new one judged"
-            )
-            return {title: "\n".join(self.changed_policy)}
-        title = f"The policy differs from {self.ref}, whose own judged; in all files the new one"
-        effects = [*_effects("lets pass", there, here), *_effects("finds", here, there)]
-        none = ["finds the same"]
-        return {title: "\n".join((*(effects or none), *self.changed_policy))}
+            return found
+        title, effects = "whose own cannot be used: the new one judged", list[str]()
+        if self.proposed is not None:
+            title = "whose own judged; in all files the new one"
+            there, here = map(report_by, (self.judge, self.proposed))
+            effects = [*_effects("lets pass", there, here), *_effects("finds", here, there)]
+            effects = effects or ["finds the same"]
+        lines = (*effects, *self.changed_policy)
+        return {**found, f"The policy differs from {self.span.ref}, {title}": "\n".join(lines)}
 
 
 def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedRevision:
@@ -101,21 +117,29 @@ def compared_revision(span: Span, asked: CheckRequest, here: Judge) -> ComparedR
         NotAvailable: There is no git, no repository or no such revision.
     """
     with TemporaryDirectory(prefix="trainer-infra-") as scratch:
-        files = FilesThere(span, Path(scratch))
+        files = _files_there(span, Path(scratch))
         there, is_usable = _judge_there(asked, here, files)
-        changed = tuple(judge.changed_policy(asked, (here, there), files))
-    wanted = there.scope(asked.values or ())
-    base = changed_files.objects_in_base(asked.paths or (), span, wanted)
+        changed = tuple(_changed_policy(asked, (here, there), files))
+    base = changed_files.objects_in_base(asked.paths or (), span, there.scope(asked.values or ()))
     settled = there.settled
     documents = environments.documents_of(
         asked.environment, base.found.documents, settled.folders, settled.root
     )
     proposed = here if changed and is_usable else None
     now = replace(there, settled=_with_pools(settled, here.settled))
-    return ComparedRevision(span.ref, base, documents, settled, now, proposed, changed)
+    return ComparedRevision(span, base, documents, settled, now, proposed, changed)
 
 
-def _judge_there(asked: CheckRequest, here: Judge, files: FilesThere) -> tuple[Judge, bool]:
+def _files_there(span: Span, scratch: Path) -> PolicyFiles:
+    """The files of the policy as the branch found them."""
+    try:
+        (repository,) = revision.by_repository([os.curdir])
+    except NotAvailable:
+        return PolicyFiles()
+    return PolicyFiles(repository, revision.base_tree(repository, span), scratch)
+
+
+def _judge_there(asked: CheckRequest, here: Judge, files: PolicyFiles) -> tuple[Judge, bool]:
     """The revision's judge, and whether it can be used; the one that is here where it cannot."""
     try:
         there = judge.judge_of(asked, files)
@@ -125,6 +149,18 @@ def _judge_there(asked: CheckRequest, here: Judge, files: FilesThere) -> tuple[J
         # It judged nothing; this change may mend it.
         return here, False
     return there, True
+
+
+def _changed_policy(
+    asked: CheckRequest, judges: tuple[Judge, Judge], there: PolicyFiles
+) -> Iterator[str]:
+    """Files of the judge that are others here than there, also those that are new, or gone."""
+    folder = Path(asked.pack) if asked.pack else None
+    modules = sorted(folder.rglob("*.py")) if folder and folder.is_dir() else []
+    named = (*(each.file for each in judges), asked.config, asked.baseline, *map(str, modules))
+    for each in dict.fromkeys(filter(None, named)):
+        if PolicyFiles().read(each) != there.read(each):
+            yield each
 
 
 def _with_pools(then: ResolvedConfiguration, now: ResolvedConfiguration) -> ResolvedConfiguration:
@@ -140,22 +176,13 @@ def _effects(verb: str, one: Report, other: Report) -> Iterator[str]:
     """What one judge says and the other does not, a line for each rule, the worst first."""
     failing, counting = one.failing(), [e for e in one.items if e.counts and not one.fails(e)]
     lost = [
-        *_without(failing, other.failing()),
-        *_without(counting, (each for each in other.items if each.counts)),
+        *baseline.without(failing, other.failing()),
+        *baseline.without(counting, (each for each in other.items if each.counts)),
     ]
     ranks = {each: rank for rank, each in enumerate(reversed(Severity))}
     by_rule: dict[str, list[Item]] = {}
     for each in sorted(lost, key=lambda each: ranks[each.severity]):
         by_rule.setdefault(f"{each.severity} {each.rule.id}", []).append(each)
     for rule, items in by_rule.items():
-        objects = [*dict.fromkeys(map(summary.object_on_line, items))]
-        more = f" and {len(objects) - _NAMED} more" if len(objects) > _NAMED else ""
-        named = f"{', '.join(objects[:_NAMED])}{more}"
+        named = words.listed(dict.fromkeys(map(summary.object_on_line, items)), most=_NAMED)
         yield f"{verb} {summary.count_text(len(items), 'finding')}: {rule} of {named}"
-
-
-def _without(items: Sequence[Item], others: Iterable[Item]) -> list[Item]:
-    """The findings that are not among others."""
-    marks = (mark for each in others for mark in baseline.marks_of(each))
-    plain = [replace(each, is_known=False) for each in items]
-    return [each for each in baseline.with_known(plain, marks) if not each.is_known]

@@ -5,10 +5,10 @@ With `--changed-from` it is the revision's: a change does not choose what it is 
 # ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 from trainer_infra.cli.policy import USUAL, CheckRequest
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
@@ -18,36 +18,34 @@ from trainer_infra.review.source_objects import SourceScope
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 
-if TYPE_CHECKING:
-    from trainer_infra.review.revision import Span
-
-NOT_THERE: Final = "cannot be read: No such file or directory"
 _REPOSITORY: Final = ".git"
 """What a repository's folder has."""
 
 
-class Files(Protocol):
-    """Where the files of a policy are read."""
-
-    def read(self, path: str) -> bytes | None:
-        """What a file holds; None where it is not there."""
-        ...
-
-    def folder(self, path: str) -> str:
-        """A folder with what that folder has."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class FilesHere:
-    """The files as they are now."""
+class PolicyFiles:
+    """Where the files of a policy are read: as they are, or as a tree of the repository of the check has them.
+
+    What is not in that repository, such as the platform's, is as it is.
+    """
+
+    repository: str = ""
+    tree: str = ""
+    """Empty where all files are as they are."""
+    scratch: Path = Path()
+    """A folder of ours for copies."""
 
     def read(self, path: str) -> bytes | None:
-        """What a file holds.
+        """What a file holds; None where it is not there.
 
         Raises:
             InvalidInput: It cannot be read.
         """
+        below = self._below(path)
+        if below is not None:
+            from trainer_infra.review import revision
+
+            return revision.content(self.repository, self.tree, below)
         try:
             return Path(path).read_bytes()
         except FileNotFoundError:
@@ -56,53 +54,40 @@ class FilesHere:
             what = f"cannot be read: {error.strerror}"
             raise InvalidInput([Problem("", what, where=path)]) from None
 
-    def folder(self, path: str) -> str:
-        """The folder itself."""
-        return path
+    def named(self, path: str) -> bytes | None:
+        """What a file that a user names holds; None where the tree does not have it.
 
-
-@dataclass(frozen=True, slots=True)
-class FilesThere:
-    """The files as a branch found them; what is not in its repository, such as the platform's, is as it is."""
-
-    span: "Span"
-    """The change."""
-    scratch: Path
-    """A folder of ours for copies."""
-    _trees: dict[str, str] = field(default_factory=dict, init=False, repr=False)
-
-    def read(self, path: str) -> bytes | None:
-        """What a file holds."""
-        from trainer_infra.review import revision
-
-        place = self._place(path)
-        return revision.content(*place) if place else FilesHere().read(path)
+        Raises:
+            InvalidInput: It cannot be read, or is not there.
+        """
+        text = self.read(path)
+        if text is None and not self.tree:
+            what = "cannot be read: No such file or directory"
+            raise InvalidInput([Problem("", what, where=path)])
+        return text
 
     def folder(self, path: str) -> str:
-        """A copy of the folder; the folder itself where the revision does not have it."""
-        from trainer_infra.review import revision
-
-        place = self._place(path)
-        if place is None:
+        """A folder, or a copy of it as the tree has it."""
+        below = self._below(path)
+        if below is None:
             return path
-        revision.write_folder(*place, self.scratch)
-        copy = self.scratch / place[-1]
+        from trainer_infra.review import revision
+
+        revision.write_folder(self.repository, self.tree, below, self.scratch)
+        copy = self.scratch / below
         return str(copy) if copy.is_dir() else path
 
-    def _place(self, path: str) -> tuple[str, str, str] | None:
-        """Repository, tree and path there; None where it is not in the repository of the check."""
+    def _below(self, path: str) -> str | None:
+        """The path in the repository's folder; None for what is as it is."""
+        if not self.tree:
+            return None
         from trainer_infra.review import revision
 
         try:
             ((repository, own),) = revision.by_repository([path]).items()
-            is_ours = repository in revision.by_repository([os.curdir])
         except NotAvailable:
             return None
-        if not is_ours:
-            return None
-        if repository not in self._trees:
-            self._trees[repository] = revision.base_tree(repository, self.span)
-        return repository, self._trees[repository], own[path]
+        return own[path] if repository == self.repository else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +107,17 @@ class Judge:
         return SourceScope(tuple(values), self.exclusion, self.settled.charts)
 
 
-def judge_of(asked: CheckRequest, files: Files) -> Judge:
+def judge_of(asked: CheckRequest, files: PolicyFiles) -> Judge:
     """The judge that a request names, read where its files are.
 
     Raises:
         InvalidInput: Configuration, pack or baseline cannot be used; has every problem.
-        NotAvailable: There is no such revision.
     """
-    file, text = _configuration(asked, files)
     found, pack = Configuration(), None
-    is_here = isinstance(files, FilesHere)
-    if file and (is_here or text is not None):
-        found = configuration.read_configuration(_text(file, text), file)
+    known: tuple[Mark, ...] = ()
+    file, text = _configuration(asked, files)
+    if text is not None:
+        found = configuration.read_configuration(_decoded(text, file), file)
     if asked.pack:
         from trainer_infra.review import pack_folder
 
@@ -142,24 +126,12 @@ def judge_of(asked: CheckRequest, files: Files) -> Judge:
     # Patterns of a file that is named are relative to where the check runs.
     root = os.curdir if asked.config else str(Path(file).parent)
     settled = configuration.resolve_configuration(found, asked.environment, pack, root)
-    known: tuple[Mark, ...] = ()
-    listed = files.read(asked.baseline) if asked.baseline else None
-    if asked.baseline and (is_here or listed is not None):
+    listed = files.named(asked.baseline) if asked.baseline else None
+    if listed is not None:
         from trainer_infra.review import baseline
 
-        known = baseline.read_baseline(listed, asked.baseline)
+        known = baseline.read_baseline(listed, str(asked.baseline))
     return Judge(settled, _exclusion(settled, asked), known, file)
-
-
-def changed_policy(asked: CheckRequest, judges: tuple[Judge, Judge], there: Files) -> Iterator[str]:
-    """Files of the judge that are others here than there, also those that are new, or gone."""
-    folder = Path(asked.pack) if asked.pack else None
-    modules = sorted(folder.rglob("*.py")) if folder and folder.is_dir() else []
-    named = (*(each.file for each in judges), asked.config, asked.baseline, *map(str, modules))
-    here = FilesHere()
-    for each in dict.fromkeys(filter(None, named)):
-        if here.read(each) != there.read(each):
-            yield each
 
 
 def path_of_folder() -> tuple[str, str]:
@@ -172,10 +144,10 @@ def path_of_folder() -> tuple[str, str]:
     return str(top), os.path.relpath(here, top)
 
 
-def _configuration(asked: CheckRequest, files: Files) -> tuple[str, bytes | None]:
+def _configuration(asked: CheckRequest, files: PolicyFiles) -> tuple[str, bytes | None]:
     """The file of the configuration and what it holds; an empty name where there is none."""
     if asked.config:
-        return asked.config, files.read(asked.config)
+        return asked.config, files.named(asked.config)
     _, below = path_of_folder()
     depth = 0 if below == os.curdir else len(Path(below).parts)
     for steps in range(depth + 1):
@@ -186,9 +158,7 @@ def _configuration(asked: CheckRequest, files: Files) -> tuple[str, bytes | None
     return "", None
 
 
-def _text(file: str, text: bytes | None) -> str:
-    if text is None:
-        raise InvalidInput([Problem("", NOT_THERE, where=file)])
+def _decoded(text: bytes, file: str) -> str:
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:

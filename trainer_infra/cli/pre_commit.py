@@ -14,29 +14,25 @@ from trainer_infra.review import revision
 from trainer_infra.review.revision import EMPTY, HEAD, INDEX, Span
 
 
-def split_paths(asked: CheckRequest) -> tuple[CheckRequest, tuple[str, ...]]:
-    """The request with folders alone as paths, else the repository; and the files that pre-commit names."""
-    folders = [each for each in asked.paths or () if Path(each).is_dir()]
-    files = tuple(each for each in asked.paths or () if each not in folders)
-    return asked._replace(paths=folders or [os.curdir]), files
-
-
 def asked_change(
-    files: tuple[str, ...], variables: Mapping[str, str]
-) -> tuple[Span | None, tuple[str, ...] | None]:
-    """The change that is judged, else the files whose objects are.
+    asked: CheckRequest, variables: Mapping[str, str]
+) -> tuple[CheckRequest, Span | None, tuple[str, ...] | None]:
+    """The request for folders, else the repository; and the change that is judged, else the files whose objects are.
 
     Raises:
         NotAvailable: There is no git, no repository or no such revision.
     """
+    folders = [each for each in asked.paths or () if Path(each).is_dir()]
+    files = tuple(each for each in asked.paths or () if each not in folders)
+    asked = asked._replace(paths=folders or [os.curdir])
     start, end = (variables.get(f"PRE_COMMIT_{each}_REF") for each in ("FROM", "TO"))
     if start and end:
-        return Span(start, end, end), None
+        return asked, Span(start, end, end), None
     (repository,) = revision.by_repository([os.curdir])
     before = HEAD if revision.has_head(repository) else EMPTY
     trees = (revision.tree_of(repository, each) for each in (before, INDEX))
     changed = revision.changed_paths(repository, *trees)
     staged = {os.path.realpath(Path(repository, each)) for each in changed}
     if all(os.path.realpath(each) in staged for each in files):
-        return Span(before, before, INDEX), None
-    return None, files
+        return asked, Span(before, before, INDEX), None
+    return asked, None, files

@@ -8,15 +8,16 @@ Sources: Argo CD's tool detection and its plugins' environment; Flux's generatio
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.review import helm, kustomize, source_objects, sources
 from trainer_infra.review.documents import Document
+from trainer_infra.review.helm import ChartRendering
 from trainer_infra.review.inventory import SourceFile, Use
-from trainer_infra.review.renderings import HELMS_OWN, ChartRendering
 from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
 ARGO_CD: Final = "argocd"
@@ -38,7 +39,7 @@ class Application:
 
     tool: str
     """What applies it."""
-    way: ChartRendering = HELMS_OWN
+    way: ChartRendering = field(default_factory=ChartRendering)
     """Of a chart."""
 
 
@@ -55,18 +56,16 @@ def application_of(tool: str, variables: Mapping[str, str]) -> Application:
     unknown += [each for each in variables if each.startswith(_ENVIRONMENT)]
     if unknown:
         fix = f"use the parameters {_FILES} and {_PARAMETERS}"
-        what = "sets nothing that the check can build with"
+        what = "has settings that the check cannot build with"
         raise InvalidInput([Problem("spec.source.plugin", what, ", ".join(unknown), fix)])
     options = [
         f"--set={key}={value}".replace(",", "\\,")
-        for key, value in given.get(_PARAMETERS, {}).items()
+        for key, value in (given.get(_PARAMETERS, {}).get("map") or {}).items()
     ]
-    versions = {"KUBE_VERSION": "--kube-version", "KUBE_API_VERSIONS": "--api-versions"}
-    options += [
-        f"{option}={variables[each]}" for each, option in versions.items() if variables.get(each)
-    ]
+    for option, name in (("kube-version", "KUBE_VERSION"), ("api-versions", "KUBE_API_VERSIONS")):
+        options += (f"--{option}={each}" for each in variables.get(name, "").split(",") if each)
     top = _top(variables.get("ARGOCD_APP_SOURCE_PATH", ""))
-    files = [_inside(each, top) for each in given.get(_FILES, ())]
+    files = [_inside(each, top) for each in given.get(_FILES, {}).get("array") or ()]
     way = ChartRendering(
         ", ".join(files),
         tuple(map(os.path.realpath, files)),
@@ -121,7 +120,18 @@ def _plain(folder: Path, wanted: SourceScope) -> SourceObjects:
         if each.is_dir() and any(one.suffix in source_objects.SUFFIXES for one in each.rglob("*"))
     )
     found = sources.read_sources(files, replace(wanted, values=()))
-    return source_objects.joined_sources((found, *programs, SourceObjects(files=folders)))
+    broken = _broken(found.files)
+    return source_objects.joined_sources((found, *broken, *programs, SourceObjects(files=folders)))
+
+
+def _broken(files: Iterable[SourceFile]) -> Iterator[SourceObjects]:
+    """Files that Argo CD cannot read, also those without an object: it renders nothing then."""
+    for each in files:
+        if each.use in {Use.DATA, Use.PASSED_OVER} and each.why != source_objects.EXCLUDED:
+            try:
+                yaml_source.read_yaml(*source_objects.text_of(each.path))
+            except InvalidInput as error:
+                yield source_objects.unread(each.path, *map(str, error.problems))
 
 
 def objects_text(documents: Iterable[Document]) -> str:
@@ -130,21 +140,14 @@ def objects_text(documents: Iterable[Document]) -> str:
     return "".join(f"---\n{each}\n" for each in texts)
 
 
-def _parameters(variables: Mapping[str, str]) -> dict[str, Any]:
+def _parameters(variables: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The parameters of an application's plugin, by name."""
     text = variables.get("ARGOCD_APP_PARAMETERS") or "[]"
     try:
-        return dict(_read(json.loads(text) or []))
-    except (ValueError, TypeError, KeyError, AttributeError):
+        return {each["name"]: {**each} for each in json.loads(text) or ()}
+    except (ValueError, TypeError, KeyError):
         what = "must be the list of parameters that Argo CD writes"
         raise InvalidInput([Problem("ARGOCD_APP_PARAMETERS", what, text)]) from None
-
-
-def _read(given: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
-    for each in given:
-        name = each["name"]
-        kind = {_FILES: "array", _PARAMETERS: "map"}.get(name)
-        yield name, each.get(kind) or ({} if kind == "map" else ()) if kind else None
 
 
 def _top(path: str) -> Path:

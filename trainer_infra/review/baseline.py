@@ -17,14 +17,12 @@ from trainer_infra.review.report import Item, Report
 VERSION: Final = 1
 
 
-def read_baseline(text: bytes | None, path: str) -> tuple[Mark, ...]:
+def read_baseline(text: bytes, path: str) -> tuple[Mark, ...]:
     """The findings of a file's text: the fingerprint of each, and the folders that its object is in.
 
     Raises:
-        InvalidInput: It is not a baseline, or is not there.
+        InvalidInput: It is not a baseline.
     """
-    if text is None:
-        raise InvalidInput([Problem("", "cannot be read: No such file or directory", where=path)])
     try:
         value = json.loads(text)
         findings = value["findings"]
@@ -44,15 +42,25 @@ def read_baseline(text: bytes | None, path: str) -> tuple[Mark, ...]:
 
 def with_known(items: Sequence[Item], known: Iterable[Mark]) -> tuple[Item, ...]:
     """The findings, those marked that a baseline has in all folders of their object."""
-    marks = [mark for each in items for mark in marks_of(each)]
-    was_there = iter(recurrence.recurrences(marks, known))
+    there = tuple(known)
+    if not there:
+        return tuple(items)
+    marks = [mark for each in items for mark in _marks(each)]
+    was_there = iter(recurrence.recurrences(marks, there))
     in_all = [sum(next(was_there) for _ in each.folders) == len(each.folders) for each in items]
     return tuple(
         replace(each, is_known=is_known) for each, is_known in zip(items, in_all, strict=True)
     )
 
 
-def marks_of(item: Item) -> list[Mark]:
+def without(items: Sequence[Item], others: Iterable[Item]) -> tuple[Item, ...]:
+    """The findings that are not among others."""
+    marks = [mark for each in others for mark in _marks(each)]
+    told = with_known([replace(each, is_known=False) for each in items], marks)
+    return tuple(each for each, now in zip(items, told, strict=True) if not now.is_known)
+
+
+def _marks(item: Item) -> list[Mark]:
     """What a finding is known by: its fingerprint, and each folder of its object."""
     return [(item.fingerprint, folder) for folder in _folders(item)]
 

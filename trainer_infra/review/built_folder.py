@@ -1,108 +1,223 @@
-"""A folder -> its objects: what kustomize builds and helm renders there, and all else as it is written."""
+"""A folder -> its objects: what kustomize builds and helm renders there, and all else as it is written.
+
+Links come last: what they lead to inside the folder is read where it stands.
+"""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from trainer_infra.review import chart_folder, kustomize, source_objects
-from trainer_infra.review.documents import Document
-from trainer_infra.review.folder_tree import FolderTree
-from trainer_infra.review.inventory import SourceFile, Use
-from trainer_infra.review.kustomize import Uses
+from trainer_infra.review import chart_folder, file_text, helm, kustomize, source_objects
+from trainer_infra.review.exclusion import Exclusion
+from trainer_infra.review.inventory import Roles, SourceFile, Use
 from trainer_infra.review.source_objects import SourceObjects, SourceScope
 
+_HIDDEN: Final = "a hidden folder, which is not read"
+_REPOSITORY: Final = ".git"
+_OF_TOOLS: Final = "a folder of a tool, which is not read"
+_SKIPPED: Final = {"node_modules": _OF_TOOLS, "__pycache__": "", _REPOSITORY: ""}
+"""Folders without manifests; no reader misses what has no reason."""
+_DANGLING: Final = "a link that leads nowhere"
+_OUT: Final = "a link to a folder outside of what is checked"
+_AGAIN: Final = "a link to what is read where it stands"
+_SPECIAL: Final = "neither a file nor a folder"
+_PACKED: Final = "an archive, perhaps a packed chart, which is not read"
 _UNUSED: Final = (
     "of a Component that no kustomization here uses: what its patches make was not judged"
 )
 
 
-@dataclass(slots=True)
-class _FileRoles:
-    """Files that are not data, by whole paths without links."""
-
-    built: dict[str, tuple[Use, str]] = field(default_factory=dict)
-    """What is not read by itself."""
-    used: dict[str, str] = field(default_factory=dict)
-    """What is read by itself, and is otherwise a part of something: of what."""
-    charts: dict[str, str] = field(default_factory=dict)
-    """Charts that a kustomization has rendered, and which one."""
-
-    def of(self, file: Path) -> SourceFile | None:
-        """A file that is not read by itself; None for another one."""
-        known = self.built.get(os.path.realpath(file)) if self.built else None
-        return SourceFile(os.fspath(file), *known) if known else None
-
-    def placed(self, found: SourceObjects) -> SourceObjects:
-        """Files that are data, but are used as a part of something."""
-        if not self.used:
-            return found
-        return replace(found, files=tuple(map(self._placed, found.files)))
-
-    def _placed(self, file: SourceFile) -> SourceFile:
-        is_plain = file.use == Use.DATA and not file.why
-        by = self.used.get(os.path.realpath(file.path)) if is_plain else None
-        return file if by is None else replace(file, use=Use.BUILT, why=by)
-
-
 def read_folder(folder: Path, wanted: SourceScope) -> SourceObjects:
     """The objects of a folder and those below it."""
-    tree, taken = FolderTree.of(folder, wanted.exclusion), _FileRoles()
-    built = _kustomizations(folder, tree.kustomizations, taken)
-    plain = source_objects.joined_sources(_plain(each, taken) for each in tree.files)
-    rendered: tuple[SourceObjects, ...] = ()
+    tree = _FolderTree(wanted.exclusion)
+    tree.fill(folder)
+    roles: Roles = {}
+    built = _kustomizations(folder, tree.kustomizations, roles)
+    plain = [_plain(each, roles) for each in tree.files]
+    rendered: Sequence[SourceObjects] = ()
     if tree.charts:
-        there = _documents((plain, *built))
-        values = [Path(each.path) for each in plain.files if each.use == Use.DATA]
-        rendered, used = chart_folder.read_charts(tree.charts, there, values, wanted, taken.charts)
-        taken.used |= used
-    others = (taken.of(each) or SourceFile(os.fspath(each), Use.DATA) for each in tree.others)
-    left = SourceObjects((), tuple(tree.problems), (*others, *tree.left))
-    return taken.placed(source_objects.joined_sources((plain, *rendered, *built, left)))
+        there = tuple(each for part in (*plain, *built) for each in part.documents)
+        data = [Path(f.path) for part in plain for f in part.files if f.use == Use.DATA]
+        rendered = chart_folder.read_charts(tree.charts, there, data, wanted, roles)
+    left = SourceObjects((), tuple(tree.problems), tuple(tree.left))
+    found = source_objects.joined_sources((*plain, *rendered, *built, left))
+    return replace(found, files=tuple(_placed(each, roles) for each in found.files))
 
 
-def _plain(file: Path, taken: _FileRoles) -> SourceObjects:
-    known = taken.of(file)
-    return SourceObjects(files=(known,)) if known else source_objects.read_file(file)
+def _plain(file: Path, roles: Roles) -> SourceObjects:
+    """A file that is read by itself, unless something is built from it."""
+    use, by = (roles.get(os.path.realpath(file)) if roles else None) or (Use.DATA, "")
+    if use == Use.DATA:
+        return source_objects.read_file(file)
+    return SourceObjects(files=(SourceFile(os.fspath(file), use, by),))
 
 
-def _documents(parts: Iterable[SourceObjects]) -> tuple[Document, ...]:
-    return tuple(each for part in parts for each in part.documents)
+def _placed(file: SourceFile, roles: Roles) -> SourceFile:
+    """A file without an object, which may be a part of something."""
+    if not roles or file.use != Use.DATA or file.why not in ("", file_text.INSIDE):
+        return file
+    use, by = roles.get(os.path.realpath(file.path), (Use.DATA, ""))
+    if not by:
+        return file
+    return replace(file, use=Use.BUILT if use == Use.DATA else use, why=by)
 
 
-def _kustomizations(
-    folder: Path, found: Iterable[Path], taken: _FileRoles
-) -> tuple[SourceObjects, ...]:
+def _kustomizations(folder: Path, found: Sequence[Path], roles: Roles) -> tuple[SourceObjects, ...]:
     """What is built by itself; what becomes of the files that it is built from is noted."""
-    uses = {each: kustomize.used_files(each) for each in found}
-    known = {os.path.realpath(each): own for each, own in uses.items()}
-    below = {inner for each in uses.values() for inner in each.folders}
-    roots = [
-        each
-        for each, own in uses.items()
-        if each == folder or not (own.is_component or os.path.realpath(each) in below)
-    ]
-    reached = kustomize.used_kustomizations(roots, known)
-    left = [each for each in uses if os.path.realpath(each) not in reached]
+    read = cache(kustomize.used_files)
+    names = {os.path.realpath(each): each for each in found}
+    parts = {each for each in names if read(each).is_component}
+    below = {inner for each in names for inner in read(each).folders}
+    roots = [each for each in names if names[each] == folder or each not in parts | below]
+    reached = kustomize.used_kustomizations(roots, read)
     # Others of these build upon each other, in a circle: kustomize says so.
-    roots += [each for each in left if not uses[each].is_component]
-    made = {each: source_objects.made(each, kustomize.read_kustomization) for each in roots}
-    for each in sorted(roots, key=lambda each: bool(made[each].problems)):
-        state = (Use.UNREAD if made[each].problems else Use.BUILT, str(each))
-        for own in kustomize.used_kustomizations([each], known | reached).values():
-            _note(own, state, taken)
-    reached = kustomize.used_kustomizations(roots, known | reached)
-    for each in (each for each in uses if os.path.realpath(each) not in reached):
-        for file in uses[each].configuration:
-            taken.built.setdefault(file, (Use.PASSED_OVER, _UNUSED))
-    foreign = (SourceObjects(kustomize.foreign_documents(each)) for each in uses)
+    roots += [each for each in names if each not in reached and each not in parts]
+    made = {each: source_objects.made(names[each], kustomize.read_kustomization) for each in roots}
+    good_first = sorted(roots, key=lambda each: bool(made[each].problems))
+    used = [
+        (each, uses)
+        for each in good_first
+        for uses in kustomize.used_kustomizations([each], read).values()
+    ]
+    for root, uses in used:
+        state = (Use.UNREAD if made[root].problems else Use.BUILT, str(names[root]))
+        roles.update((file, state) for file in uses.files if file not in roles)
+    for root, uses in used:
+        for each in (*uses.data, *uses.charts) if not made[root].problems else ():
+            roles.setdefault(each, (Use.DATA, str(names[root])))
+    reached = kustomize.used_kustomizations(roots, read)
+    for file in (
+        file for each in names if each not in reached for file in read(each).configuration
+    ):
+        roles.setdefault(file, (Use.PASSED_OVER, _UNUSED))
+    foreign = (SourceObjects(kustomize.foreign_documents(each)) for each in found)
     return (*made.values(), *foreign)
 
 
-def _note(own: Uses, state: tuple[Use, str], taken: _FileRoles) -> None:
-    for file in own.files:
-        taken.built.setdefault(file, state)
-    if state[0] == Use.BUILT:
-        taken.used |= dict.fromkeys(own.data, state[1])
-        taken.charts |= dict.fromkeys(own.charts, state[1])
+class _Role(NamedTuple):
+    """What helm makes of a folder."""
+
+    name: str = ""
+    """`chart`, `charts` for the folder of a chart's dependencies, `part` for one with templates."""
+    chart: Path = Path()
+    """The outermost chart, which helm renders."""
+
+
+@dataclass(slots=True)
+class _FolderTree:
+    """What there is in a folder and in the folders in it."""
+
+    exclusion: Exclusion
+    files: list[Path] = field(default_factory=list)
+    """Those that may be manifests."""
+    charts: dict[Path, list[Path]] = field(default_factory=dict)
+    """Each with the files that helm may make objects of."""
+    kustomizations: list[Path] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    left: list[SourceFile] = field(default_factory=list)
+    """What is not read, and why."""
+    _seen: set[str] = field(default_factory=set)
+    """Files and folders without links: two links may lead to each other."""
+    _links: list[tuple[Path, _Role]] = field(default_factory=list)
+
+    def fill(self, folder: Path) -> None:
+        """Note all that is in a folder."""
+        self._walk(folder, _Role())
+        top = _top(folder)
+        # What a link leads to may have links.
+        for link, role in self._links:
+            why = self._follow(link, role, top)
+            if why:
+                self.left.append(SourceFile(os.fspath(link), Use.PASSED_OVER, why))
+
+    def _walk(self, folder: Path, role: _Role) -> None:
+        real = os.path.realpath(folder)
+        self._seen.add(real)
+        if role.name in {"", "charts"} and helm.is_one(folder):
+            role = _Role("chart", folder)
+            self.charts[folder] = []
+        if role.name != "part" and kustomize.is_one(folder):
+            self.kustomizations.append(folder)
+        try:
+            inside = sorted(os.scandir(folder), key=lambda each: each.name)
+        except OSError as error:
+            self.problems.append(f"{folder}: cannot be read: {error.strerror}")
+            self.left.append(SourceFile(os.fspath(folder), Use.UNREAD))
+            return
+        folders = []
+        for each in inside:
+            path = folder / each.name
+            if each.is_symlink():
+                self._links.append((path, role))
+            elif each.is_dir():
+                folders.append(path)
+            else:
+                self._seen.add(f"{real}{os.sep}{each.name}")
+                self._add(path, role, is_file=each.is_file())
+        for path in folders:
+            self._enter(path, role)
+
+    def _enter(self, folder: Path, above: _Role) -> None:
+        """Walk a folder, unless it is not read."""
+        why = None if not self.exclusion.has(folder) else source_objects.EXCLUDED
+        why = _HIDDEN if folder.name.startswith(".") else why
+        why = _SKIPPED.get(folder.name, why)
+        if why is not None:
+            self.left.append(SourceFile(os.fspath(folder), Use.PASSED_OVER, why))
+        else:
+            self._walk(folder, _role(folder, above))
+
+    def _add(self, file: Path, role: _Role, *, is_file: bool) -> None:
+        is_part, why = role.name == "part", ""
+        if not is_part and file.suffix not in source_objects.SUFFIXES:
+            # Helm reads one that stands in the folder of a chart's dependencies.
+            why = _PACKED if file.suffix == ".tgz" and role.name != "charts" else ""
+        elif not is_file or self.exclusion.has(file):
+            why = source_objects.EXCLUDED if is_file else _SPECIAL
+        else:
+            (self.charts[role.chart] if is_part else self.files).append(file)
+            return
+        use = Use.PASSED_OVER if why else Use.DATA
+        self.left.append(SourceFile(os.fspath(file), use, why))
+
+    def _follow(self, link: Path, role: _Role, top: str) -> str:
+        """Read what a link leads to; why not, where that is not done."""
+        real, is_folder = os.path.realpath(link), link.is_dir()
+        if not link.exists():
+            return _DANGLING
+        if real in self._seen and (is_folder or role.name != "part"):
+            return _AGAIN
+        if is_folder and os.path.commonpath((real, top)) != top:
+            return _OUT
+        if is_folder:
+            self._enter(link, role)
+        else:
+            self._seen.add(real)
+            self._add(link, role, is_file=link.is_file())
+        return ""
+
+
+def _role(folder: Path, above: _Role) -> _Role:
+    """What helm makes of a folder in another one.
+
+    Source: helm's loader. Of `charts` it takes each folder that is a chart and not a hidden one.
+    """
+    if above.name == "part":
+        return above
+    if above.name == "chart" and folder.name in helm.PARTS:
+        return _Role("part", above.chart)
+    if above.name == "chart" and folder.name == helm.FOLDER:
+        return _Role("charts", above.chart)
+    is_dependency = above.name == "charts" and not folder.name.startswith("_")
+    return _Role("chart", above.chart) if is_dependency and helm.is_one(folder) else _Role()
+
+
+def _top(folder: Path) -> str:
+    """The folder that links may not lead out of: that of the repository, or this one where there is none."""
+    real = Path(os.path.realpath(folder))
+    return str(
+        next((each for each in (real, *real.parents) if (each / _REPOSITORY).exists()), real)
+    )

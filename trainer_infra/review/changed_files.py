@@ -36,6 +36,8 @@ from trainer_infra.rules import tree
 
 _PLACE: Final = re.compile(r"(.*?)(?::\d+)*: ", re.DOTALL)
 """What a sentence begins with that says what could not be read."""
+KNOWN: Final = "Known findings of objects that this change does not touch"
+"""The title of how many there are."""
 _LOCAL: Final = b"file://"
 """A dependency of a chart that is in another folder."""
 
@@ -147,7 +149,7 @@ def _renamed(found: SourceObjects, there: str, path: str) -> SourceObjects:
             folders=tuple(map(name, each.folders)),
             layers=tuple(map(name, each.layers)),
             parts=tuple(replace(part, text=text(part.text)) for part in each.parts),
-            values=tuple((text(one), start) for one, start in each.values),
+            values=tuple(map(text, each.values)),
             is_editable=False,
         )
         for each in found.documents
@@ -190,23 +192,17 @@ def without_known(now: Report, then: Report) -> Report:
 
     `then` is the report on them as they were, with what was around them.
     """
-    reached = tuple(each for each in now.items if each.is_unchanged)
-    marks = (mark for each in then.items for mark in baseline.marks_of(each))
-    told = baseline.with_known(reached, marks)
-    known = {id(one) for one, each in zip(reached, told, strict=True) if each.is_known}
-    left = tuple(each for each in now.items if id(each) in known)
+    reached = [each for each in now.items if each.is_unchanged]
+    new = {*map(id, baseline.without(reached, then.items))}
+    left = [each for each in reached if id(each) not in new]
     files = {each.place.file for each in left}
     said = f"{summary.count_text(len(left), 'finding')} in {summary.count_text(len(files), 'file')}"
     return replace(
         now,
-        items=tuple(each for each in now.items if id(each) not in known),
+        items=tuple(each for each in now.items if not each.is_unchanged or id(each) in new),
         unseen=tuple(each for each in now.unseen if each not in then.unseen),
         notes={**now.notes, **({KNOWN: said} if left else {})},
     )
-
-
-KNOWN: Final = "Known findings of objects that this change does not touch"
-"""The title of how many there are."""
 
 
 def _built_from(folder: Path) -> Iterator[str]:

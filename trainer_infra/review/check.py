@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum, auto
+from functools import partial
+from operator import attrgetter
 from typing import Final, TypeVar
 
 from trainer_infra.json_values import JSONObject
@@ -36,7 +38,7 @@ from trainer_infra.rules.subject import Subject, subject_of_part
 from trainer_infra.rules.world import World
 
 T = TypeVar("T")
-EMPTY: Final = "Environments of the configuration in whose folders nothing is"
+EMPTY: Final = "Environments of the configuration whose folders have no object"
 PARTS: Final = "Parts of objects in patches, judged only by what they set"
 """The title of how many there are."""
 UNREAD: Final = "Texts with objects that cannot be read as YAML, and so were not judged"
@@ -55,6 +57,10 @@ class Reach(Enum):
     """It is there, and is not judged: of another revision, where it is another one now."""
 
 
+_SAID: Final = attrgetter(
+    *("rule.id", "severity", "place", "path", "what", "got", "excuse", "is_unchanged")
+)
+"""What a finding says, whichever of a chart's renderings it is of."""
 _TOLD: Final = (Reach.CHANGED, Reach.RUNTIME)
 """Of what a report says how many there are."""
 
@@ -102,13 +108,16 @@ class _Policy:
     rules: tuple[PackRule, ...]
     looking: tuple[PackRule, ...]
     """Those of them that look at other objects too."""
+    of_file: tuple[PackRule, ...]
+    """Those of them that speak for what stands in files."""
     limits: ExemptionLimits
 
     @classmethod
     def of(cls, settled: ResolvedConfiguration) -> "_Policy":
         rules = pack.pack_rules(settled.pack)
         looking = tuple(each for each in rules if each.rule.looks_around)
-        return cls(settled, rules, looking, exemption.exemption_limits(rules))
+        of_file = tuple(each for each in rules if each.rule.id in object_findings.OF_FILE)
+        return cls(settled, rules, looking, of_file, exemption.exemption_limits(rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +177,12 @@ def check_documents(
     objects = [each for each in map(subjects.__getitem__, told) if not each.is_part]
     left = sum(not each.is_part for each in subjects.values()) - len(objects)
     problems = (*asked.problems, *dict.fromkeys(each for one in found for each in one.problems))
+    unread = (each for position in told for each in whole.unread.get(position, ()))
+    notes = {
+        EMPTY: "\n".join(_empty_environments(inside, asked.settled)),
+        PARTS: str(len(told) - len(objects) or ""),
+        UNREAD: "\n".join(unread),
+    }
     return Report(
         items=baseline.with_known(items, asked.baseline),
         rules=everywhere,
@@ -179,18 +194,8 @@ def check_documents(
         unused=() if left else tuple(map(hidden.text, _unused(inside, found, asked.today))),
         unseen=tuple(dict.fromkeys(each for one in found for each in one.unseen)),
         fail_on=asked.fail_on,
-        notes={
-            **_empty_environments(inside, asked.settled),
-            **_notes(whole, told, len(told) - len(objects)),
-        },
+        notes={title: said for title, said in notes.items() if said},
     )
-
-
-def _notes(whole: AllDocuments, told: Sequence[int], parts: int) -> dict[str, str]:
-    """How many parts of objects were judged, and the texts that could not be."""
-    unread = "\n".join(each for position in told for each in whole.unread.get(position, ()))
-    notes = {PARTS: str(parts) if parts else "", UNREAD: unread}
-    return {title: said for title, said in notes.items() if said}
 
 
 def _scope(
@@ -200,6 +205,7 @@ def _scope(
     reach = asked.reach_of(position)
     return ObjectScope(
         rules=one.policy.looking if reach == Reach.AROUND else one.policy.rules,
+        of_file=one.policy.of_file if reach == Reach.CHANGED else (),
         around=one.within.get(position, one.around),
         exemptions=one.policy.settled.exemptions,
         limits=one.policy.limits,
@@ -213,24 +219,21 @@ def _scope(
 
 def _once(items: Sequence[Item]) -> Iterator[Item]:
     """The findings, without secrets that are told of an object that stands in this one."""
-    inner = {(each.rule.id, each.place) for each in items if each.inside}
+    rule = literal_secrets.RULE
+    inner = {each.place for each in items if each.inside and each.rule is rule}
     for each in items:
-        is_told = each.rule is literal_secrets.RULE and (each.rule.id, each.place) in inner
-        if each.inside or not is_told:
+        if each.inside or each.rule is not rule or each.place not in inner:
             yield each
 
 
 def _empty_environments(
     inside: Iterable[_Environment], settled: ResolvedConfiguration
-) -> dict[str, str]:
+) -> Iterator[str]:
     """Configured environments whose folders have nothing: what is set for them judges nothing."""
     found = {each.configured for each in inside}
-    empty = [
-        f"{name}: {', '.join(settled.folders[name])}"
-        for name in settled.environments
-        if name not in found
-    ]
-    return {EMPTY: "\n".join(empty)} if empty else {}
+    for name in settled.environments:
+        if name not in found:
+            yield f"{name}: {', '.join(settled.folders[name])}"
 
 
 def _environment(
@@ -252,17 +255,20 @@ def _environment(
     found = dict(zip((*own, *others), (*subjects, *beside), strict=True))
     named = (environments.new_name(whole.all[each]) for each in given.positions)
     renamed = dict(filter(None, named))
-
-    def world_with(deployed: Iterable[Subject]) -> World:
-        ours = [found[each] for each in (*left, *changed)]
-        is_whole = settled.is_whole
-        return world.world_of(
-            ours, settled.pools, is_whole=is_whole, deployed=deployed, renamed=renamed
-        )
-
-    within = whole.worlds_within(given.positions, found, lambda inner: world_with((*there, *inner)))
+    ours = [found[each] for each in (*left, *changed)]
+    world_with = partial(
+        world.world_of, ours, settled.pools, is_whole=settled.is_whole, renamed=renamed
+    )
+    here, *elsewhere = whole.made_together(given.positions)
+    within: dict[int, World] = {}
+    if here:
+        deployed = (*there, *(found[each] for each in here))
+        within = dict.fromkeys(here, world_with(deployed=deployed))
+    for these in filter(None, elsewhere):
+        within |= dict.fromkeys(these, world.world_of(found[each] for each in these))
     found |= {each: subject_of_part(whole.all[each].value) for each in (*parts, *more)}
-    return _Environment(given.name, given.configured, policy, world_with(there), found, within)
+    around_all = world_with(deployed=there)
+    return _Environment(given.name, given.configured, policy, around_all, found, within)
 
 
 def _of_environments(
@@ -315,16 +321,7 @@ def _of_renderings(
         if not document.renderings:
             yield item
             continue
-        said = (
-            item.rule.id,
-            item.severity,
-            item.place,
-            item.path,
-            item.what,
-            item.got,
-            item.excuse,
-            item.is_unchanged,
-        )
+        said = _SAID(item)
         # A loop in a template makes several objects, in each rendering.
         nth = max(counts[each, said] for each in document.renderings)
         counts.update({(each, said): nth + 1 - counts[each, said] for each in document.renderings})

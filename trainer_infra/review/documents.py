@@ -5,6 +5,7 @@ repository is full of them.
 """
 
 import json
+import os
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -80,14 +81,13 @@ class Document:
     """Whether it is a patch that stands there, and no whole object."""
     has_places: bool = True
     """Whether its fields have places: not in a text that is written on one line, or folded."""
-
-    values: tuple[tuple["Document", Path], ...] = ()
-    """Files of the values that its template takes, the strongest first, and where in each they begin."""
+    values: tuple["Document", ...] = ()
+    """Where the values begin that its template takes, in each file of them, the strongest first."""
 
     @property
     def deployed_from(self) -> tuple[str, ...]:
         """The folders that it is deployed from: that of its file where no tool built it."""
-        return self.folders or (str(pathlib.PurePath(self.file).parent),)
+        return self.folders or (os.path.dirname(self.file) or os.curdir,)  # noqa: PTH120  of every finding
 
     @property
     def written(self) -> Any:
@@ -196,11 +196,6 @@ def _with_kinds(value: Any) -> Any:
     return {**value, "items": items}
 
 
-def has_object(value: Any) -> bool:
-    """Whether a document has an object, or cannot be told: a text that was not read."""
-    return isinstance(value, str) or any(True for _ in objects_of(value))
-
-
 def objects_of(value: Any) -> Iterator[tuple[Path, JSONObject]]:
     """The object that a value is, or those in a list of them, each with its path."""
     if not isinstance(value, Mapping):
@@ -257,9 +252,9 @@ def _place_in_values(document: Document, path: Path) -> tuple[Document, Path] | 
         value = value_at(document.value, path[:length])
         is_whole = isinstance(value, Mapping | list)
         for each in (*named, *(below if is_whole else ())):
-            for text, start in document.values:
-                if value is not None and _same(value_at(text.written, (*start, *each)), value):
-                    return text, (*text.start, *start, *each, *path[length:])
+            for text in document.values if value is not None else ():
+                if _same(value_at(text.written, each), value):
+                    return text, (*text.start, *each, *path[length:])
     return None
 
 

@@ -108,10 +108,10 @@ def object_key(value: Mapping[str, Any]) -> Key:
 
 def new_name(document: Document) -> tuple[tuple[str, str, str], str] | None:
     """What a tool calls an object, by its kind, namespace and the name in its file; None where that stays."""
-    _, kind, namespace, name = object_key(document.value)
     written = document.written
     if written is document.value or not isinstance(written, Mapping):
         return None
+    _, kind, namespace, name = object_key(document.value)
     # A generator has the name in a field of its own.
     named = value_at(written, ("metadata", "name") if "kind" in written else ("name",))
     is_other = isinstance(named, str) and name not in ("", named)
@@ -142,11 +142,11 @@ def _tree(documents: Sequence[Document]) -> _FolderDocuments:
             # Each rendering of a chart is for a cluster of its own.
             for rendering in document.renderings or ("",):
                 own = ("", "", folder, rendering and "Chart")
+                keys = [each for each in (key, own) if each[-1]]
                 here = top
-                for part in (*PurePath(os.path.normpath(folder)).parts, rendering):
-                    if part:
-                        here = here.folders.setdefault(part, _FolderDocuments())
-                        here.keys.update(each for each in (key, own) if each[-1])
+                for part in filter(None, (*PurePath(os.path.normpath(folder)).parts, rendering)):
+                    here = here.folders.setdefault(part, _FolderDocuments())
+                    here.keys.update(keys)
                 here.positions.append(position)
     return top
 

@@ -7,7 +7,7 @@ object is data: repositories are full of JSON with comments, lists of JSON lines
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,18 +18,22 @@ from trainer_infra.review.documents import BOM, Document
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """What kubectl takes for manifests in a folder."""
+STDIN: Final = "stdin"
+"""What reports call it."""
 TEMPLATE: Final = "text for a template, and not YAML"
 NOT_READ: Final = "not YAML, and names no kind of an object"
 NO_TEXT: Final = "not UTF-8 text, and names no kind of an object"
+INSIDE: Final = "not an object, but has one in it, which was not judged"
 PARTLY: Final = "a document of it is text for a template, and not YAML"
 _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LATER_MARK: Final = re.compile(rf"^(---[^\n]*\n){BOM}", re.MULTILINE)
 _WORDS: Final = re.compile(r"kind|apiVersion|\\[xuU\r\n]")
 """A text without these has no object; characters of a key may be written as escapes."""
 _KEYS: Final = tuple(
-    re.compile(rf"(?:^|[\s{{,\"']){key}[\"']?[ \t]*:", re.MULTILINE)
+    re.compile(rf"(?:^[^\w#\n]*|[{{,]\s*)([\"']?){key}\1[ \t]*:", re.MULTILINE)
     for key in ("kind", "apiVersion")
 )
+"""What begins a line that is no comment, or stands behind a brace or a comma."""
 _MARKS: Final = ("{{", "{%", "${", "<%")
 """What templates of Jinja, envsubst, ERB and the like are told by."""
 _NEAR: Final = 2
@@ -62,24 +66,18 @@ def decoded(content: bytes) -> str:
     return content.decode(encoding).removeprefix(BOM)
 
 
-def may_have_object(content: str | bytes) -> bool:
-    """Whether an object may stand there: most files of a repository are told at a glance."""
-    text = content if isinstance(content, str) else content.decode("latin-1")
-    return bool(_WORDS.search(text))
-
-
 def seems_object(content: str | bytes) -> bool:
     """Whether a text that cannot be read names both a kind and its version, as an object does."""
     text = content if isinstance(content, str) else content.decode("latin-1").replace("\0", "")
     return all(each.search(text) for each in _KEYS)
 
 
-def file_text(text: str, file: str, *, is_asked: bool = False) -> FileText:
+def file_text(text: str, file: str) -> FileText:
     """What a file's text is; of stdin, which is asked to be an object, all that is broken is a problem."""
-    if not is_asked and not may_have_object(text):
+    if file != STDIN and not _WORDS.search(text):
         return FileText()
-    plain = _LATER_MARK.sub(r"\1", text)
-    found = _plain_text(plain, file, is_asked=is_asked)
+    plain = _LATER_MARK.sub(r"\1", text) if BOM in text else text
+    found = _plain_text(plain, file)
     # Columns behind such a mark are others than in the file.
     return found if plain == text else replace(found, documents=uneditable(found.documents))
 
@@ -89,34 +87,35 @@ def uneditable(found: Iterable[Document]) -> tuple[Document, ...]:
     return tuple(replace(each, is_editable=False) for each in found)
 
 
-def _plain_text(text: str, file: str, *, is_asked: bool) -> FileText:
-    whole = _read(text, file, is_asked=is_asked)
+def _plain_text(text: str, file: str) -> FileText:
+    whole = _read(text, file)
     if not whole.problems and not whole.why:
-        return whole
+        is_around = not whole.documents and file != STDIN and seems_object(text)
+        return replace(whole, why=INSIDE) if is_around else whole
     parts = [
-        _read(each, file, is_asked=is_asked)
+        _read(each, file)
         for one in yaml_source.documents_apart(text)
-        for each in _apart(one)
+        for each in yaml_source.json_documents(one)
     ]
     found = tuple(each for part in parts for each in part.documents)
     broken = tuple(each for part in parts for each in part.problems)
     # A broken document among objects is meant to be one.
-    if broken and (is_asked or found or seems_object(text) or not _is_syntax(broken[0])):
+    if broken and (file == STDIN or found or seems_object(text) or not _is_syntax(broken[0])):
         return FileText(found, broken)
     why = next((each.why for each in parts if each.why), NOT_READ if broken else "")
     return FileText(found, (), PARTLY if found and why else why)
 
 
-def _read(text: str, file: str, *, is_asked: bool) -> FileText:
+def _read(text: str, file: str) -> FileText:
     """One document, or all of them where nothing is wrong."""
     try:
         found = documents.read_documents(text, file)
     except InvalidInput as error:
         first = error.problems[0]
-        if not is_asked and _is_syntax(first) and _is_marked(text, first):
+        if file != STDIN and _is_syntax(first) and _is_marked(text, first):
             return FileText(why=TEMPLATE)
         return FileText((), tuple(error.problems))
-    if not is_asked and _MARKS[0] in text and any(map(_has_object_as_key, found)):
+    if file != STDIN and _MARKS[0] in text and any(map(_has_object_as_key, found)):
         return FileText(why=TEMPLATE)
     return FileText(found)
 
@@ -136,10 +135,3 @@ def _is_marked(text: str, problem: Problem) -> bool:
     _, line, _ = problem.where.rsplit(":", 2)
     near = text.split("\n")[max(0, int(line) - 1 - _NEAR) : int(line)]
     return any(mark in each for each in near for mark in _MARKS)
-
-
-def _apart(text: str) -> Iterator[str]:
-    """JSON documents that stand one after another, those with objects; else the text."""
-    apart = tuple(yaml_source.json_documents(text))
-    is_stream = len(apart) > 1
-    yield from (part for part, value in apart if not is_stream or documents.has_object(value))

@@ -19,14 +19,27 @@ from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput
 from trainer_infra.review import environments
 from trainer_infra.review.documents import Document, items_at, value_at
-from trainer_infra.review.renderings import ChartRendering, NamedRendering
+from trainer_infra.review.helm import ChartRendering
 
 Bound = Mapping[str, str]
 """Values of an ApplicationSet's parameters."""
 _ARGO: Final = "argoproj.io"
 _FLUX: Final = "helm.toolkit.fluxcd.io"
 _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?([^{}]*?)\s*-?\}\}")
-_UNKNOWN: Final = "values that Argo CD alone knows"
+_UNKNOWN: Final = "values that only Argo CD knows"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRendering:
+    """A rendering that an object asks for."""
+
+    chart: str
+    """The chart's folder, a whole path without links."""
+    way: ChartRendering
+    missing: str = ""
+    """What it names and is not here, so that it cannot be made."""
+    file: str = ""
+    """Where that is said."""
 
 
 def object_renderings(
@@ -80,14 +93,16 @@ class _Caller:
         self, spec: Any, whose: tuple[str, str], documents: Sequence[Document]
     ) -> Iterator[NamedRendering]:
         """What a HelmRelease asks for."""
-        asked = value_at(spec, ("chart", "spec"))
         namespace, name = whose
+        chart_of = _object(value_at(spec, ("chartRef",)), namespace, documents)
+        asked = value_at(spec, ("chart", "spec")) or value_at(chart_of, ("spec",))
         target = _text(spec, "targetNamespace")
         for root, chart, _ in self._charts(_text(asked, "chart"), {}):
             named = (*items_at(asked, "valuesFiles"), value_at(asked, ("valuesFile",)))
             files = [os.path.realpath(Path(root, each)) for each in named if isinstance(each, str)]
-            missing = [os.path.relpath(each, root) for each in files if not Path(each).is_file()]
-            values, options = [*files], list[str]()
+            values, options = [*filter(os.path.isfile, files)], list[str]()
+            missing = [os.path.relpath(each, root) for each in files if each not in values]
+            missing = [] if value_at(asked, ("ignoreMissingValuesFiles",)) else missing
             for each in items_at(spec, "valuesFrom"):
                 text = _referred(each, namespace, documents)
                 path, inline = _text(each, "targetPath"), _json(text)
@@ -203,17 +218,23 @@ def _filled(text: str, bound: Bound) -> str:
     return _PARAMETER.sub(lambda each: bound.get(each[1], each[0]), text)
 
 
+def _object(reference: Any, namespace: str, documents: Sequence[Document]) -> Any:
+    """The object that a HelmRelease refers to; None where it is not here."""
+    kind, name = _text(reference, "kind"), _text(reference, "name")
+    wanted = (kind, _text(reference, "namespace") or namespace, name)
+    keys = ((environments.object_key(each.value), each.value) for each in documents)
+    return next((value for (_, *key), value in keys if (*key,) == wanted), None)
+
+
 def _referred(reference: Any, namespace: str, documents: Sequence[Document]) -> str | None:
     """The text that a ConfigMap or a Secret has for a HelmRelease; None where it is not here."""
-    wanted = (_text(reference, "kind"), _text(reference, "name"))
     key = _text(reference, "valuesKey") or "values.yaml"
-    for each in documents:
-        _, kind, there, name = environments.object_key(each.value)
-        if (kind, name) == wanted and there == namespace:
-            text = value_at(each.value, ("stringData", key)) or value_at(each.value, ("data", key))
-            is_coded = kind == "Secret" and not value_at(each.value, ("stringData", key))
-            return _plain(text) if is_coded else text
-    return None
+    found = _object(reference, namespace, documents)
+    text, coded = (value_at(found, (field, key)) for field in ("stringData", "data"))
+    if text is None and coded is not None and value_at(found, ("kind",)) == "Secret":
+        return _plain(coded)
+    said: str | None = coded if text is None else text
+    return said
 
 
 def _plain(text: Any) -> str | None:

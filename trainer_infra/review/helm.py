@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -25,13 +25,11 @@ from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.review import (
     documents,
     plain_secret,
-    renderings,
     source_of_built,
     subprocess_tool,
     template_text,
 )
 from trainer_infra.review.documents import Document, Part, items_at, value_at
-from trainer_infra.review.renderings import ChartRendering
 from trainer_infra.review.subprocess_tool import ToolFailure
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.secret_texts.variable_names import says_secret
@@ -40,12 +38,28 @@ NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
 FOLDER: Final = "charts"
 """The folder of the charts that a chart is made with."""
+VALUES: Final = "values.yaml"
+"""The chart's own file, whose values hold unless others are given."""
 _SOURCE: Final = "# Source: "
 PARTS: Final = ("templates", "crds")
 """Folders of a chart whose files helm makes objects of."""
 SETTINGS: Final = ("values.schema.json", "requirements.yaml")
 """Further files that helm reads of a chart."""
 _ACTION: Final = "{{"
+
+
+@dataclass(frozen=True, slots=True)
+class ChartRendering:
+    """One way in which helm renders a chart."""
+
+    name: str = VALUES
+    """What findings call it."""
+    values: tuple[str, ...] = ()
+    """Whole paths of files, and JSON texts; the last one wins."""
+    options: tuple[str, ...] = ()
+    """Further options of helm: single values."""
+    release: str = ""
+    namespace: str = ""
 
 
 def is_one(folder: Path) -> bool:
@@ -129,7 +143,7 @@ def _file_of(values: str, scratch: Path) -> str:
 
 def _hidden_values(folder: Path, way: ChartRendering) -> Redaction:
     """The values whose name says secret: a template may say them when it fails."""
-    files = (str(folder / renderings.OWN), *way.values)
+    files = (str(folder / VALUES), *way.values)
     texts = [value for each in files for value in _values_in(each)]
     texts += (dict([each.removeprefix("--set=").partition("=")[::2]]) for each in way.options)
     found = {
@@ -170,16 +184,16 @@ def placed_chart(folder: Path, text: str, values: Sequence[str] = ()) -> tuple[D
 
 def _values(
     folder: Path, template: str, values: Sequence[str], read: Callable[[str], tuple[Document, ...]]
-) -> Iterator[tuple[Document, FieldPath]]:
-    """The files of a template's values, the strongest first, and where in each of them those of its chart are."""
+) -> Iterator[Document]:
+    """The files of a template's values, the strongest first, each where those of its chart begin."""
     files = [each for each in reversed(values) if not each.startswith("{")]
     shown = [_shown(each, folder) for each in files]
-    texts = [text for file in (*shown, str(folder / renderings.OWN)) for text in read(file)[:1]]
+    texts = [text for file in (*shown, str(folder / VALUES)) for text in read(file)[:1]]
     name, below = _dependency(template)
     if not name:
-        yield from ((text, ()) for text in texts)
+        yield from texts
         return
-    yield from ((text, (name,)) for text in texts)
+    yield from (replace(text, start=(name,)) for text in texts)
     called = [name, *(str(value_at(each, ("name",))) for *_, each in _dependencies(folder, name))]
     inner = next((each for each in called if (folder / FOLDER / each).is_dir()), None)
     if inner:

@@ -5,7 +5,7 @@ the lines of its file, so that places and edits are exact; what stands in anothe
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -16,18 +16,14 @@ from trainer_infra.api.finding import Path, path_text
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import documents, source_of_built, template_text
+from trainer_infra.review import documents, environments, source_of_built, template_text
 from trainer_infra.review.documents import Document, Part, value_at
 from trainer_infra.review.report import object_name
 from trainer_infra.rules import inner_objects
 from trainer_infra.rules.pods import KNOWN_KINDS
-from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
-from trainer_infra.rules.world import World, world_of
 
 T = TypeVar("T")
-_DEPTH: Final = 8
-"""Objects in objects that are looked into."""
 _ELSEWHERE: Final = frozenset(
     (
         *("ManifestWork", "ManifestWorkReplicaSet", "Work", "Policy", "ConfigurationPolicy"),
@@ -52,6 +48,8 @@ _MOST: Final = 63
 """The last position in a list at which an operation of a JSON patch is looked at."""
 _POD_PATCH: Final = "podSpecPatch"
 """The field of Argo Workflows with the text of a part of a PodSpec."""
+_WORDS: Final = ("patch", "Patch", "plaintext")
+"""Every field of a patch, or of its text, has one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +76,15 @@ class AllDocuments:
         objects = [each for each in inner if not self.all[each].is_part]
         return [*objects, *own], [each for each in inner if self.all[each].is_part]
 
-    def worlds_within(
-        self,
-        own: Sequence[int],
-        subjects: Mapping[int, Subject],
-        world_with: Callable[[Sequence[Subject]], World],
-    ) -> dict[int, World]:
-        """What is around the objects in those at some positions: `world_with` them, or each other elsewhere."""
-        found: dict[int, World] = {}
-        here: list[int] = []
-        for position in own:
-            inner = [each for each in self.inner.get(position, ()) if not self.all[each].is_part]
-            there = [each for each in inner if _is_elsewhere(self.all[each])]
-            here += (each for each in inner if each not in there)
-            found |= (
-                dict.fromkeys(there, world_of(subjects[each] for each in there)) if there else {}
-            )
-        return (
-            found | dict.fromkeys(here, world_with([subjects[each] for each in here]))
-            if here
-            else found
-        )
+    def made_together(self, own: Sequence[int]) -> Iterator[Sequence[int]]:
+        """Of the whole objects in those at some positions first what is made where they are, then what elsewhere."""
+        inner = [
+            [each for each in self.inner.get(position, ()) if not self.all[each].is_part]
+            for position in own
+        ]
+        yield [each for these in inner for each in these if not _is_elsewhere(self.all[each])]
+        for these in inner:
+            yield [each for each in these if _is_elsewhere(self.all[each])]
 
 
 def with_inner_documents(given: Sequence[Document]) -> AllDocuments:
@@ -126,9 +112,9 @@ def _is_elsewhere(document: Document) -> bool:
     return outer is not None and (outer.value.get("kind") in _ELSEWHERE or _is_elsewhere(outer))
 
 
-def inner_documents(outer: Document, depth: int = _DEPTH) -> Iterator[Document]:
+def inner_documents(outer: Document) -> Iterator[Document]:
     """The objects in a document's object, those in these behind each, and parts of objects in patches."""
-    for path, each in inner_objects.parts_of(outer.value) if depth else ():
+    for path, each in inner_objects.parts_of(outer.value) if _may_have(outer) else ():
         for one in _found(outer, path, each):
             inner = one
             if one.value is not UNREAD:
@@ -136,24 +122,24 @@ def inner_documents(outer: Document, depth: int = _DEPTH) -> Iterator[Document]:
                 inner = replace(one, value=value)
             if "kind" in inner.value:
                 yield inner
-            yield from inner_documents(inner, depth - 1)
+            yield from inner_documents(inner)
+
+
+def _may_have(outer: Document) -> bool:
+    """Whether something may stand in its object: of most a look at their text tells that nothing does."""
+    text = str(outer.value)
+    own = "apiVersion" in outer.value
+    return text.count("apiVersion") > own or any(word in text for word in _WORDS)
 
 
 def inside_text(document: Document) -> str:
     """What the object of a document stands in, the outermost first, each with where; empty for nothing."""
     if document.outer is None:
         return ""
-    above, own = inside_text(document.outer), _whose(document.outer)
+    above = inside_text(document.outer)
+    _, *own = environments.object_key(document.outer.value)
     whose = object_name(*own) if own[0] else ""
     return ": ".join(filter(None, (above, whose, path_text(document.within))))
-
-
-def _whose(document: Document) -> tuple[str, str, str]:
-    """Kind, namespace and name of an object; what is not known of them is empty."""
-    named = (("kind",), ("metadata", "namespace"), ("metadata", "name"))
-    found = (value_at(document.value, each) for each in named)
-    kind, namespace, name = (each if isinstance(each, str) else "" for each in found)
-    return kind, namespace, name
 
 
 def _found(outer: Document, path: Path, each: Any) -> Iterator[Document]:
@@ -329,10 +315,8 @@ def _read(text: str, above: int, file: str) -> tuple[Source, ...]:
         InvalidInput: It is not YAML.
     """
     found = yaml_source.read_yaml("\n" * above + template_text.skeleton(text), file)
-    return tuple(
-        replace(each, value=inner_objects.with_texts(each.value, _of_blanks)) for each in found
-    )
 
+    def known(said: str, _is_program: bool) -> Any:
+        return UNKNOWN if template_text.BLANK in said else said
 
-def _of_blanks(text: str, _is_program: bool) -> Any:
-    return UNKNOWN if template_text.BLANK in text else text
+    return tuple(replace(each, value=inner_objects.with_texts(each.value, known)) for each in found)

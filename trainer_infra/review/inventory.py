@@ -8,7 +8,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
+
+from trainer_infra import words
 
 _NAMED: Final = 5
 """Files that are named of those that are alike: the JSON report has all."""
@@ -24,6 +26,9 @@ class Use(StrEnum):
     UNREAD = "could not be read"
 
 
+Roles: TypeAlias = dict[str, tuple[Use, str]]
+"""What something is built from, by whole paths without links: what becomes of it, and by what. What is DATA is
+read by itself, too."""
 _COUNTED: Final[Mapping[str, str]] = {Use.BUILT: "built into others"}
 
 
@@ -69,7 +74,9 @@ def counted_text(files: Iterable[SourceFile]) -> str:
     """`; of 9 files and folders: 4 judged, 3 built into others, 2 data`, or nothing where there are none."""
     counts = counted_files(files)
     told = ", ".join(f"{number} {_COUNTED.get(use, use)}" for use, number in counts.items())
-    return f"; of {sum(counts.values())} files and folders: {told}" if told else ""
+    total = sum(counts.values())
+    these = "1 file" if total == 1 else f"{total} files and folders"
+    return f"; of {these}: {told}" if told else ""
 
 
 def passed_over_lines(files: Iterable[SourceFile]) -> Iterator[str]:
@@ -79,6 +86,4 @@ def passed_over_lines(files: Iterable[SourceFile]) -> Iterator[str]:
         if each.why and each.use in {Use.PASSED_OVER, Use.DATA, Use.JUDGED}:
             reasons.setdefault(each.why, []).append(each.path)
     for why, paths in reasons.items():
-        rest = len(paths) - _NAMED
-        more = f" and {rest} more" if rest > 0 else ""
-        yield f"{', '.join(paths[:_NAMED])}{more}: {why}"
+        yield f"{words.listed(paths, most=_NAMED)}: {why}"

@@ -5,7 +5,7 @@ the file of a patch sets, in that file.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -31,22 +31,24 @@ from trainer_infra.rules.supply_chain import moving_sources
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """What the file is called."""
-_OBJECTS: Final = ("resources", "bases", "components")
-"""Fields with files and folders whose objects it builds."""
-_MERGED: Final = ("patchesStrategicMerge",)
-_CONFIGURED: Final = ("generators", "transformers", "validators", *_MERGED)
-"""Fields with files and folders that say how it builds them; a text may be the YAML itself."""
-_BY_PATH: Final = ("patches", "patchesJson6902")
-"""Fields with items whose `path` is a file that says so."""
-_READ: Final = ("crds", "configurations")
-"""Fields with files that say something of kinds or fields; an object in one is not built."""
-_READ_BY_PATH: Final = ("replacements",)
-_FILES: Final = ("files", "envs", "env")
-"""Fields of a generator with files that become data."""
-_CHARTS: Final = "helmCharts"
-_CHART_VALUES: Final = ("valuesFile", "additionalValuesFiles")
 _GENERATORS: Final = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 """Fields with items from each of which it makes an object."""
+_CHARTS: Final = "helmCharts"
+_OBJECTS: Final = (("resources",), ("bases",), ("components",))
+"""Fields with files and folders whose objects it builds."""
+_PLUGINS: Final = (("generators",), ("transformers",), ("validators",))
+_CONFIGURED: Final = (
+    *(*_PLUGINS, ("patchesStrategicMerge",), ("patches", "path"), ("patchesJson6902", "path")),
+    *(("path",), ("paths",)),
+)
+"""Those with files and folders that say how it builds them, also of a transformer; a text may be the YAML itself."""
+_READ: Final = (
+    *(("crds",), ("configurations",), ("replacements", "path"), ("openapi", "path")),
+    *((_CHARTS, "valuesFile"), (_CHARTS, "additionalValuesFiles")),
+    *((field, files) for field in _GENERATORS for files in ("files", "envs", "env")),
+    *(("files",), ("envs",)),
+)
+"""Those with files that it reads otherwise; an object in one is not built."""
 _NOT_FETCHED: Final = (
     "was not built: it names a base by {scheme}://, and a check fetches by https and ssh alone; put the base into "
     "the repository, or pipe what kustomize builds"
@@ -77,6 +79,8 @@ class Uses:
     """Files that it reads otherwise: data of ConfigMaps, values of charts, what it says of kinds."""
     charts: tuple[str, ...] = ()
     """Charts that it renders, be they there or not."""
+    addresses: tuple[str, ...] = ()
+    """What it builds from that is not in the repository."""
     is_component: bool = False
     """Whether it is only a part of others, which cannot be built by itself."""
 
@@ -96,44 +100,26 @@ def _own(folder: Path) -> Path | None:
     return next((each for each in files if each.is_file()), None)
 
 
-def used_files(folder: Path) -> Uses:
+def used_files(folder: str) -> Uses:
     """What the folder's kustomization builds from. Source: kustomize's `Kustomization` type, v5."""
-    file = _own(folder) or folder / NAMES[0]
-    own = frozenset({os.path.realpath(file)})
+    where = Path(folder)
+    file = _own(where) or where / NAMES[0]
     value = _fields(file)
-    objects = _paths(folder, value, _OBJECTS)
-    configuration = _paths(folder, value, _CONFIGURED, _BY_PATH)
-    return Uses(
-        frozenset(filter(os.path.isfile, objects)),
-        own.union(filter(os.path.isfile, configuration)),
-        frozenset(each for each in (*objects, *configuration) if is_one(Path(each))),
-        frozenset(filter(os.path.isfile, _data(folder, value))),
-        tuple(_charts(folder, value)),
-        documents.value_at(value, ("kind",)) == "Component",
+    plugins = filter(os.path.isfile, _paths(where, value, _PLUGINS))
+    named = [value, *(each.value for one in plugins for each in documents.yaml_of_file(one))]
+    objects, configuration, data = (
+        tuple(path for each in named for path in _paths(where, each, fields))
+        for fields in (_OBJECTS, _CONFIGURED, _READ)
     )
-
-
-def _data(folder: Path, value: Any) -> Iterator[str]:
-    """Files that a kustomization reads without building objects of them, be they there or not."""
-    yield from _paths(folder, value, _READ, _READ_BY_PATH)
-    texts = [documents.value_at(value, ("openapi", "path"))]
-    for field in _GENERATORS:
-        for each in documents.items_at(value, field):
-            said = _listed(each, _FILES)
-            # `key=file` names the key too.
-            texts += (one.rpartition("=")[2] for one in said)
-    for each in documents.items_at(value, _CHARTS):
-        texts += _listed(each, _CHART_VALUES)
-    yield from (os.path.realpath(folder / each) for each in texts if _may_be_path(each))
-
-
-def _listed(value: Any, fields: Iterable[str]) -> Iterator[str]:
-    """The texts of fields that are a text or a list of them."""
-    for field in fields:
-        said = documents.value_at(value, (field,))
-        yield from (
-            each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)
-        )
+    return Uses(
+        objects=frozenset(filter(os.path.isfile, objects)),
+        configuration=frozenset((os.path.realpath(file), *filter(os.path.isfile, configuration))),
+        folders=frozenset(each for each in (*objects, *configuration) if is_one(Path(each))),
+        data=frozenset(filter(os.path.isfile, data)),
+        charts=tuple(_charts(where, value)),
+        addresses=tuple(moving_sources.addresses(value) if isinstance(value, Mapping) else ()),
+        is_component=documents.value_at(value, ("kind",)) == "Component",
+    )
 
 
 def _charts(folder: Path, value: Any) -> Iterator[str]:
@@ -149,17 +135,14 @@ def _charts(folder: Path, value: Any) -> Iterator[str]:
 
 
 def used_kustomizations(
-    folders: Iterable[Path], known: Mapping[str, Uses] | None = None
+    folders: Iterable[str | Path], read: Callable[[str], Uses] = used_files
 ) -> dict[str, Uses]:
-    """The folders' kustomizations and those that these build upon, those that are nearer first.
-
-    What is known already is not read again.
-    """
+    """The folders' kustomizations and those that these build upon, those that are nearer first."""
     found: dict[str, Uses] = {}
-    waiting = [*map(os.path.realpath, folders)]
+    waiting = [os.path.realpath(each) for each in folders]
     for each in waiting:
         if each not in found:
-            found[each] = (known or {}).get(each) or used_files(Path(each))
+            found[each] = read(each)
             waiting += sorted(found[each].folders)
     return found
 
@@ -171,15 +154,15 @@ def read_kustomization(folder: Path) -> tuple[Document, ...]:
         NotAvailable: It cannot be built; what kustomize said. Or it names what a check does not fetch.
         InvalidInput: What was built is not YAML.
     """
-    for each in used_kustomizations([folder]):
-        for address in moving_sources.addresses(_kustomization(Path(each))):
-            scheme = moving_sources.scheme(address)
-            if scheme not in kustomize_build.fetched_schemes():
-                raise NotAvailable(_NOT_FETCHED.format(scheme=scheme))
-    charts = [each for uses in used_kustomizations([folder]).values() for each in uses.charts]
-    missing = [each for each in charts if not helm.is_one(Path(each))]
+    used = used_kustomizations([folder])
+    for address in (address for uses in used.values() for address in uses.addresses):
+        scheme = moving_sources.scheme(address)
+        if scheme not in kustomize_build.fetched_schemes():
+            raise NotAvailable(_NOT_FETCHED.format(scheme=scheme))
+    charts = [each for uses in used.values() for each in uses.charts]
+    missing = next((each for each in charts if not helm.is_one(Path(each))), None)
     if missing:
-        raise NotAvailable(_NO_CHART.format(os.path.relpath(missing[0])))
+        raise NotAvailable(_NO_CHART.format(os.path.relpath(missing)))
     if charts and subprocess_tool.find_tool("helm") is None:
         raise NotAvailable(_NO_HELM)
     top, text = kustomize_build.built_text(folder, has_charts=bool(charts))
@@ -323,11 +306,6 @@ def _fields(file: Path) -> Any:
         return None
 
 
-def _kustomization(folder: Path) -> JSONObject:
-    value = _fields(_own(folder) or folder / NAMES[0])
-    return value if isinstance(value, Mapping) else {}
-
-
 def _written(file: str) -> tuple[Document, ...]:
     """The objects of a file; of a kustomization those that it generates, each where its generator is."""
     if Path(file).name in NAMES:
@@ -343,16 +321,21 @@ def _written(file: str) -> tuple[Document, ...]:
         return ()
 
 
-def _paths(
-    folder: Path, value: Any, listed: Iterable[str], by_path: Iterable[str] = ()
-) -> tuple[str, ...]:
+def _paths(folder: Path, value: Any, fields: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """What fields of a kustomization refer to, be it there or not."""
-    texts = [each for field in listed for each in documents.items_at(value, field)]
-    items = (each for field in by_path for each in documents.items_at(value, field))
-    texts += (documents.value_at(each, ("path",)) for each in items)
-    return tuple(os.path.realpath(folder / each) for each in texts if _may_be_path(each))
+    for field in fields:
+        for each in _texts(value, field):
+            # Of a generator `key=file` names the key too.
+            text = each.rpartition("=")[2] if field[-1] == "files" else each
+            if text.strip() and not any(mark in text for mark in ("\n", "\0", "://")):
+                yield os.path.realpath(folder / text)
 
 
-def _may_be_path(text: Any) -> bool:
-    is_text = isinstance(text, str) and bool(text.strip())
-    return is_text and "\n" not in text and "\0" not in text and "://" not in text
+def _texts(value: Any, path: tuple[str, ...]) -> Iterator[str]:
+    """The texts at a path, in all items of lists on the way."""
+    if isinstance(value, list):
+        yield from (text for each in value for text in _texts(each, path))
+    elif path:
+        yield from _texts(documents.value_at(value, path[:1]), path[1:])
+    elif isinstance(value, str):
+        yield value

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +20,6 @@ from trainer_infra.review.documents import Document, Part, value_at
 from trainer_infra.rules.supply_chain import images
 
 _NAME: Final = ("metadata", "name")
-_PAIRS: Final = {"commonLabels": "labels", "commonAnnotations": "annotations"}
 _IMAGE: Final = ("image",)
 _NAMESPACE: Final = ("metadata", "namespace")
 _STEP: Final = re.compile(r"\[(?P<key>[^=\]]+)=(?P<value>[^\]]*)\]|(?P<name>(?:\\.|[^.\[\]])+)")
@@ -51,13 +51,13 @@ class LayerPart:
 
 def layer_parts(file: Document, read: Reader) -> Iterator[LayerPart]:
     """All that one kustomization says, or a transformer in a file, in the order in which kustomize does it."""
-    if str(file.value.get("kind")).endswith("Transformer"):
-        yield from _of_transformer(file, read)
-        return
-    yield from _of_fields(file)
     for field, make in _MAKERS.items():
         for each in _items(file, field):
             yield from make(each, read)
+    # A transformer of patches has the fields of one, and one of namespaces has its own.
+    yield from _of_patch(file, read)
+    if value_at(file.value, ("kind",)) == "NamespaceTransformer":
+        yield from _of_namespace(_below(file, *_NAMESPACE), read)
 
 
 def _below(text: Document, *path: str | int) -> Document:
@@ -67,36 +67,26 @@ def _below(text: Document, *path: str | int) -> Document:
 
 
 def _items(text: Document, *path: str) -> Iterator[Document]:
-    """The items of a list at a path of a text."""
+    """The items of a list at a path of a text; of a field with one value that."""
     found = value_at(text.value, path)
-    for index in range(len(found) if isinstance(found, list) else 0):
-        yield _below(text, *path, index)
-
-
-def _of_transformer(text: Document, read: Reader) -> Iterator[LayerPart]:
-    """What a transformer of kustomize's own does that is configured by itself."""
-    yield from _of_patch(text, read)
-    yield from _replacements(text, read)
-    for field in _PAIRS.values():
-        yield from _pairs(_below(text, field), field)
-    if "imageTag" in text.value:
-        yield from _of_image(_below(text, "imageTag"), read)
-    if "replica" in text.value:
-        yield _replicas(_below(text, "replica"))
+    if isinstance(found, list):
+        yield from (_below(text, *path, index) for index in range(len(found)))
+    elif found is not None and path:
+        yield _below(text, *path)
 
 
 def _of_patch(item: Document, read: Reader) -> Iterator[LayerPart]:
-    for field in ("path", "patch", "jsonOp"):
-        said = _below(item, field)
-        target = value_at(item.value, ("target",))
-        yield from _merged(_texts(said, said.value, read), target or {})
+    """A patch, or the text or the file of one."""
+    target = value_at(item.value, ("target",)) or {}
+    is_text = isinstance(item.value, str)
+    for each in (item,) if is_text else (_below(item, key) for key in ("path", "patch", "jsonOp")):
+        yield from _merged(_texts(each, read), target)
 
 
 def _replacements(said: Document, read: Reader) -> Iterator[LayerPart]:
     path = value_at(said.value, ("path",))
-    for each in read(Path(said.file).parent / path) if isinstance(path, str) else ():
-        yield from _replacements(each, read)
-    for each in (*_items(said), *_items(said, "replacements")):
+    inner = read(Path(said.file).parent / path) if isinstance(path, str) else ()
+    for each in (*inner, *_items(said)):
         yield from _replacements(each, read)
     for each in _items(said, "targets"):
         kind, name = (str(value_at(each.value, ("select", key)) or "") for key in ("kind", "name"))
@@ -105,14 +95,15 @@ def _replacements(said: Document, read: Reader) -> Iterator[LayerPart]:
             yield LayerPart(part, kind, name and re.escape(name), field=str(field.value))
 
 
-def _texts(place: Document, said: Any, read: Reader | None) -> Iterator[Document]:
+def _texts(place: Document, read: Reader) -> Iterator[Document]:
     """The YAML documents of an inline text, or of the file that is named there."""
+    said: Any = place.value
     if not isinstance(said, str):
         return
     if "\n" in said or said.lstrip().startswith(("{", "[")):
         found = inner_documents.yaml_of(replace(place, value={}), said)
         yield from (each for each in found if each.value is not inner_documents.UNREAD)
-    elif read is not None:
+    else:
         yield from read(Path(place.file).parent / said)
 
 
@@ -129,33 +120,20 @@ def _merged(texts: Iterator[Document], target: Any) -> Iterator[LayerPart]:
                 yield LayerPart(part, kind, name, adds=adds)
 
 
-def _of_fields(file: Document) -> Iterator[LayerPart]:
-    """What it sets in every object."""
-    text = _below(file, "namespace")
-    namespace: Any = text.value
-    if isinstance(namespace, str):
-        yield LayerPart(Part(namespace, text, _NAMESPACE))
-    for field, below in _PAIRS.items():
-        yield from _pairs(_below(file, field), below)
-    for each in _items(file, "labels"):
-        yield from _pairs(_below(each, "pairs"), "labels")
-    for each in _items(file, "replicas"):
-        yield _replicas(each)
+def _of_namespace(text: Document, _read: Reader) -> Iterator[LayerPart]:
+    yield LayerPart(Part(text.value, text, _NAMESPACE))
 
 
-def _replicas(item: Document) -> LayerPart:
+def _of_replicas(item: Document, _read: Reader) -> Iterator[LayerPart]:
     name, count = re.escape(str(value_at(item.value, ("name",)))), _below(item, "count")
-    return LayerPart(Part(count.value, count, ("spec", "replicas")), name=name)
+    yield LayerPart(Part(count.value, count, ("spec", "replicas")), name=name)
 
 
-def _pairs(pairs: Document, field: str) -> Iterator[LayerPart]:
+def _of_pairs(field: str, item: Document, _read: Reader) -> Iterator[LayerPart]:
+    pairs = _below(item, "pairs") if value_at(item.value, ("pairs",)) else item
     for key in pairs.value if isinstance(pairs.value, Mapping) else ():
         each = _below(pairs, key)
         yield LayerPart(Part(each.value, each, ("metadata", field, key)))
-
-
-def _of_merge(item: Document, read: Reader) -> Iterator[LayerPart]:
-    yield from _merged(_texts(item, item.value, read), {})
 
 
 def _of_image(item: Document, _read: Reader) -> Iterator[LayerPart]:
@@ -164,19 +142,21 @@ def _of_image(item: Document, _read: Reader) -> Iterator[LayerPart]:
 
 def _of_inline(item: Document, read: Reader) -> Iterator[LayerPart]:
     """Transformers that stand in the kustomization; those in files are layers of their own."""
-    for text in _texts(item, item.value, None):
-        yield from _of_transformer(text, read)
+    for text in _texts(item, lambda _: ()):
+        yield from layer_parts(text, read)
 
 
 _MAKERS: Final[Mapping[str, Callable[[Document, Reader], Iterator[LayerPart]]]] = {
-    "patchesStrategicMerge": _of_merge,
-    "patches": _of_patch,
-    "patchesJson6902": _of_patch,
-    "images": _of_image,
+    "namespace": _of_namespace,
+    **dict.fromkeys(("commonLabels", "labels"), partial(_of_pairs, "labels")),
+    **dict.fromkeys(("commonAnnotations", "annotations"), partial(_of_pairs, "annotations")),
+    **dict.fromkeys(("replicas", "replica"), _of_replicas),
+    **dict.fromkeys(("patchesStrategicMerge", "patches", "patchesJson6902", "paths"), _of_patch),
+    **dict.fromkeys(("images", "imageTag"), _of_image),
     "replacements": _replacements,
     "transformers": _of_inline,
 }
-"""Fields of a kustomization with items that change objects, in the order in which kustomize does it."""
+"""Fields of a kustomization and of transformers that change objects, in the order in which kustomize does it."""
 
 
 def _without_identity(patch: JSONObject) -> JSONObject:
@@ -200,26 +180,23 @@ def parts_of_built(built: Document, said: LayerPart) -> Iterator[Part]:
         )
     elif _is_meant(built, said):
         part = _in_list(built, said)
-        if any(
-            _holds(built, part, path, leaf) for path, leaf in json_values.json_leaves(part.value)
-        ):
+        leaves = json_values.json_leaves(part.value)
+        if any(_holds(built, part, path, leaf) for path, leaf in leaves):
             yield part
 
 
 def _is_meant(built: Document, said: LayerPart) -> bool:
     """Whether it may be about an object: kustomize finds that by any name that it had on its way."""
     first, last = (str(value_at(each, _NAME) or "") for each in (built.written, built.value))
-    is_kind = said.kind in ("", built.value.get("kind")) or re.fullmatch(
-        said.kind, str(built.value.get("kind"))
-    )
-    if not is_kind or not said.name:
-        return bool(is_kind)
-    if said.is_merged:
-        return first in said.name in last
+    kind = str(built.value.get("kind"))
     try:
-        return any(re.fullmatch(said.name, each) for each in (first, last)) or said.name in last
+        is_kind = said.kind in ("", kind) or re.fullmatch(said.kind, kind) is not None
+        is_name = any(re.fullmatch(said.name, each) for each in (first, last))
     except re.error:
+        # Go's patterns have more than Python's.
         return False
+    is_name = first in said.name in last if said.is_merged else is_name or said.name in last
+    return is_kind and (is_name or not said.name)
 
 
 def _paths(value: Any, steps: Sequence[re.Match[str]], path: FieldPath = ()) -> Iterator[FieldPath]:
@@ -283,10 +260,9 @@ def generated_parts(built: Document, generator: Document) -> Iterator[Part]:
     if generator.value.get("kind") != built.value.get("kind") or name not in whole:
         return
     text = replace(generator, value=generator.written, is_editable=False)
-    for field in ("literals", "files", "envs"):
+    for field in ("literals", "files", "envs", "env"):
         for each in _items(text, field):
             yield from _generated(built, each, field)
-    yield from _generated(built, _below(text, "env"), "env")
 
 
 def _generated(built: Document, text: Document, field: str) -> Iterator[Part]:

@@ -4,7 +4,7 @@ import mmap
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +17,6 @@ from trainer_infra.review.inventory import SourceFile, Use, joined_files
 if TYPE_CHECKING:
     from trainer_infra.rules.configuration import ChartValues
 
-NOTHING: Final = Exclusion()
-"""Leaves out nothing."""
 SUFFIXES: Final = file_text.SUFFIXES
 STDIN: Final = "-"
 PROGRAMS: Final = (".py", ".ipynb", ".ts", ".go")
@@ -47,7 +45,7 @@ class SourceScope:
 
     values: tuple[str, ...] = ()
     """Files of values for charts, the last one wins; where there are some, no others are looked for."""
-    exclusion: Exclusion = NOTHING
+    exclusion: Exclusion = field(default_factory=Exclusion)
     """What is left out; what is built from other files may still read it. Paths of `charts` are relative
     to its folder."""
     charts: "tuple[ChartValues, ...]" = ()
@@ -95,16 +93,14 @@ def _once(found: Iterable[Document]) -> tuple[Document, ...]:
         if same is None:
             others.append(len(kept))
             kept.append(each)
-        elif (each.deployed_from, each.renderings) != (
-            kept[same].deployed_from,
-            kept[same].renderings,
-        ):
-            other = kept[same]
-            folders = dict.fromkeys((*other.deployed_from, *each.deployed_from))
-            layers = dict.fromkeys((*other.layers, *each.layers))
-            ways = tuple(dict.fromkeys((*other.renderings, *each.renderings)))
+            continue
+        other = kept[same]
+        if (each.deployed_from, each.renderings) != (other.deployed_from, other.renderings):
             kept[same] = replace(
-                other, folders=tuple(folders), layers=tuple(layers), renderings=ways
+                other,
+                folders=tuple(dict.fromkeys((*other.deployed_from, *each.deployed_from))),
+                layers=tuple(dict.fromkeys((*other.layers, *each.layers))),
+                renderings=tuple(dict.fromkeys((*other.renderings, *each.renderings))),
             )
     return tuple(kept)
 
@@ -123,7 +119,7 @@ def text_of(path: str) -> tuple[str, str]:
 
 
 def _content_of(path: str) -> tuple[bytes, str]:
-    name = "stdin" if path == STDIN else path
+    name = file_text.STDIN if path == STDIN else path
     if Path(path).suffix in PROGRAMS:
         fix = "`pulumi preview` shows and judges what a program declares"
         raise InvalidInput([Problem("", "is a program, and no manifest", fix=fix, where=name)])
@@ -155,12 +151,15 @@ def _of_content(content: bytes, name: str) -> SourceObjects:
     try:
         found = of_text(file_text.decoded(content), name)
     except UnicodeDecodeError as error:
-        if name != "stdin" and not file_text.seems_object(content):
+        if name != file_text.STDIN and not file_text.seems_object(content):
             return SourceObjects(files=(SourceFile(name, Use.DATA, file_text.NO_TEXT),))
         return unread(name, f"{name}: {_no_text(error)}")
-    if file_text.is_wide(content):
-        return replace(found, documents=file_text.uneditable(found.documents))
-    return found
+    return uneditable(found) if file_text.is_wide(content) else found
+
+
+def uneditable(found: SourceObjects) -> SourceObjects:
+    """The same, not to be mended."""
+    return replace(found, documents=file_text.uneditable(found.documents))
 
 
 def _large(path: str) -> SourceObjects:
@@ -181,14 +180,12 @@ def unread(path: str, *problems: str) -> SourceObjects:
 
 def of_text(text: str, file: str) -> SourceObjects:
     """The objects of a text; what is wrong with one document keeps no other from being read."""
-    found = file_text.file_text(text, file, is_asked=file == "stdin")
-    if found.problems:
-        whole = unread(file, *map(str, found.problems))
-        return replace(whole, documents=found.documents)
-    use = Use.JUDGED if found.documents else Use.DATA
-    if not found.documents and found.why == file_text.TEMPLATE:
-        use = Use.PASSED_OVER
-    return SourceObjects(found.documents, (), (SourceFile(file, use, found.why),))
+    found = file_text.file_text(text, file)
+    use = Use.PASSED_OVER if found.why == file_text.TEMPLATE else Use.DATA
+    use = Use.JUDGED if found.documents else use
+    use = Use.UNREAD if found.problems else use
+    problems = tuple(map(str, found.problems))
+    return SourceObjects(found.documents, problems, (SourceFile(file, use, found.why),))
 
 
 def made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> SourceObjects:

@@ -6,12 +6,10 @@ kustomization is rendered or built, and so are those below a folder. What helm a
 is then not read by itself; all else that stands there is. What became of each file says the inventory.
 """
 
-import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from trainer_infra.review import file_text, source_objects
+from trainer_infra.review import source_objects
 from trainer_infra.review.inventory import SourceFile, Use
 from trainer_infra.review.source_objects import ALL, EXCLUDED, STDIN, SourceObjects, SourceScope
 
@@ -22,15 +20,13 @@ def read_sources(paths: Sequence[str], wanted: SourceScope = ALL) -> SourceObjec
 
 
 def _read(path: str, wanted: SourceScope) -> SourceObjects:
-    if path == STDIN:
-        found = source_objects.read_file(STDIN)
-        return replace(found, documents=file_text.uneditable(found.documents))
     where = Path(path)
+    if path == STDIN:
+        return source_objects.uneditable(source_objects.read_file(STDIN))
     if not where.exists():
         return source_objects.unread(path, f"{path}: is not there")
     if wanted.exclusion.has(path):
-        name = os.path.normpath(path)
-        return SourceObjects(files=(SourceFile(name, Use.PASSED_OVER, EXCLUDED),))
+        return SourceObjects(files=(SourceFile(str(where), Use.PASSED_OVER, EXCLUDED),))
     if where.is_dir():
         from trainer_infra.review import built_folder  # noqa: PLC0415  a file does not need it
 
