@@ -78,6 +78,8 @@ FILES = (
     f"api_key: {CHOSEN}",
     f"JWT_SECRET={'supersecret' + '42x'}",
     "[db]\npassword = Kirsch),baum2031\n",
+    *("password: 20311224", '{"port": 5432, "password": 20311224}', "{password: 20311224}"),
+    'import os\nconnect(password="20311224")',
     f"a = 1\\npassword = {CHOSEN}\\nb = 2",
     f'{{"password": "{CHOSEN}"}}',
     f'{{\\"password\\": \\"{CHOSEN}\\"}}',
@@ -353,6 +355,8 @@ NEIGHBOURS = (
     "name: HF_TOKEN\nvalue: $(TOKEN)",
     "login: required",
     "aws s3 cp s3://a/b . --no-sign-request",
+    *("password_changed_at: 1700000000", '{"passwordExpires": 1700000000}', "max_pass: 1000000"),
+    *("password: 12345", "password: 1.0.0.0", "token: 20311224", "pass: 3600000s"),
     "--password-stdin < /run/x",
     "mysql -p",
     "pass: 2",
@@ -394,6 +398,7 @@ def test_what_is_quoted_of_a_value_is_without_secrets_however_deep_they_lie() ->
         "command": ["mysql", "-uteam", f"-p{CHOSEN}"],
         "pair": ("a", TOKEN),
         "api_key": RANDOM.encode(),
+        "pin": {"password": 20311224, "port": 20311224},
         "n": 1,
     }
     assert texts.shown_value(given) == {
@@ -402,6 +407,7 @@ def test_what_is_quoted_of_a_value_is_without_secrets_however_deep_they_lie() ->
         "command": ["mysql", "-uteam", SECRET_SHOWN],
         "pair": ("a", SECRET_SHOWN),
         "api_key": SECRET_SHOWN,
+        "pin": {"password": SECRET_SHOWN, "port": 20311224},
         "n": 1,
     }
 

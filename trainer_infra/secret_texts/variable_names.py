@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from trainer_infra.secret_texts.values import words_of
+from trainer_infra.secret_texts.values import looks_chosen, looks_mixed, looks_secret, words_of
 
 _SECRET: Final = re.compile(
     r"[a-z]*(?:token|password|passwd|passphrase|passcode|secret|apikey|accesskey|secretkey)"
@@ -63,6 +63,8 @@ _WHETHER: Final = words_of(
     "no skip without ask has is needs require requires allow disable enable prompt show hide"
 )
 """First words that say that it is a question."""
+_SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token|Api-?Key)\s+", re.IGNORECASE)
+"""How the value of an Authorization header begins."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.ASCII)
 _SAID: Final = (
     "token", "pass", "pw", "psk", "_pat", "-pat", "phrase", "secret", "cred", "key",
@@ -77,11 +79,26 @@ def may_name_secret(text: str) -> bool:
     return any(each in plain for each in _SAID)
 
 
+def is_secret_value(name: str, value: str, *, is_literal: bool = True) -> bool:
+    """Whether the value of a name is a secret: random, or such as a person chooses, where it is meant as it stands."""
+    if not says_secret(name):
+        return False
+    scheme = _SCHEME.match(value)
+    own = value[scheme.end() :] if scheme else value
+    if looks_secret(own):
+        return True
+    # Of much that is about a password, such as the time of its last change, the value is a number.
+    is_number = own.isdecimal()
+    is_password = scheme is not None or _says_password(name, is_last=is_number)
+    is_chosen = is_password and looks_chosen(own)
+    return is_literal and (is_chosen or (_says_key(name) and looks_mixed(own)))
+
+
 @lru_cache(maxsize=1 << 13)
 def says_secret(name: str) -> bool:
     """Whether a variable, option or key of this name is to hold a secret."""
     words = _words(name)
-    if not words or is_about_secret(name) or any(each in _PUBLIC for each in words):
+    if not words or is_about_secret(name) or not _PUBLIC.isdisjoint(words):
         return False
     above = "" if len(words) == 1 else words[-2]
     if above and words[0] in _WHETHER:
@@ -107,23 +124,18 @@ def _has_secret(words: Sequence[str]) -> bool:
     return not is_key and not is_of_model and any(map(_SECRET.fullmatch, words))
 
 
-@lru_cache(maxsize=1 << 13)
-def says_password(name: str) -> bool:
-    """Whether a person may have chosen what a variable, option or key of this name holds.
-
-    The password's Secret, `passwordSecret`, is another one.
-    """
+def _says_password(name: str, *, is_last: bool) -> bool:
+    """Whether a person may have chosen what it holds; the password's Secret, `passwordSecret`, is another one."""
     words = _words(name)
-    is_one = words[-1:] != ["secret"] and any(map(_PASSWORD.fullmatch, words))
-    return bool(is_one or _CHOSEN.fullmatch(name.strip("-"))) and says_secret(name)
+    named = words[-1:] if is_last or words[-1:] == ["secret"] else words
+    is_one = any(map(_PASSWORD.fullmatch, named))
+    return is_one or _CHOSEN.fullmatch(name.strip("-")) is not None
 
 
-@lru_cache(maxsize=1 << 13)
-def says_key(name: str) -> bool:
+def _says_key(name: str) -> bool:
     """Whether it opens something, as the key of an API does and that of a column does not."""
     words = _words(name)
-    is_good = words[-1:] != ["key"] or any(each in _GOOD_KEYS for each in words[-2:-1])
-    return is_good and says_secret(name)
+    return words[-1:] != ["key"] or not _GOOD_KEYS.isdisjoint(words[-2:-1])
 
 
 def is_about_secret(name: str) -> bool:

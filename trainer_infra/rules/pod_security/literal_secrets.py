@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, as_integer
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.rule import (
@@ -86,56 +86,57 @@ def _spoken(whole: Value) -> Iterator[LiteralText]:
     """Every text of it that has a secret in it or is not known, however deep it lies."""
     left_out = _NOT_READ | ({"data"} if whole["kind"].raw == _KIND else set())
     fields = whole.raw if is_mapping(whole.raw) else {}
-    waiting = _fields((), {key: each for key, each in fields.items() if key not in left_out})
+    waiting: list[_Node] = [
+        ((), "", {key: each for key, each in fields.items() if key not in left_out})
+    ]
     while waiting:
         path, name, raw = waiting.pop()
         if is_mapping(raw):
-            waiting += _fields(path, raw)
+            waiting += reversed([*_fields(path, raw)])
         elif is_list(raw):
-            waiting += _items(path, name, raw)
-        elif _is_told(raw, name):
+            waiting += reversed([*_items(path, name, raw)])
+        else:
             yield LiteralText(whole.at(*path), name)
 
 
-def _fields(path: Path, fields: JSONObject) -> list[_Node]:
-    """The last one first, as of a stack; arguments are the value of their command.
-
-    A name or a label that is not known yet is no secret for that.
-    """
-    found: list[_Node] = []
+def _fields(path: Path, fields: JSONObject) -> Iterator[_Node]:
+    """Those with a secret; arguments are the value of their command."""
     variable, command = fields.get("name"), fields.get("command")
     for key, each in fields.items():
-        name = variable if key == "value" and isinstance(variable, str) else key
-        if key == "args" and command is not None and is_list(command):
-            name = " ".join(one for one in command if isinstance(one, str))
-        is_of_name = each is UNKNOWN and path[:1] == ("metadata",) and key != "annotations"
-        if is_of_name and path[1:2] != ("annotations",):
+        if key in _PASSED_OVER or not isinstance(key, str):
             continue
-        if isinstance(key, str) and key not in _PASSED_OVER and _is_told(each, name):
-            found.append(((*path, key), name, each))
-    return found[::-1]
+        name = variable if key == "value" and isinstance(variable, str) else key
+        if key == "args" and is_list(command):
+            name = " ".join(one for one in command if isinstance(one, str))
+        # A name or a label that is not known yet is no secret for that.
+        is_known = each is not UNKNOWN or path[:1] != ("metadata",) or "annotations" in (*path, key)
+        if is_known and _is_told(each, name):
+            yield (*path, key), name, each
 
 
-def _items(path: Path, above: str, items: Sequence[Any]) -> list[_Node]:
-    """The last one first; what stands behind an option is its value, and some programs know it by its place."""
-    found = [
-        ((*path, index), name, each)
-        for index, (each, name) in enumerate(words_of_command(items, above))
-        if _is_told(each, name)
-    ]
-    return found[::-1]
+def _items(path: Path, above: str, items: Sequence[Any]) -> Iterator[_Node]:
+    """Those with a secret: what stands behind an option is its value, and some programs know it by its place."""
+    for index, (each, name) in enumerate(words_of_command(items, above)):
+        if _is_told(each, name):
+            yield (*path, index), name, each
 
 
 def _is_told(raw: Any, name: str) -> bool:
     """Whether it is a secret, may become one, or may have one below it."""
-    return bool(kind_of_secret(raw, name)) if isinstance(raw, str) else raw is not None
+    if isinstance(raw, str):
+        return kind_of_secret(raw, name) != ""
+    if isinstance(raw, int | float):
+        return kind_of_secret(str(as_integer(raw)), name) != ""
+    return raw is not None
 
 
 def _check(place: LiteralText, context: Context[LiteralSecrets]) -> Iterator[Finding]:
-    kind = kind_of_secret(place.value.text(), place.name, context.parameters.not_secret)
+    value = place.value
+    text = value.text() or str(as_integer(value.raw))
+    kind = kind_of_secret(text, place.name, context.parameters.not_secret)
     if kind:
-        fix = _FIX_OF_CODE if place.value.path[:1] == (_OF_CODE,) else _FIX
-        yield where_to_fix(place.value.finding("has a secret in it", kind, fix), "in the runtime")
+        fix = _FIX_OF_CODE if value.path[:1] == (_OF_CODE,) else _FIX
+        yield where_to_fix(value.finding("has a secret in it", kind, fix), "in the runtime")
 
 
 RULE: Final = Rule(
