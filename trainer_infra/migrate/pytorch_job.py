@@ -41,27 +41,25 @@ def pytorch_parts(job: V1Job) -> Parts:
         InvalidInput: It has no replicas, or containers that cannot be told apart.
     """
     found = nodes.read_nodes(job, DEFAULTS, "Master", "Worker")
-    written, own = _written_processes(job), _own_processes(found.kept)
     filled = replica.filled(names.TORCH_VARIABLES)
+    policy: JSONObject = job.spec.get("elasticPolicy") or {}
+    # The operator wrote those of the elastic policy last.
+    written = str(policy.get("nProcPerNode", job.spec.get("nprocPerNode", "")))
+    env = {each["name"]: each.get("value") for each in found.kept.container.get("env") or ()}
+    own = env.get(names.PET_NPROC_PER_NODE) or ""
     if not written and own.isdecimal():
         written, filled = own, {**filled, names.PET_NPROC_PER_NODE: OWN_PROCESSES}
     # v1 counted those of nprocPerNode alone.
     number = job.spec.get("nprocPerNode", "")
     world = found.count * (int(number) if number.isdecimal() else 1)
     told = _variables(job, found, world)
-    env = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
-    framework = nodes.Framework("torch", {"torch": {}}, env, filled)
+    added = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
+    framework = nodes.Framework("torch", {"torch": {}}, added, filled)
     trainer = {"numProcPerNode": int(written)} if written.isdecimal() else {}
     notes = [*_nproc_notes(job), *_elastic_notes(job, found.count)]
     if "WORLD_SIZE" in told:
         notes.append(nodes.fixed_parts(job, DEFAULTS, f"WORLD_SIZE={world}"))
     return nodes.node_parts(job, found, framework, trainer=trainer, notes=notes)
-
-
-def _written_processes(job: V1Job) -> str:
-    """Processes per node that the operator was told, which wrote those of the elastic policy last."""
-    policy: JSONObject = job.spec.get("elasticPolicy") or {}
-    return str(policy.get("nProcPerNode", job.spec.get("nprocPerNode", "")))
 
 
 def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
@@ -79,12 +77,6 @@ def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
         return written
     named = set(re.findall(r"\w+", " ".join(words)))
     return {name: value for name, value in written.items() if name in named}
-
-
-def _own_processes(kept: Replica) -> str:
-    """Processes per node that the container that trains says itself; empty where it does not."""
-    env = {each["name"]: each.get("value") for each in kept.container.get("env") or ()}
-    return env.get(names.PET_NPROC_PER_NODE) or ""
 
 
 def _nproc_notes(job: V1Job) -> Iterator[Note]:

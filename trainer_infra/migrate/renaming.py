@@ -3,9 +3,9 @@
 What has an exact counterpart is renamed; for every other name that only v1 makes there is a note with its path.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from trainer_infra import names
@@ -27,10 +27,11 @@ _OF_JOBS: Final = {
 }
 """Fields of a pod template that Jobs and JobSets write."""
 _WRITTEN_BY_JOBS: Final = "is lost: Jobs and JobSets write it themselves"
-_LABEL_FIELD: Final = ("metadata.labels['", "']")
+_LABEL_FIELD: Final = re.compile(r"metadata\.labels\['(.+)'\]")
 _KEYS: Final = "ssh-auth"
 _HOSTFILE: Final = "mpi-job-config"
-_KUBECTL: Final = "mpi-job-kubectl"
+_OF_OPERATOR: Final = frozenset({_KEYS, _HOSTFILE, "mpi-job-kubectl"})
+"""Volumes that the MPI operators added."""
 _SERVICE_MONITOR: Final = "ServiceMonitor"
 _NO_SERVICES: Final = "selects the Services that v1 made, one for each pod: write a PodMonitor"
 _LOST_MOUNT: Final = "is lost: v2 adds no such volume to these pods"
@@ -49,31 +50,26 @@ class RenamedValue:
 
 def in_template(job: V1Job, role: str, template: JSONObject, path: Path) -> RenamedValue:
     """The pod template of a replica type, which stands at the path."""
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    volumes = (template.get("spec") or {}).get("volumes") or ()
-    own = frozenset(each.get("name") for each in volumes)
-    walk = _Walk(OperatorNames.of(job), role.lower(), frozenset(labels), own)
-    made, lost = walk.value(template, path), list[Note]()
+    labels = frozenset(_below(template, "metadata", "labels"))
+    volumes = frozenset(each.get("name") for each in _below(template, "spec", "volumes"))
+    walk = _Walk(OperatorNames.of(job), role.lower(), labels, volumes)
+    made = walk.value(template, path)
     for keys, written in _OF_JOBS.items():
-        part: Any = made
-        for key in keys:
-            part = part.get(key) or {}
+        part = _below(made, *keys)
         for key in [each for each in part if each in written]:
-            lost.append(Note((*path, *keys, key), part.pop(key), _WRITTEN_BY_JOBS))
-    return RenamedValue(made, (*walk.notes, *lost))
+            walk.notes.append(Note((*path, *keys, key), part.pop(key), _WRITTEN_BY_JOBS))
+    return RenamedValue(made, tuple(walk.notes))
 
 
 def in_object(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
     """An object that stands beside jobs: it may select their pods, or name them."""
     texts = " ".join(str(leaf) for _, leaf in json_leaves(value))
     # Selectors are by the labels of the job that it names.
-    named = [each for each in jobs if each.name in texts] or jobs[:1]
-    labels: Any = value
-    for key in ("spec", "template", "metadata", "labels"):
-        labels = labels.get(key) if isinstance(labels, Mapping) else None
+    named = [each for each in jobs if re.search(rf"(?<![\w-]){re.escape(each.name)}(?!\w)", texts)]
+    labels = frozenset(_below(value, "spec", "template", "metadata", "labels"))
     made, notes = value, list[Note]()
-    for job in named:
-        walk = _Walk(OperatorNames.of(job), "", frozenset(labels or ()), frozenset())
+    for job in named or jobs[:1]:
+        walk = _Walk(OperatorNames.of(job), "", labels, frozenset())
         made = walk.value(made, ())
         notes += (each for each in walk.notes if each not in notes)
     if value.get("kind") == _SERVICE_MONITOR and made != value:
@@ -84,18 +80,19 @@ def in_object(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
 def of_others(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
     """What a job became, in which the hosts of other jobs may be named."""
     made, notes = value, list[Note]()
-    for job in jobs:
-        known = OperatorNames.of(job)
-        made = with_leaves(made, partial(_renamed, known))
-        pattern, advice = known.pods()
-        for path, leaf in json_leaves(made):
-            if isinstance(leaf, str) and pattern.search(leaf):
-                notes.append(Note(path, leaf, advice))
+    for known in map(OperatorNames.of, jobs):
+        made = with_leaves(made, known.renamed)
+        pods, advice = next(known.mentions())
+        found = (each for each in json_leaves(made) if isinstance(each[1], str))
+        notes += (Note(*each, advice) for each in found if pods.search(each[1]))
     return RenamedValue(made, tuple(notes))
 
 
-def _renamed(known: OperatorNames, leaf: Any) -> Any:
-    return known.renamed(leaf) if isinstance(leaf, str) else leaf
+def _below(value: Any, *keys: str) -> Any:
+    """What stands below several keys; an empty mapping where there is nothing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value or {}
 
 
 @dataclass(slots=True)
@@ -135,14 +132,15 @@ class _Walk:
 
     def _mounts(self, mounts: Sequence[JSONObject], path: Path) -> Iterator[JSONObject]:
         """Without those of a volume that v2 does not add."""
-        of_launcher = self.role == names.LAUNCHER
+        added = {_KEYS: names.SSH_AUTH_VOLUME}
+        if self.role == names.LAUNCHER:
+            added[_HOSTFILE] = names.HOSTFILE_VOLUME
         for index, each in enumerate(mounts):
             name, at = each.get("name"), (*path, index)
-            if name in self.volumes or name not in (_KEYS, _HOSTFILE, _KUBECTL):
+            if name in self.volumes or name not in _OF_OPERATOR:
                 yield self.value(each, at)
-            elif name == _KEYS or (name == _HOSTFILE and of_launcher):
-                made = names.SSH_AUTH_VOLUME if name == _KEYS else names.HOSTFILE_VOLUME
-                yield {**each, "name": made}
+            elif name in added:
+                yield {**each, "name": added[name]}
             else:
                 self.notes.append(Note(at, dict(each), _LOST_MOUNT))
 
@@ -163,9 +161,8 @@ class _Walk:
 
     def _label(self, text: str) -> str | None:
         """Which label of v1 a fieldPath reads."""
-        begin, end = _LABEL_FIELD
-        is_label = text.startswith(begin) and text.endswith(end)
-        return label_name(text[len(begin) : -len(end)], self.own) if is_label else None
+        found = _LABEL_FIELD.fullmatch(text)
+        return label_name(found[1], self.own) if found else None
 
     def _literal(self, source: JSONObject) -> str | None:
         """What a variable of v1's labels is on every pod of the template; None where it differs."""
@@ -175,10 +172,10 @@ class _Walk:
         if name == "operator-name":
             return self.known.operator
         is_alone = self.known.is_mpi or len(self.known.roles) == 1
-        is_role = name == "replica-type" or (
-            name == "job-role" and self.known.job.api_version != V1
+        of_role = (
+            {"replica-type"} if self.known.job.api_version == V1 else {"replica-type", "job-role"}
         )
-        return self.role if is_alone and is_role else None
+        return self.role if is_alone and name in of_role else None
 
     def _field(self, text: str, path: Path) -> str:
         name, job = self._label(text), self.known.job.name
