@@ -13,7 +13,7 @@ from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import nodes, replica
 from trainer_infra.migrate.migration import Note, Parts, V1Job
-from trainer_infra.migrate.operator_names import OperatorNames
+from trainer_infra.migrate.operator_names import with_hosts
 from trainer_infra.migrate.replica import RANK_ENV, Defaults, Replica
 from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.program_options import LauncherKind
@@ -54,7 +54,7 @@ def pytorch_parts(job: V1Job) -> Parts:
     world = found.count * (int(number) if number.isdecimal() else 1)
     told = _variables(job, found, world)
     added = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
-    framework = nodes.Framework("torch", {"torch": {}}, added, filled)
+    framework = nodes.Framework("torch", added, filled)
     trainer = {"numProcPerNode": int(written)} if written.isdecimal() else {}
     notes = [*_nproc_notes(job), *_elastic_notes(job, found.count)]
     if "WORLD_SIZE" in told:
@@ -93,7 +93,7 @@ def _elastic_env(job: V1Job, workers: Replica) -> dict[str, Any]:
     if policy is None:
         return {}
     port = policy.get("rdzvPort", workers.port(PORT_NAME, PORT))
-    host = OperatorNames.of(job).renamed(policy.get("rdzvHost") or job.host())
+    host = with_hosts(job, policy.get("rdzvHost") or job.host())
     conf = ",".join(f"{each['key']}={each['value']}" for each in policy.get("rdzvConf") or ())
     found = {
         "PET_RDZV_BACKEND": policy.get("rdzvBackend", "c10d"),

@@ -6,6 +6,7 @@ What has an exact counterpart is renamed; for every other name that only v1 make
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from trainer_infra import names
@@ -13,7 +14,14 @@ from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject, json_leaves, with_leaves
 from trainer_infra.migrate.fields import V1
 from trainer_infra.migrate.migration import Note, V1Job
-from trainer_infra.migrate.operator_names import MADE, MASTER, OperatorNames, label_name
+from trainer_infra.migrate.operator_names import (
+    MADE,
+    MASTER,
+    label_name,
+    mentions,
+    operator_of,
+    with_hosts,
+)
 from trainer_infra.migrate.selectors import Selectors
 
 _NO_ADDRESS: Final = frozenset({"name", "generateName", "hostname", "serviceName"})
@@ -52,7 +60,7 @@ def in_template(job: V1Job, role: str, template: JSONObject, path: Path) -> Rena
     """The pod template of a replica type, which stands at the path."""
     labels = frozenset(_below(template, "metadata", "labels"))
     volumes = frozenset(each.get("name") for each in _below(template, "spec", "volumes"))
-    walk = _Walk(OperatorNames.of(job), role.lower(), labels, volumes)
+    walk = _Walk(job, role.lower(), labels, volumes)
     made = walk.value(template, path)
     for keys, written in _OF_JOBS.items():
         part = _below(made, *keys)
@@ -69,7 +77,7 @@ def in_object(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
     labels = frozenset(_below(value, "spec", "template", "metadata", "labels"))
     made, notes = value, list[Note]()
     for job in named or jobs[:1]:
-        walk = _Walk(OperatorNames.of(job), "", labels, frozenset())
+        walk = _Walk(job, "", labels, frozenset())
         made = walk.value(made, ())
         notes += (each for each in walk.notes if each not in notes)
     if value.get("kind") == _SERVICE_MONITOR and made != value:
@@ -80,9 +88,9 @@ def in_object(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
 def of_others(jobs: Sequence[V1Job], value: JSONObject) -> RenamedValue:
     """What a job became, in which the hosts of other jobs may be named."""
     made, notes = value, list[Note]()
-    for known in map(OperatorNames.of, jobs):
-        made = with_leaves(made, known.renamed)
-        pods, advice = next(known.mentions())
+    for job in jobs:
+        made = with_leaves(made, partial(with_hosts, job))
+        pods, advice = next(mentions(job))
         found = (each for each in json_leaves(made) if isinstance(each[1], str))
         notes += (Note(*each, advice) for each in found if pods.search(each[1]))
     return RenamedValue(made, tuple(notes))
@@ -99,7 +107,7 @@ def _below(value: Any, *keys: str) -> Any:
 class _Walk:
     """One walk, which notes what it cannot rename."""
 
-    known: OperatorNames
+    job: V1Job
     role: str
     """The replica type; empty beside a job."""
     own: frozenset[str]
@@ -117,7 +125,7 @@ class _Walk:
         return self._text(value, path) if isinstance(value, str) else value
 
     def _fields(self, value: JSONObject, path: Path) -> Iterator[tuple[str, Any]]:
-        selectors = Selectors(self.known, self.own, self.notes)
+        selectors = Selectors(self.job, self.own, self.notes)
         for key, each in value.items():
             at = (*path, key)
             literal = self._literal(each) if key == "valueFrom" else None
@@ -125,7 +133,7 @@ class _Walk:
                 yield "value", literal
             elif selectors.takes(key, each):
                 yield key, selectors.renamed(key, each, at)
-            elif key == "volumeMounts" and self.known.is_mpi and self.role:
+            elif key == "volumeMounts" and self.job.is_mpi and self.role:
                 yield key, [*self._mounts(each, at)]
             else:
                 yield key, self.value(each, at)
@@ -148,13 +156,13 @@ class _Walk:
         above, key = ("", "", *path)[-2:]
         if key == "fieldPath":
             return self._field(text, path)
-        job = self.known.job.name
-        for old, new, own, outer in MADE if self.known.is_mpi else ():
+        job = self.job.name
+        for old, new, own, outer in MADE if self.job.is_mpi else ():
             is_named = key in own or (key == "name" and above in outer)
             if is_named and text == f"{job}{old}":
                 return f"{job}{new}"
-        made = text if key in _NO_ADDRESS else self.known.renamed(text)
-        advice = [said for pattern, said in self.known.mentions() if pattern.search(made)]
+        made = text if key in _NO_ADDRESS else with_hosts(self.job, text)
+        advice = [said for pattern, said in mentions(self.job) if pattern.search(made)]
         if advice:
             self.notes.append(Note(path, text, "; ".join(advice)))
         return made
@@ -164,21 +172,19 @@ class _Walk:
         found = _LABEL_FIELD.fullmatch(text)
         return label_name(found[1], self.own) if found else None
 
-    def _literal(self, source: JSONObject) -> str | None:
+    def _literal(self, source: Any) -> str | None:
         """What a variable of v1's labels is on every pod of the template; None where it differs."""
-        name = self._label((source.get("fieldRef") or {}).get("fieldPath", ""))
+        name = self._label(str(_below(source, "fieldRef", "fieldPath")))
         if not self.role or name is None:
             return None
         if name == "operator-name":
-            return self.known.operator
-        is_alone = self.known.is_mpi or len(self.known.roles) == 1
-        of_role = (
-            {"replica-type"} if self.known.job.api_version == V1 else {"replica-type", "job-role"}
-        )
+            return operator_of(self.job)
+        is_alone = self.job.is_mpi or len(self.job.replicas) == 1
+        of_role = {"replica-type"} if self.job.api_version == V1 else {"replica-type", "job-role"}
         return self.role if is_alone and name in of_role else None
 
     def _field(self, text: str, path: Path) -> str:
-        name, job = self._label(text), self.known.job.name
+        name, job = self._label(text), self.job.name
         if text == "metadata.name" and self.role:
             host = f"{job}-{names.NODE if self.role != names.LAUNCHER else self.role}-0-<index>"
             advice = f"has letters by chance at its end in v2; the host name is {host}"
@@ -186,7 +192,7 @@ class _Walk:
         if name == "job-name":
             return f"metadata.labels['{names.JOBSET_NAME_LABEL}']"
         if name == "replica-index":
-            if self.known.masters and self.role != MASTER:
+            if self.job.masters and self.role != MASTER:
                 self.notes.append(Note(path, text, _COUNTED))
             return names.COMPLETION_INDEX_FIELD
         if name is not None:

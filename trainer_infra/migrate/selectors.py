@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject
-from trainer_infra.migrate.migration import Note
-from trainer_infra.migrate.operator_names import MASTER, WORKER, OperatorNames, label_name
+from trainer_infra.migrate.migration import Note, V1Job
+from trainer_infra.migrate.operator_names import MASTER, WORKER, label_name
 
 _KEYS: Final = frozenset({"matchLabelKeys", "mismatchLabelKeys"})
 _EXPRESSIONS: Final = "matchExpressions"
@@ -36,7 +36,7 @@ Terms: TypeAlias = Mapping[str, tuple[str, ...]]
 class Selectors:
     """Selectors in one value."""
 
-    known: OperatorNames
+    job: V1Job
     own: Container[str]
     """Labels that the selected pods have from their template."""
     notes: list[Note]
@@ -83,17 +83,17 @@ class Selectors:
 
     def _name(self, key: str, values: tuple[str, ...]) -> str | None:
         """What a label is of; one without a prefix only where a value is one of v1's."""
-        name, known = label_name(key, self.own), self.known
-        bare = {_JOB: {known.job.name}, _TYPE: {*known.roles}, _ROLE: {MASTER}}
+        name, job = label_name(key, self.own), self.job
+        bare = {_JOB: {job.name}, _TYPE: {*job.replicas}, _ROLE: {MASTER}}
         return name if name != key or not bare.get(key, set()).isdisjoint(values) else None
 
     def _terms(
         self, key: str, values: tuple[str, ...], beside: Mapping[str | None, str]
     ) -> tuple[Terms, str]:
         """What a label becomes, and what a note says of it; `beside` are the values of all in the selector."""
-        name, masters = self._name(key, values), self.known.masters
+        name, masters = self._name(key, values), self.job.masters
         if name is None:
-            launcher = f"{self.known.job.name}-{names.LAUNCHER}" if key in _JOB_KEYS else None
+            launcher = f"{self.job.name}-{names.LAUNCHER}" if key in _JOB_KEYS else None
             return {key: tuple(f"{e}-0" if e == launcher else e for e in values)}, ""
         if name == _JOB:
             return {names.JOBSET_NAME_LABEL: values}, "" if values else _ALL_JOB_SETS
@@ -112,11 +112,11 @@ class Selectors:
 
     def _of_types(self, types: set[str]) -> tuple[Terms, str]:
         """The pods of replica types; the training operator calls the launcher the master."""
-        if self.known.is_mpi:
+        if self.job.is_mpi:
             jobs = sorted({names.NODE if each == WORKER else names.LAUNCHER for each in types})
             return {names.REPLICATED_JOB_LABEL: tuple(jobs)}, ""
         first = {names.COMPLETION_INDEX: ("0",)} if types == {MASTER} else {}
-        is_of_workers = self.known.masters and WORKER in types and MASTER not in types
+        is_of_workers = self.job.masters and WORKER in types and MASTER not in types
         return {names.REPLICATED_JOB_LABEL: (names.NODE,), **first}, _ALL_NODES * bool(
             is_of_workers
         )
