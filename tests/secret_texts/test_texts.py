@@ -40,6 +40,7 @@ FORMS = (
     ),
     '{"private_key": "-----BEGIN ' + 'PRIVATE KEY-----\\nMIIE"}',
     f"AccountName=a;AccountKey={LETTERS * 9}==",
+    "https://b.s3.amazonaws.com/a?X-Amz-Signature=" + "3f9a1c7e5b2d8046" * 4,
     f"https://a.blob.core.windows.net/b?sv=2024&sig={LETTERS * 5}%3D",
     *(
         f"{scheme}://a:{password}@host/x"
@@ -118,6 +119,7 @@ CODE = (
     f'token <- "{RANDOM}"',
     f'parser.add_argument("--password", default="{CHOSEN}")',
     f'password: str = Field("{CHOSEN}")',
+    *(f'a.{name}("{CHOSEN}")' for name in ("setPassword", "with_password", "password")),
 )
 COMMANDS = (
     f"curl -u admin:{CHOSEN} https://example.com",
@@ -152,6 +154,14 @@ COMMANDS = (
     f"https://example.com/?access_token={CHOSEN}",
     f"jdbc:postgresql://db/x?user=a&password={CHOSEN}",
     f"Server=a;Database=b;Pwd={CHOSEN};",
+    *(f"htpasswd {words} {CHOSEN}" for words in ("-nb me", "-Bbn me", "-bc /etc/users me")),
+    f"mosquitto_passwd -b /etc/users me {CHOSEN}",
+    *(f"rabbitmqctl {verb} me {CHOSEN}" for verb in ("add_user", "change_password")),
+    f"cqlsh -u me -p {CHOSEN} host",
+    f"sqlcmd -S db -U sa -P {CHOSEN}",
+    f"mc admin user add m me {CHOSEN}",
+    *(f"ray start --redis-password{sign}5241590000000000" for sign in " ="),
+    *(f"jupyter lab --{kind}.token=Kirschbaum" for kind in ("NotebookApp", "ServerApp")),
 )
 LISTS = (
     f'subprocess.run(["curl", "-u", "admin:{CHOSEN}", url])',
@@ -355,10 +365,14 @@ NEIGHBOURS = (
     "name: HF_TOKEN\nvalue: $(TOKEN)",
     "login: required",
     "aws s3 cp s3://a/b . --no-sign-request",
+    *("htpasswd -b /etc/users trainer $PW", "rabbitmqctl add_user me $PW", "cqlsh -u me host"),
+    *('a.getPassword("hub-login")', 'a.password("password")', "mc admin user add m me $SECRET"),
+    *("--pw 1000000", "spw: 1234567", "compass: 1234567", "password_min_length: 12345678"),
     *("password_changed_at: 1700000000", '{"passwordExpires": 1700000000}', "max_pass: 1000000"),
     *("password: 12345", "password: 1.0.0.0", "token: 20311224", "pass: 3600000s"),
     "--password-stdin < /run/x",
     "mysql -p",
+    "jupyter lab --ServerApp.token='' --IdentityProvider.token=$TOKEN",
     "pass: 2",
     "forward_pass: fusedKernel22",
     "max_passes=3",

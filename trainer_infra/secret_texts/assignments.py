@@ -96,7 +96,7 @@ _SYNTAXES: Final = {
     ),
 }
 """How a value is given to a name: what stands before the name, and what behind it."""
-_SIGN: Final = re.compile(r"[=:\s,<]")
+_SIGN: Final = re.compile(r"[=:\s,<(]")
 """What stands between a name and a value."""
 _BEFORE: Final = 80
 """Characters before a name that say how it is written."""

@@ -19,6 +19,7 @@ _OPTIONS: Final = (
     *(("mysql", r"mysql[\w-]*", "-p"), ("mariadb", r"mariadb[\w-]*", "-p"), ("7z", "7z[ar]?", "-p")),
     *(("mongo", r"mongo\w*", "-p[ =]?"), ("sshpass", "sshpass", r"-p\s?"), ("zip", "(?:un)?zip", r"-P\s?")),
     *(("ldap", r"ldap\w+", r"-w\s?"), ("redis-cli", "redis-cli", r"-a\s+"), ("ssh-keygen", "ssh-keygen", r"-N\s?")),
+    *(("cqlsh", "cqlsh", r"-p\s?"), ("sqlcmd", "sqlcmd", r"-P\s?")),
 )  # fmt: skip
 """A part of the name of a program, all of it, and the option that takes its password."""
 _PLACES: Final = (
@@ -37,15 +38,19 @@ _PLACES: Final = (
     (_PASSWORD, "creds", rf"--?(?:\w+-)?creds[ =][\"']?[^\s:\"']{{1,128}}:{_VALUE}"),
     (_PASSWORD, "http ", rf"\bhttps?\b{_SAME}\s(?:-a|--auth)[ =][\"']?[^\s:\"']{{1,128}}:{_VALUE}"),
     (_PASSWORD, "login", rf"\b(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|regctl|az|oc|hub){_SAME}\blogin\b{_SAME}\s-p[ =]?{_VALUE}"),
+    (_PASSWORD, ".token", rf"--(?:NotebookApp|ServerApp|IdentityProvider)\.token[= ][\"']?{_VALUE}"),
     (_PASSWORD, "pass:", rf"\bpass:{_VALUE}"),
     (_PASSWORD, "smbclient", rf"\bsmbclient\b{_SAME}\s-U\s?[\"']?[^\s%]{{1,64}}%{_VALUE}"),
     (_PASSWORD, "lftp", rf"\blftp\b{_SAME}\s-u\s?[\"']?[^\s,]{{1,64}},{_VALUE}"),
-    (_PASSWORD, "htpasswd", rf"\bhtpasswd\b{_SAME}\s-\w*b\w*\s+\S+\s+\S+\s+{_VALUE}"),
+    (_PASSWORD, "_passwd", rf"\bmosquitto_passwd\b{_SAME}\s-b\s+\S+\s+\S+\s+{_VALUE}"),
+    (_PASSWORD, "htpasswd", rf"\bhtpasswd\b{_SAME}\s-(?:(?=\w*n)\w*b\w*|\w*b\w*\s+\S+)\s+\S+\s+{_VALUE}"),
+    (_PASSWORD, "rabbitmqctl", rf"\brabbitmqctl\b{_SAME}\s(?:add_user|change_password)\s+\S+\s+{_VALUE}"),
+    (_PASSWORD, "assword(", rf"\b(?:set|with)?_?[Pp]assword\(\s{{0,4}}{_QUOTED}"),
     (_PASSWORD, "echo ", r"\becho\s+(?:-n\s+)?[\"']?(?:[\w.-]{1,64}:)?(?P<value>(?![-$])[^\s\"'|]{4,256})[\"']?\s*\|[^\n|]{0,120}(?:-stdin|--with-token|--stdin|\bchpasswd\b|sudo -S|\bpasswd\b)"),
     (_PASSWORD, " '", r"\b(?:IDENTIFIED (?:WITH \w+ )?BY|PASSWORD) '(?P<value>[^\s']{4,256})'"),
     (_PASSWORD, "--from-literal", rf"\bsecret generic{_SAME}--from-literal[ =][\"']?[\w.-]{{1,80}}={_VALUE}"),
     ("wandb_api_key", "wandb", rf"\bwandb\s+login\s+(?:--?\S+\s+)*{_VALUE}"),
-    (_KEY, "mc", rf"\bmc\b{_SAME}\b(?:alias set|config host add)\s+\S+\s+\S+\s+\S+\s+{_VALUE}"),
+    (_KEY, "mc", rf"\bmc\b{_SAME}\b(?:(?:alias set|config host add)\s+\S+|admin user add)\s+\S+\s+\S+\s+{_VALUE}"),
     (_PASSWORD, "spark.", rf"\bspark\.[\w.]*(?:password|secret|key|token)[ \t]+{_VALUE}"),
 )  # fmt: skip
 """What the value would be named, a part that each such text has, and where the value stands."""

@@ -69,6 +69,7 @@ _TOKENS: Final = (
     ("Postman key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
     ("Azure client secret", "Q~", r"[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])"),
     ("Azure access signature", "sig=", r"sig=[A-Za-z0-9%+/]{40,}={0,2}(?![A-Za-z0-9])"),
+    ("AWS access signature", "X-Amz-Signature=", r"X-Amz-Signature=[0-9a-f]{64}"),
     ("Azure storage key", "Account", r"Account[Kk]ey=[A-Za-z0-9+/]{80,}={0,2}"),
     ("Azure access key", "SharedAccessKey=", r"SharedAccessKey=[A-Za-z0-9+/]{40,}={0,2}"),
     ("age key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{20,}"),

@@ -20,6 +20,8 @@ _PASSWORD: Final = re.compile(
     r"[a-z]*(?:password|passwd|passphrase|passcode|pass|pwd?)|passwords|psk"
 )
 """Words that say that a person may have chosen it."""
+_OF_NUMBER: Final = re.compile(r"[a-z]*(?:password|passwd|passphrase|passcode|pass|pwd)")
+"""Last words that say so of a number: of much that is about a password, the value is one, and PW is many things."""
 _GOOD_KEYS: Final = words_of(
     "api access secret private auth encryption signing master license service client account "
     "subscription admin"
@@ -87,9 +89,7 @@ def is_secret_value(name: str, value: str, *, is_literal: bool = True) -> bool:
     own = value[scheme.end() :] if scheme else value
     if looks_secret(own):
         return True
-    # Of much that is about a password, such as the time of its last change, the value is a number.
-    is_number = own.isdecimal()
-    is_password = scheme is not None or _says_password(name, is_last=is_number)
+    is_password = scheme is not None or _says_password(name, is_number=own.isdecimal())
     is_chosen = is_password and looks_chosen(own)
     return is_literal and (is_chosen or (_says_key(name) and looks_mixed(own)))
 
@@ -124,11 +124,12 @@ def _has_secret(words: Sequence[str]) -> bool:
     return not is_key and not is_of_model and any(map(_SECRET.fullmatch, words))
 
 
-def _says_password(name: str, *, is_last: bool) -> bool:
+def _says_password(name: str, *, is_number: bool) -> bool:
     """Whether a person may have chosen what it holds; the password's Secret, `passwordSecret`, is another one."""
     words = _words(name)
-    named = words[-1:] if is_last or words[-1:] == ["secret"] else words
-    is_one = any(map(_PASSWORD.fullmatch, named))
+    if is_number:
+        return _OF_NUMBER.fullmatch(words[-1]) is not None
+    is_one = words[-1:] != ["secret"] and any(map(_PASSWORD.fullmatch, words))
     return is_one or _CHOSEN.fullmatch(name.strip("-")) is not None
 
 
