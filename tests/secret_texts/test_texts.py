@@ -353,6 +353,7 @@ NEIGHBOURS = (
     "authorization: Bearer",
     "Authorization: Bearer <token>",
     '"Authorization": "Bearer " + token',
+    'headers = {"Authorization": f"Bearer {self._token(fields, user)}"}',
     '"Authorization": "Bearer {}".format(token)',
     'headers["Authorization"] = "Bearer " + os.environ["T"]',
     "git clone https://github.com/x/y",

@@ -7,7 +7,7 @@ from typing import Final
 from trainer_infra.secret_texts.values import compiled
 from trainer_infra.secret_texts.variable_names import is_secret_value
 
-_VALUE: Final = r"[\"']?(?P<value>(?![-$=<])[^\s\"'|;&<>()]{4,256})"
+_VALUE: Final = r"[\"']?(?P<value>(?![-$=<{])[^\s\"'|;&<>()]{4,256})"
 _QUOTED: Final = r"[rfb]?\\?[\"'](?P<value>[^\s\"'\\]{4,256})\\?[\"']"
 _SAME: Final = r"(?:(?!&&)[^\n|;]){0,300}?"
 """The rest of the same command."""
