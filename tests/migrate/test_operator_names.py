@@ -297,7 +297,8 @@ def test_numbers_of_pods_are_counted_from_those_of_the_job_that_an_object_names(
 
 
 def test_a_selector_of_another_form_is_left_as_it_is() -> None:
-    for part in ({"matchExpressions": ["a"]}, {"matchLabelKeys": [{"a": 1}]}, {"selector": "a"}):
+    others = ({"matchExpressions": ["a"]}, {"matchLabelKeys": [{"a": 1}]}, {"valueFrom": "a"})
+    for part in others:
         found = renaming.in_object([v1_job(v1("JAXJob", Worker=1))], {"spec": part})
         assert (found.value, found.notes) == ({"spec": part}, ())
 
