@@ -73,23 +73,27 @@ def shown_value(value: Any, name: str = "") -> Any:
     return value
 
 
-def words_of_command(items: Sequence[Any], above: str = "") -> Iterator[tuple[Any, str]]:
-    """The items of a list, each with what it is the value of: an option, or a place that a program knows.
+def names_of_items(items: Sequence[Any], above: str = "") -> list[str]:
+    """What each item of a list is the value of: an option, or a place that a program knows; else empty.
 
     `above` is the command whose arguments they are; a further option is the value of none.
     """
-    line = " ".join((above, *(each for each in items if isinstance(each, str))))
-    given = tuple(command_lines.given_passwords(line))
+    words = [each for each in items if isinstance(each, str)]
+    if not words:
+        return [""] * len(items)
+    given = tuple(command_lines.given_passwords(" ".join((above, *words))))
+    names: list[str] = []
     option = ""
     for each in items:
         is_option = isinstance(each, str) and each.startswith("-")
         name = "" if is_option else option
-        if isinstance(each, str):
+        if given and isinstance(each, str):
             name = next((called for called, value in given if value in each), name)
-        yield each, name
+        names.append(name)
         option = each if is_option and "=" not in each else ""
+    return names
 
 
 def _shown_items(items: Sequence[Any], name: str) -> Iterator[Any]:
-    for each, own in words_of_command(items):
+    for each, own in zip(items, names_of_items(items), strict=True):
         yield shown_value(each, own or ("" if isinstance(each, str) and each[:1] == "-" else name))

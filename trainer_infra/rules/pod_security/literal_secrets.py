@@ -1,6 +1,6 @@
 """literal-secrets: no secret stands in an object that everybody can read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,16 +19,14 @@ from trainer_infra.rules.rule import (
     Value,
 )
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
-from trainer_infra.secret_texts.texts import kind_of_secret, words_of_command
-
-_Node = tuple[Path, str, Any]
-"""Something on the way to the texts: where it stands, what it is the value of, and itself."""
+from trainer_infra.secret_texts.texts import kind_of_secret, names_of_items
 
 _KIND: Final = "Secret"
 _NOT_READ: Final = frozenset({"apiVersion", "kind", "status", "stringData"})
 """What says no more than which object it is; and what another rule searches."""
 _OTHERS: Final = frozenset({"ConfigMap", "PersistentVolume", "StorageClass"})
 """Kinds without pods that people write secrets into."""
+_METADATA: Final = ("metadata",)
 _PASSED_OVER: Final = frozenset(
     {
         "kubectl.kubernetes.io/last-applied-configuration",
@@ -86,48 +84,41 @@ def _spoken(whole: Value) -> Iterator[LiteralText]:
     """Every text of it that has a secret in it or is not known, however deep it lies."""
     left_out = _NOT_READ | ({"data"} if whole["kind"].raw == _KIND else set())
     fields = whole.raw if is_mapping(whole.raw) else {}
-    waiting: list[_Node] = [
-        ((), "", {key: each for key, each in fields.items() if key not in left_out})
-    ]
-    while waiting:
-        path, name, raw = waiting.pop()
-        if is_mapping(raw):
-            waiting += reversed([*_fields(path, raw)])
-        elif is_list(raw):
-            waiting += reversed([*_items(path, name, raw)])
-        else:
-            yield LiteralText(whole.at(*path), name)
+    read = {key: each for key, each in fields.items() if key not in left_out}
+    return (LiteralText(whole.at(*path), name) for path, name in _told(read, "", ()))
 
 
-def _fields(path: Path, fields: JSONObject) -> Iterator[_Node]:
-    """Those with a secret; arguments are the value of their command."""
-    variable, command = fields.get("name"), fields.get("command")
-    for key, each in fields.items():
-        if key in _PASSED_OVER or not isinstance(key, str):
+def _told(raw: Any, above: str, path: Path) -> list[tuple[Path, str]]:
+    """Where below a mapping or a list a secret stands, or one may yet, and what it is the value of."""
+    found: list[tuple[Path, str]] = []
+    is_fields = is_mapping(raw)
+    named = _named_fields(raw) if is_fields else dict(enumerate(names_of_items(raw, above)))
+    for key, each in raw.items() if is_fields else enumerate(raw):
+        name = named.get(key, key)
+        if key in _PASSED_OVER or not isinstance(name, str):
             continue
-        name = variable if key == "value" and isinstance(variable, str) else key
-        if key == "args" and is_list(command):
-            name = " ".join(one for one in command if isinstance(one, str))
-        # A name or a label that is not known yet is no secret for that.
-        is_known = each is not UNKNOWN or path[:1] != ("metadata",) or "annotations" in (*path, key)
-        if is_known and _is_told(each, name):
-            yield (*path, key), name, each
+        is_told = False
+        if isinstance(each, str):
+            is_told = kind_of_secret(each, name) != ""
+        elif is_mapping(each) or is_list(each):
+            found += _told(each, name, (*path, key))
+        elif each is UNKNOWN:
+            # A name or a label that is not known yet is no secret for that.
+            is_told = path[:1] != _METADATA or "annotations" in (*path, key)
+        elif not isinstance(each, bool):
+            is_told = kind_of_secret(str(as_integer(each)), name) != ""
+        if is_told:
+            found.append(((*path, key), name))
+    return found
 
 
-def _items(path: Path, above: str, items: Sequence[Any]) -> Iterator[_Node]:
-    """Those with a secret: what stands behind an option is its value, and some programs know it by its place."""
-    for index, (each, name) in enumerate(words_of_command(items, above)):
-        if _is_told(each, name):
-            yield (*path, index), name, each
-
-
-def _is_told(raw: Any, name: str) -> bool:
-    """Whether it is a secret, may become one, or may have one below it."""
-    if isinstance(raw, str):
-        return kind_of_secret(raw, name) != ""
-    if isinstance(raw, int | float):
-        return kind_of_secret(str(as_integer(raw)), name) != ""
-    return raw is not None
+def _named_fields(fields: JSONObject) -> dict[str | int, str]:
+    """Fields that are the value of something else than their key; arguments are that of their command."""
+    variable, command = fields.get("name"), fields.get("command")
+    named: dict[str | int, str] = {"value": variable} if isinstance(variable, str) else {}
+    if command and is_list(command):
+        named["args"] = " ".join(each for each in command if isinstance(each, str))
+    return named
 
 
 def _check(place: LiteralText, context: Context[LiteralSecrets]) -> Iterator[Finding]:
