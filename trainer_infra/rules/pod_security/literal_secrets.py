@@ -1,7 +1,6 @@
 """literal-secrets: no secret stands in an object that everybody can read."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
@@ -20,6 +19,9 @@ from trainer_infra.rules.rule import (
 )
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 from trainer_infra.secret_texts.texts import kind_of_secret, names_of_items
+
+_Text = tuple[Value, str]
+"""A text, and what it is the value of: a variable, an option, a key; empty for something unnamed."""
 
 _KIND: Final = "Secret"
 _NOT_READ: Final = frozenset({"apiVersion", "kind", "status", "stringData"})
@@ -48,25 +50,17 @@ class LiteralSecrets(Parameters):
     """Names of variables and options whose values may be read by anybody, `DATA_KEY`."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralText:
-    """A text of the object."""
-
-    value: Value
-    """The text."""
-    name: str
-    """What it is the value of: a variable, an option, a key; empty for something unnamed."""
-
-
-def _places(subject: Subject) -> Iterator[LiteralText]:
+def _places(subject: Subject) -> Iterator[_Text]:
     yield from subject.once(_own)
     if subject.code is not None:
         yield from _spoken(subject.code)
-    if subject.runtime is not None and not subject.runtime_is_judged:
+    # The runtimes of the catalog have none.
+    is_said_of_it = subject.runtime_is_judged or subject.runtime_is_shipped
+    if subject.runtime is not None and not is_said_of_it:
         yield from _spoken(subject.runtime)
 
 
-def _own(subject: Subject) -> Iterator[LiteralText]:
+def _own(subject: Subject) -> Iterator[_Text]:
     return _spoken(subject.object)
 
 
@@ -75,17 +69,15 @@ def texts_with_secrets(subject: Subject) -> Iterator[Value]:
 
     For code that shows parts of it: nothing of these may be shown.
     """
-    for each in subject.once(_own):
-        if each.value.raw is not UNKNOWN:
-            yield each.value
+    return (each for each, _ in subject.once(_own) if each.raw is not UNKNOWN)
 
 
-def _spoken(whole: Value) -> Iterator[LiteralText]:
+def _spoken(whole: Value) -> Iterator[_Text]:
     """Every text of it that has a secret in it or is not known, however deep it lies."""
     left_out = _NOT_READ | ({"data"} if whole["kind"].raw == _KIND else set())
     fields = whole.raw if is_mapping(whole.raw) else {}
     read = {key: each for key, each in fields.items() if key not in left_out}
-    return (LiteralText(whole.at(*path), name) for path, name in _told(read, "", ()))
+    return ((whole.at(*path), name) for path, name in _told(read, "", ()))
 
 
 def _told(raw: Any, above: str, path: Path) -> list[tuple[Path, str]]:
@@ -121,10 +113,10 @@ def _named_fields(fields: JSONObject) -> dict[str | int, str]:
     return named
 
 
-def _check(place: LiteralText, context: Context[LiteralSecrets]) -> Iterator[Finding]:
-    value = place.value
+def _check(place: _Text, context: Context[LiteralSecrets]) -> Iterator[Finding]:
+    value, name = place
     text = value.text() or str(as_integer(value.raw))
-    kind = kind_of_secret(text, place.name, context.parameters.not_secret)
+    kind = kind_of_secret(text, name, context.parameters.not_secret)
     if kind:
         fix = _FIX_OF_CODE if value.path[:1] == (_OF_CODE,) else _FIX
         yield where_to_fix(value.finding("has a secret in it", kind, fix), "in the runtime")
