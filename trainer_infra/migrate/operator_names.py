@@ -50,12 +50,6 @@ def label_name(key: str, own: Container[str]) -> str | None:
     return "job-role" if name == "role-type" else name
 
 
-def operator_of(job: V1Job) -> str:
-    """Value of the operator's label on the pods of a job."""
-    is_beta = job.api_version.endswith("v2beta1")
-    return "mpi-operator" if is_beta else f"{job.kind.lower()}-controller"
-
-
 def with_hosts(job: V1Job, leaf: Any) -> Any:
     """A text with the host names of v2 for those of a job; anything else as it is."""
     if not isinstance(leaf, str) or _NOT_A_HOST.search(leaf):

@@ -12,16 +12,9 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject, json_leaves, with_leaves
-from trainer_infra.migrate.fields import V1
+from trainer_infra.migrate.fields import V2_BETA_1
 from trainer_infra.migrate.migration import Note, V1Job
-from trainer_infra.migrate.operator_names import (
-    MADE,
-    MASTER,
-    label_name,
-    mentions,
-    operator_of,
-    with_hosts,
-)
+from trainer_infra.migrate.operator_names import MADE, MASTER, label_name, mentions, with_hosts
 from trainer_infra.migrate.selectors import Selectors
 
 _NO_ADDRESS: Final = frozenset({"name", "generateName", "hostname", "serviceName"})
@@ -36,6 +29,11 @@ _OF_JOBS: Final = {
 """Fields of a pod template that Jobs and JobSets write."""
 _WRITTEN_BY_JOBS: Final = "is lost: Jobs and JobSets write it themselves"
 _LABEL_FIELD: Final = re.compile(r"metadata\.labels\['(.+)'\]")
+_NEW_FIELDS: Final = {
+    "job-name": f"metadata.labels['{names.JOBSET_NAME_LABEL}']",
+    "replica-index": names.COMPLETION_INDEX_FIELD,
+}
+"""Where the pods of v2 have what v1 wrote into a label."""
 _KEYS: Final = "ssh-auth"
 _HOSTFILE: Final = "mpi-job-config"
 _OF_OPERATOR: Final = frozenset({_KEYS, _HOSTFILE, "mpi-job-kubectl"})
@@ -174,27 +172,23 @@ class _Walk:
 
     def _literal(self, source: Any) -> str | None:
         """What a variable of v1's labels is on every pod of the template; None where it differs."""
-        name = self._label(str(_below(source, "fieldRef", "fieldPath")))
-        if not self.role or name is None:
-            return None
-        if name == "operator-name":
-            return operator_of(self.job)
-        is_alone = self.job.is_mpi or len(self.job.replicas) == 1
-        of_role = {"replica-type"} if self.job.api_version == V1 else {"replica-type", "job-role"}
-        return self.role if is_alone and name in of_role else None
+        name, job = self._label(str(_below(source, "fieldRef", "fieldPath"))), self.job
+        is_beta = job.api_version == V2_BETA_1
+        if self.role and name == "operator-name":
+            return "mpi-operator" if is_beta else f"{job.kind.lower()}-controller"
+        is_alone = job.is_mpi or len(job.replicas) == 1
+        is_role = name == "replica-type" or (is_beta and name == "job-role")
+        return self.role if self.role and is_alone and is_role else None
 
     def _field(self, text: str, path: Path) -> str:
-        name, job = self._label(text), self.job.name
+        name, job, advice = self._label(text), self.job.name, ""
         if text == "metadata.name" and self.role:
             host = f"{job}-{names.NODE if self.role != names.LAUNCHER else self.role}-0-<index>"
-            advice = f"has letters by chance at its end in v2; the host name is {host}"
-            self.notes.append(Note(path, text, f"{advice}, and its address {host}.{job}"))
-        if name == "job-name":
-            return f"metadata.labels['{names.JOBSET_NAME_LABEL}']"
-        if name == "replica-index":
-            if self.job.masters and self.role != MASTER:
-                self.notes.append(Note(path, text, _COUNTED))
-            return names.COMPLETION_INDEX_FIELD
-        if name is not None:
-            self.notes.append(Note(path, text, _NO_LABEL))
-        return text
+            advice = f"has letters by chance at its end in v2; the host name is {host}, and its address {host}.{job}"
+        elif name == "replica-index" and self.job.masters and self.role != MASTER:
+            advice = _COUNTED
+        elif name is not None and name not in _NEW_FIELDS:
+            advice = _NO_LABEL
+        if advice:
+            self.notes.append(Note(path, text, advice))
+        return _NEW_FIELDS.get(name or "", text)
