@@ -52,9 +52,9 @@ def shown_text(text: str) -> str:
 def shown_value(value: Any, name: str = "") -> Any:
     """The JSON value as a message may quote it; `name` is what it is the value of."""
     if isinstance(value, str | int | float):
-        is_one = is_secret_value(name.lstrip("-"), str(value))
-        shown = shown_text(value) if isinstance(value, str) else value
-        return SECRET_SHOWN if is_one else shown
+        if is_secret_value(name.lstrip("-"), str(value)):
+            return SECRET_SHOWN
+        return shown_text(value) if isinstance(value, str) else value
     if isinstance(value, bytes):
         text = value.decode(errors="replace")
         shown = shown_value(text, name)
