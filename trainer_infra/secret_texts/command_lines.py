@@ -19,7 +19,7 @@ _OPTIONS: Final = (
     *(("mysql", r"mysql[\w-]*", "-p"), ("mariadb", r"mariadb[\w-]*", "-p"), ("7z", "7z[ar]?", "-p")),
     *(("mongo", r"mongo\w*", "-p[ =]?"), ("sshpass", "sshpass", r"-p\s?"), ("zip", "(?:un)?zip", r"-P\s?")),
     *(("ldap", r"ldap\w+", r"-w\s?"), ("redis-cli", "redis-cli", r"-a\s+"), ("ssh-keygen", "ssh-keygen", r"-N\s?")),
-    *(("cqlsh", "cqlsh", r"-p\s?"), ("sqlcmd", "sqlcmd", r"-P\s?")),
+    *(("cqlsh", "cqlsh", r"-p\s?"), ("sqlcmd", "sqlcmd", r"-P\s?"), ("openssl", "openssl", r"-k\s")),
 )  # fmt: skip
 """A part of the name of a program, all of it, and the option that takes its password."""
 _PLACES: Final = (
@@ -28,7 +28,7 @@ _PLACES: Final = (
         (_PASSWORD, setting, rf"\b{setting}\s+(?:--plaintext\s+)?{_VALUE}")
         for setting in ("bindpw", "rootpw", "requirepass", "masterauth")
     ),
-    *((_KEY, command, rf"\b{command}\s+{_VALUE}") for command in ("authtoken", "rclone obscure")),
+    *((_KEY, command, rf"\b{command}\s+{_VALUE}") for command in ("authtoken", "rclone obscure", "vault login")),
     (_KEY, "login(", rf"\blogin\(\s{{0,20}}(?:[^()\n]{{0,120}}?\b(?:key|token)\s?=\s?)?{_QUOTED}"),
     (_PASSWORD, "auth", rf"\b(?:basic_)?auth\s?=\s?\(\s{{0,2}}{_USER}{_QUOTED}"),
     (_PASSWORD, "BasicAuth", rf"BasicAuth\w*\(\s{{0,4}}{_USER}{_QUOTED}"),

@@ -30,6 +30,7 @@ _TOKENS: Final = (
     ("Slack token", "xox", r"xox[abeprs]-[A-Za-z0-9-]{10,}"),
     ("Slack token", "xapp-", r"xapp-\d-[A-Za-z0-9-]{10,}"),
     ("Slack webhook", "hooks.slack.com", r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}"),
+    ("Teams webhook", "webhook.office.com", r"webhook\.office\.com/webhookb2/[^\s\"']{40,}"),
     ("Discord webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d{15,}/[\w-]{50,}"),
     ("Telegram token", ":AA", r"\d{8,10}:AA[\w-]{33}(?![\w-])"),
     ("Google API key", "AIza", r"AIza[\w-]{30,}"),

@@ -33,7 +33,7 @@ _OTHER_PASSES: Final = words_of(
 )
 """Words before PASS that say that something goes by."""
 _CHOSEN: Final = re.compile(
-    r"(?:.*_)?(?:SECRET_KEY|SECRET_ACCESS_KEY"
+    r"(?:.*_)?(?:SECRET_KEY|SECRET_ACCESS_KEY|secret_key|secret_access_key"
     r"|(?:CLIENT|API|APP|JWT|SESSION|ACCESS|AUTH|CONSUMER|WEBHOOK|SIGNING|COOKIE|OAUTH)_?SECRET)"
 )
 """Variables of secrets that a person may have chosen as well."""
