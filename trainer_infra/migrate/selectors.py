@@ -19,7 +19,7 @@ _EXPRESSIONS: Final = "matchExpressions"
 _ITEMS: Final = {**dict.fromkeys(_KEYS, str), _EXPRESSIONS: Mapping}
 _JOB, _TYPE, _ROLE, _INDEX = "job-name", "replica-type", "job-role", "replica-index"
 _TYPES: Final = {MASTER, WORKER, names.LAUNCHER}
-_ALL_NODES: Final = "selects all nodes in v2: the master is node 0 of the job that the workers are"
+_ALL_NODES: Final = "means all nodes in v2: the master is node 0 of the job that the workers are"
 _ALL_JOB_SETS: Final = "selects the pods of every JobSet in v2"
 _NO_LABEL: Final = (
     "is a label that only v1 wrote, and its pods of v2 cannot be selected so: remove it"
