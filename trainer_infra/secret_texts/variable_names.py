@@ -1,4 +1,4 @@
-"""Names that say that their value is secret: `HF_TOKEN`, `--api-key`, `db.password`."""
+"""Names that say that their value is secret, `HF_TOKEN`, `--api-key`, `db.password`, and whether a value of one is."""
 
 import re
 from collections.abc import Sequence
@@ -27,28 +27,28 @@ _GOOD_KEYS: Final = words_of(
     "subscription admin"
 )
 """Words before KEY that say that it opens something."""
-_OTHER_PASSES: Final = words_of(
-    "first second forward backward multi single two one by low high band per num each all "
-    "through must max"
-)
-"""Words before PASS that say that something goes by."""
 _CHOSEN: Final = re.compile(
     r"(?:.*_)?(?:SECRET_KEY|SECRET_ACCESS_KEY|secret_key|secret_access_key"
     r"|(?:CLIENT|API|APP|JWT|SESSION|ACCESS|AUTH|CONSUMER|WEBHOOK|SIGNING|COOKIE|OAUTH)_?SECRET)"
 )
 """Variables of secrets that a person may have chosen as well."""
-_OTHER_KEYS: Final = words_of(
-    "primary foreign sort partition cache group map object index lookup feature column label "
-    "image text json config registry topology node shard dedup dedupe join hot routing row "
-    "dict value query num"
-)
-"""Words before KEY that say what it is a key of."""
-_OTHER_TOKENS: Final = words_of(
-    "eos bos pad unk sep cls mask special stop image video audio prompt start end begin added "
-    "next first last max min num think eot eom per single target reserved tool decoder "
-    "encoder chat trigger fim page"
-)
-"""Words before TOKEN that say that a model reads it."""
+_OTHERS: Final = {
+    "pass": words_of(
+        "first second forward backward multi single two one by low high band per num each all "
+        "through must max"
+    ),
+    "key": words_of(
+        "primary foreign sort partition cache group map object index lookup feature column label "
+        "image text json config registry topology node shard dedup dedupe join hot routing row "
+        "dict value query num"
+    ),
+    "token": words_of(
+        "eos bos pad unk sep cls mask special stop image video audio prompt start end begin added "
+        "next first last max min num think eot eom per single target reserved tool decoder "
+        "encoder chat trigger fim page"
+    ),
+}
+"""Words before one that say that something goes by, what it is a key of, or that a model reads it."""
 _NO_SECRET: Final = words_of(
     "file path dir directory folder name names id ids url uri ref refs reference references "
     "type kind column field fields count size length ttl seconds expiration expiry mount "
@@ -110,16 +110,16 @@ def _ends_in_secret(last: str, above: str) -> bool:
     """Whether the last word says it, behind the one above it."""
     if last == "key":
         is_name = _PASSWORD.fullmatch(above) or above.endswith("token")
-        return bool(above) and not is_name and above not in _OTHER_KEYS
+        return bool(above) and not is_name and above not in _OTHERS["key"]
     if last == "keys":
         return above in _GOOD_KEYS
-    return _LAST.fullmatch(last) is not None and above not in _OTHER_PASSES
+    return _LAST.fullmatch(last) is not None and above not in _OTHERS["pass"]
 
 
 def _has_secret(words: Sequence[str]) -> bool:
     """Whether any word of a name says it that is not the name of a key."""
     before = dict(zip(words[1:], words, strict=False))
-    is_of_model = before.get("token", "") in _OTHER_TOKENS
+    is_of_model = before.get("token", "") in _OTHERS["token"]
     is_key = words[-1] in {"key", "keys"}
     return not is_key and not is_of_model and any(map(_SECRET.fullmatch, words))
 
