@@ -101,9 +101,8 @@ class Selectors:
             role = beside.get(_TYPE, "").lower()
             first = masters if role == WORKER else 0
             numbers = (str(int(each) + first) if each.isdecimal() else each for each in values)
-            return {
-                names.COMPLETION_INDEX: tuple(numbers)
-            }, _COUNTED if masters and not role else ""
+            advice = _COUNTED if masters and not role else ""
+            return {names.COMPLETION_INDEX: tuple(numbers)}, advice
         types = {each.lower() for each in values}
         if types <= _TYPES and (name == _TYPE or (name == _ROLE and values)):
             return self._of_types(types)
@@ -117,6 +116,5 @@ class Selectors:
             return {names.REPLICATED_JOB_LABEL: tuple(jobs)}, ""
         first = {names.COMPLETION_INDEX: ("0",)} if types == {MASTER} else {}
         is_of_workers = self.job.masters and WORKER in types and MASTER not in types
-        return {names.REPLICATED_JOB_LABEL: (names.NODE,), **first}, _ALL_NODES * bool(
-            is_of_workers
-        )
+        made = {names.REPLICATED_JOB_LABEL: (names.NODE,), **first}
+        return made, _ALL_NODES if is_of_workers else ""
