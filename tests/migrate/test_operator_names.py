@@ -287,6 +287,42 @@ def test_objects_beside_a_job(value: Any, made: Any, noted: list[str]) -> None:
     assert [str(note).partition(": ")[0] for note in found.notes] == noted
 
 
+def test_numbers_of_pods_are_counted_from_those_of_the_job_that_an_object_names() -> None:
+    jobs = [v1("PyTorchJob", Worker=2), v1("PyTorchJob", Master=1, Worker=2)]
+    jobs[0]["metadata"]["name"], jobs[1]["metadata"]["name"] = "a", "vision"
+    labels = {"job-name": "vision", "replica-type": "worker", "replica-index": "0"}
+    service = {"spec": {"selector": {f"{LABEL}{key}": each for key, each in labels.items()}}}
+    found = renaming.in_object([*map(v1_job, jobs)], service)
+    assert found.value["spec"]["selector"] == {JOBSET: "vision", JOB: "node", INDEX: "1"}
+
+
+def test_a_selector_of_another_form_is_left_as_it_is() -> None:
+    others = ({"matchExpressions": ["a"]}, {"matchLabelKeys": [{"a": 1}]}, {"valueFrom": "a"})
+    for part in others:
+        found = renaming.in_object([v1_job(v1("JAXJob", Worker=1))], {"spec": part})
+        assert (found.value, found.notes) == ({"spec": part}, ())
+
+
+EXPRESSIONS: tuple[tuple[str, str, list[str], str, list[str], bool], ...] = (
+    ("replica-type", "In", ["worker", "master"], JOB, ["node"], False),
+    ("replica-type", "NotIn", ["master"], INDEX, ["0"], False),
+    ("replica-type", "In", ["other"], f"{LABEL}replica-type", ["other"], True),
+    ("job-role", "In", ["Master"], INDEX, ["0"], False),
+    ("replica-index", "In", ["1"], INDEX, ["1"], True),
+    ("job-name", "In", ["worker"], JOBSET, ["worker"], False),
+)
+
+
+def test_expressions_are_read_as_labels_are() -> None:
+    jobs = [v1_job(v1("PyTorchJob", Master=1, Worker=2))]
+    for label, operator, values, key, made, is_noted in EXPRESSIONS:
+        each = {"key": f"{LABEL}{label}", "operator": operator, "values": values}
+        found = renaming.in_object(jobs, {"spec": {"matchExpressions": [each]}})
+        changed = {"key": key, "operator": operator, "values": made}
+        assert found.value == {"spec": {"matchExpressions": [changed]}}
+        assert bool(found.notes) is is_noted
+
+
 def test_hosts_of_another_job_are_renamed_or_noted() -> None:
     jobs = [v1_job(v1("PyTorchJob", Master=1, Worker=2))]
     found = renaming.of_others(jobs, {"args": ["--peer=j-worker-0:1", "j-worker-$i"], "n": 1})

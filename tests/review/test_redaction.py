@@ -196,3 +196,12 @@ def test_a_password_that_a_person_chose_is_hidden_wherever_else_it_stands() -> N
     (subject,) = tree.subjects_of([found[0].value])
     redaction = ReportRedaction.of([(found[0], subject)])
     assert redaction.text(f"got {chosen}") == f"got {HIDDEN}"
+
+
+def test_a_password_that_is_a_number_is_hidden_where_its_type_is_wrong() -> None:
+    job = JOB.replace(
+        "    - {name: HF_TOKEN", "    - {name: DB_PASSWORD, value: 20311224}\n    - {name: HF_TOKEN"
+    )
+    report = checked.of_text(job)
+    assert "quoted-strings" in {each.rule.id for each in report.items}
+    assert [name for name, words in said(report).items() if "20311224" in words] == []

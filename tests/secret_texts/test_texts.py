@@ -40,6 +40,8 @@ FORMS = (
     ),
     '{"private_key": "-----BEGIN ' + 'PRIVATE KEY-----\\nMIIE"}',
     f"AccountName=a;AccountKey={LETTERS * 9}==",
+    f"https://a.webhook.office.com/webhookb2/{LETTERS}@{LETTERS}/IncomingWebhook/{LETTERS * 2}/{LETTERS}",
+    "https://b.s3.amazonaws.com/a?X-Amz-Signature=" + "3f9a1c7e5b2d8046" * 4,
     f"https://a.blob.core.windows.net/b?sv=2024&sig={LETTERS * 5}%3D",
     *(
         f"{scheme}://a:{password}@host/x"
@@ -59,6 +61,7 @@ FILES = (
     f"db.example.com:5432:digits:me:{CHOSEN}",
     f"*:*:*:me:{CHOSEN}",
     f"[client]\nuser=me\npassword={CHOSEN}\n",
+    '[minio]\nsecret_key = "minioadmin123"\n',
     f"[pypi]\nusername = me\npassword = {CHOSEN}\n",
     f"https://me:{CHOSEN}@git.example.com",
     f"[default]\naws_secret_access_key = {RANDOM}{RANDOM}\n",
@@ -78,6 +81,8 @@ FILES = (
     f"api_key: {CHOSEN}",
     f"JWT_SECRET={'supersecret' + '42x'}",
     "[db]\npassword = Kirsch),baum2031\n",
+    *("password: 20311224", '{"port": 5432, "password": 20311224}', "{password: 20311224}"),
+    'import os\nconnect(password="20311224")',
     f"a = 1\\npassword = {CHOSEN}\\nb = 2",
     f'{{"password": "{CHOSEN}"}}',
     f'{{\\"password\\": \\"{CHOSEN}\\"}}',
@@ -116,6 +121,7 @@ CODE = (
     f'token <- "{RANDOM}"',
     f'parser.add_argument("--password", default="{CHOSEN}")',
     f'password: str = Field("{CHOSEN}")',
+    *(f'a.{name}("{CHOSEN}")' for name in ("setPassword", "with_password", "password")),
 )
 COMMANDS = (
     f"curl -u admin:{CHOSEN} https://example.com",
@@ -150,6 +156,16 @@ COMMANDS = (
     f"https://example.com/?access_token={CHOSEN}",
     f"jdbc:postgresql://db/x?user=a&password={CHOSEN}",
     f"Server=a;Database=b;Pwd={CHOSEN};",
+    *(f"htpasswd {words} {CHOSEN}" for words in ("-nb me", "-Bbn me", "-bc /etc/users me")),
+    f"mosquitto_passwd -b /etc/users me {CHOSEN}",
+    *(f"rabbitmqctl {verb} me {CHOSEN}" for verb in ("add_user", "change_password")),
+    f"openssl enc -aes-256-cbc -k {CHOSEN} -in a",
+    f"vault login {CHOSEN}",
+    f"cqlsh -u me -p {CHOSEN} host",
+    f"sqlcmd -S db -U sa -P {CHOSEN}",
+    f"mc admin user add m me {CHOSEN}",
+    *(f"ray start --redis-password{sign}5241590000000000" for sign in " ="),
+    *(f"jupyter lab --{kind}.token=Kirschbaum" for kind in ("NotebookApp", "ServerApp")),
 )
 LISTS = (
     f'subprocess.run(["curl", "-u", "admin:{CHOSEN}", url])',
@@ -341,6 +357,7 @@ NEIGHBOURS = (
     "authorization: Bearer",
     "Authorization: Bearer <token>",
     '"Authorization": "Bearer " + token',
+    'headers = {"Authorization": f"Bearer {self._token(fields, user)}"}',
     '"Authorization": "Bearer {}".format(token)',
     'headers["Authorization"] = "Bearer " + os.environ["T"]',
     "git clone https://github.com/x/y",
@@ -353,8 +370,15 @@ NEIGHBOURS = (
     "name: HF_TOKEN\nvalue: $(TOKEN)",
     "login: required",
     "aws s3 cp s3://a/b . --no-sign-request",
+    *("vault login -method=oidc", "openssl req -keyout a -k", "secretKey: database-login"),
+    *("htpasswd -b /etc/users trainer $PW", "rabbitmqctl add_user me $PW", "cqlsh -u me host"),
+    *('a.getPassword("hub-login")', 'a.password("password")', "mc admin user add m me $SECRET"),
+    *("--pw 1000000", "spw: 1234567", "compass: 1234567", "password_min_length: 12345678"),
+    *("password_changed_at: 1700000000", '{"passwordExpires": 1700000000}', "max_pass: 1000000"),
+    *("password: 12345", "password: 1.0.0.0", "token: 20311224", "pass: 3600000s"),
     "--password-stdin < /run/x",
     "mysql -p",
+    "jupyter lab --ServerApp.token='' --IdentityProvider.token=$TOKEN",
     "pass: 2",
     "forward_pass: fusedKernel22",
     "max_passes=3",
@@ -394,6 +418,7 @@ def test_what_is_quoted_of_a_value_is_without_secrets_however_deep_they_lie() ->
         "command": ["mysql", "-uteam", f"-p{CHOSEN}"],
         "pair": ("a", TOKEN),
         "api_key": RANDOM.encode(),
+        "pin": {"password": 20311224, "port": 20311224},
         "n": 1,
     }
     assert texts.shown_value(given) == {
@@ -402,6 +427,7 @@ def test_what_is_quoted_of_a_value_is_without_secrets_however_deep_they_lie() ->
         "command": ["mysql", "-uteam", SECRET_SHOWN],
         "pair": ("a", SECRET_SHOWN),
         "api_key": SECRET_SHOWN,
+        "pin": {"password": SECRET_SHOWN, "port": 20311224},
         "n": 1,
     }
 

@@ -4,15 +4,14 @@ The runtimes of the reference stay as it ships them. `catalog.find` makes the va
 name, such as `torch-distributed-hardened`; those of a framework in `WITHOUT` have none.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
 from trainer_infra.catalog.mpi import USER
 from trainer_infra.catalog.shipped_runtime import ShippedRuntime
-from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.json_values import JSONDict
 
 AnyRuntime = TypeVar("AnyRuntime", TrainingRuntime, ClusterTrainingRuntime)
 
@@ -32,7 +31,7 @@ _POD: Final = {
 _CONTAINER: Final = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _HOME: Final = ({"name": "HOME", "value": "/tmp"}, {"name": "USER", "value": "trainer"})  # noqa: S108  of the container
 """Of a user whom most images do not know: libraries ask for both."""
-_SHARED_MEMORY: Final = "shared-memory"
+_SHARED_MEMORY, _PATH = "shared-memory", "/dev/shm"  # noqa: S108  of the container
 
 
 def variant(shipped: ShippedRuntime) -> ShippedRuntime | None:
@@ -55,38 +54,24 @@ def hardened(runtime: AnyRuntime) -> AnyRuntime:
     have a memory volume at /dev/shm. What a container says itself holds.
     """
     wire = runtime.to_wire()
-    spec = wire["spec"]["template"]["spec"]
     is_mpi = "mpi" in (wire["spec"].get("mlPolicy") or {})
-    jobs = [_job(each, is_mpi=is_mpi) for each in spec["replicatedJobs"]]
-    wire["spec"]["template"]["spec"] = {**spec, "replicatedJobs": jobs}
+    for job in wire["spec"]["template"]["spec"]["replicatedJobs"]:
+        _harden(job["template"]["spec"]["template"]["spec"], is_mpi=is_mpi)
     return type(runtime).from_wire(wire)
 
 
-def _job(job: JSONObject, *, is_mpi: bool) -> JSONDict:
-    job_spec = job["template"]["spec"]
-    pod = job_spec["template"]["spec"]
-    context = {**_POD, **(pod.get("securityContext") or {})}
-    made: JSONDict = {**pod, "securityContext": context}
+def _harden(pod: JSONDict, *, is_mpi: bool) -> None:
+    pod["securityContext"] = {**_POD, **(pod.get("securityContext") or {})}
     if not pod.get("serviceAccountName"):
-        made.setdefault("automountServiceAccountToken", False)
-    for key in ("initContainers", "containers"):
-        if key in pod:
-            made[key] = [_container(each, is_mpi=is_mpi) for each in pod[key]]
-    if any(each["name"] == names.NODE for each in pod["containers"]):
-        volume = {"name": _SHARED_MEMORY, "emptyDir": {"medium": "Memory"}}
-        made["volumes"] = [*(pod.get("volumes") or ()), volume]
-    template = {**job_spec["template"], "spec": made}
-    return {**job, "template": {**job["template"], "spec": {**job_spec, "template": template}}}
-
-
-def _container(container: JSONObject, *, is_mpi: bool) -> JSONDict:
-    made: dict[str, Any] = dict(container)
-    made["securityContext"] = {**_CONTAINER, **(container.get("securityContext") or {})}
-    if not is_mpi:
-        own: list[Mapping[str, Any]] = list(container.get("env") or ())
-        known = {each["name"] for each in own}
-        made["env"] = [*own, *(each for each in _HOME if each["name"] not in known)]
-    if container["name"] == names.NODE:
-        mount = {"name": _SHARED_MEMORY, "mountPath": "/dev/shm"}  # noqa: S108  of the container
-        made["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
-    return made
+        pod.setdefault("automountServiceAccountToken", False)
+    for container in (*pod.get("initContainers", ()), *pod["containers"]):
+        container["securityContext"] = {**_CONTAINER, **(container.get("securityContext") or {})}
+        if not is_mpi:
+            env = container.setdefault("env", [])
+            known = {each["name"] for each in env}
+            env += (each for each in _HOME if each["name"] not in known)
+        mounts = container.get("volumeMounts") or []
+        if container["name"] == names.NODE and all(each["mountPath"] != _PATH for each in mounts):
+            container["volumeMounts"] = [*mounts, {"name": _SHARED_MEMORY, "mountPath": _PATH}]
+            volume = {"name": _SHARED_MEMORY, "emptyDir": {"medium": "Memory"}}
+            pod.setdefault("volumes", []).append(volume)

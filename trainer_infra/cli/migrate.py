@@ -59,10 +59,8 @@ class MigratedObject:
     """Its kind, name and place."""
     made: tuple[JSONObject, ...]
     """Runtime and TrainJob of a v1 job; any other object with the names of v2."""
-    notes: tuple[str, ...]
-    """What has no counterpart."""
-    lost: tuple[str, ...]
-    """Each note with its file and line."""
+    notes: tuple[tuple[str, str], ...]
+    """What has no counterpart, each with its file and line."""
 
     @property
     def is_job(self) -> bool:
@@ -80,8 +78,8 @@ def show(files: Sequence[str], output: str) -> None:
     if found:
         typer.echo(_FORMATS[output](found), nl=False)
     for each in found:
-        for line in each.lost:
-            typer.echo(line, err=True)
+        for place, note in each.notes:
+            typer.echo(f"{place}: {note}", err=True)
         if output == "python" and not each.is_job:
             typer.echo(f"{each.origin}: {LEFT_OUT}", err=True)
     if found and refused:
@@ -104,8 +102,7 @@ def _migrated(files: Sequence[str]) -> tuple[list[MigratedObject], list[Problem]
         try:
             done.append((each, _migration(each) if _is_asked(each[2]) else None))
         except InvalidInput as error:
-            redaction = _redaction(each[2])
-            problems += (replace(one, what=redaction.sentence(one.what)) for one in error.problems)
+            problems += map(_redaction(each[2]).problem, error.problems)
     jobs = [migrate.v1_job(each[2]) for each, migration in done if migration]
     if not jobs and not problems:
         known = ", ".join(migrate.KINDS)
@@ -170,19 +167,21 @@ def _migrated_object(
     source, path, value = placed
     if migration is None:
         found = [renaming.in_object(jobs, value)]
-        notes = found[0].notes
     else:
         others = [each for each in jobs if each.name != value["metadata"]["name"]]
         objects = (migration.runtime.to_wire(), migration.train_job.to_wire())
         found = [renaming.of_others(others, each) for each in objects]
-        notes = (*migration.notes, *(note for each in found for note in each.notes))
-    made = tuple(each.value for each in found)
     redaction = _redaction(value)
-    told = [redaction.sentence(str(each)) for each in notes]
-    lines = (source.place((*path, *note.path))[0] for note in notes)
-    lost = tuple(f"{source.file}:{line}: {each}" for line, each in zip(lines, told, strict=True))
-    place = f"{source.file}:{source.line_of(path)}"
-    return MigratedObject(f"{_title(value)} ({place})", made, tuple(told), lost)
+    told = [
+        *(migration.notes if migration else ()),
+        *(note for each in found for note in each.notes),
+    ]
+    notes = tuple(
+        (f"{source.file}:{source.place((*path, *each.path))[0]}", redaction.sentence(str(each)))
+        for each in told
+    )
+    origin = f"{_title(value)} ({source.file}:{source.line_of(path)})"
+    return MigratedObject(origin, tuple(each.value for each in found), notes)
 
 
 def _title(value: JSONObject) -> str:
@@ -191,8 +190,7 @@ def _title(value: JSONObject) -> str:
 
 def _redaction(value: Any) -> ReportRedaction:
     """What notes and problems must not tell of an object."""
-    known = isinstance(value, Mapping)
-    return ReportRedaction.of((), [subject.subject_of(value)] if known else [])
+    return ReportRedaction.of((), [subject.subject_of(value)])
 
 
 def _objects(value: Any) -> Iterator[tuple[FieldPath, Any]]:
@@ -215,7 +213,7 @@ def _yaml(found: Sequence[MigratedObject]) -> str:
 
 
 def _comment(each: MigratedObject) -> str:
-    lines = [f"From {each.origin}.", *(f"- {note}" for note in each.notes)]
+    lines = [f"From {each.origin}.", *(f"- {note}" for _, note in each.notes)]
     return "".join(f"# {line}\n" for text in lines for line in text.splitlines())
 
 

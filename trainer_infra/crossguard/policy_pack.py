@@ -24,6 +24,7 @@ from trainer_infra.crossguard.declared_objects import (
 from trainer_infra.crossguard.server import AfterAll, FindingReceiver, RulePolicy
 from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts, judged_object, of_runtime
 from trainer_infra.errors import InvalidInput, without_secrets
+from trainer_infra.json_values import as_integer
 from trainer_infra.rules import configuration, exemption, pack
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Change, Finding
@@ -261,8 +262,7 @@ class _RuleParameters:
 def _message(declared: DeclaredObject, finding: Finding) -> str:
     """The finding without the object's secrets."""
     said = literal_secrets.texts_with_secrets(declared.subject)
-    texts = {path_text(each.path): each.raw for each in said if isinstance(each.raw, str)}
-    hidden = Redaction.of(texts)
+    hidden = Redaction.of({path_text(each.path): str(as_integer(each.raw)) for each in said})
     return hidden.text(f"{_member(declared)}{finding_message(finding)}")
 
 

@@ -32,6 +32,6 @@ def jax_parts(job: V1Job) -> Parts:
         "NUM_PROCESSES": found.count,
         "PROCESS_ID": RANK_ENV,
     }
-    framework = nodes.Framework("jax", {"jax": {}}, env, replica.filled(FILLED))
+    framework = nodes.Framework("jax", env, replica.filled(FILLED))
     told = nodes.fixed_parts(job, DEFAULTS, f"NUM_PROCESSES={found.count}")
     return nodes.node_parts(job, found, framework, trainer={}, notes=[told])

@@ -79,6 +79,23 @@ class V1Job:
         misplaced = {key: self.spec[key] for key in MISPLACED if key in self.spec}
         return RunPolicy(**misplaced | dict(self.spec.get("runPolicy") or {}))
 
+    @property
+    def is_mpi(self) -> bool:
+        """Whether each replica type stays a job of its own."""
+        return self.kind == "MPIJob"
+
+    @property
+    def replicas(self) -> dict[str, int]:
+        """Numbers of pods by replica type, in lower case; of those that have one."""
+        found = (each for key, each in self.spec.items() if key.endswith("ReplicaSpecs"))
+        counts = {kind.lower(): each.get("replicas", 1) for kind, each in next(found, {}).items()}
+        return {kind: count for kind, count in counts.items() if count}
+
+    @property
+    def masters(self) -> int:
+        """Nodes before worker 0."""
+        return self.replicas.get("master", 0)
+
     def host(self, index: int = 0, job: str = "node") -> str:
         """The host name of a pod of the migrated job."""
         return f"{self.name}-{job}-0-{index}.{self.name}"

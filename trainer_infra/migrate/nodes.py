@@ -33,8 +33,7 @@ class Framework:
     """What a framework adds to the nodes."""
 
     name: str
-    """Value of the framework label."""
-    ml_policy: JSONObject
+    """Value of the framework label, and the policy of it in mlPolicy."""
     env: Mapping[str, Any]
     """Variables that v1's operator wrote, as `replica.node_template` takes them."""
     filled: Mapping[str, str]
@@ -78,7 +77,7 @@ def node_parts(
     master = nodes.first if nodes.first is not nodes.kept else None
     return Parts(
         framework=framework.name,
-        ml_policy=framework.ml_policy,
+        ml_policy={framework.name: {}},
         jobs=({"name": names.NODE, "template": {"metadata": metadata, "spec": spec}},),
         trainer={"numNodes": nodes.count, **trainer, **replica.what_runs(nodes.kept)},
         pods=nodes.count,

@@ -6,11 +6,10 @@ before it (their labels), and the MPI operator v0.6 (volumes, Secret, ConfigMap,
 
 import re
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate.migration import V1Job
 
 MASTER: Final = "master"
@@ -20,13 +19,6 @@ MADE: Final = (
     ("-config", names.HOSTFILE_SUFFIX, (), ("configMap", "configMapRef", "configMapKeyRef")),
 )
 """Objects that the MPI operators make: suffix in v1 and in v2, and the fields that name one."""
-_CONTROLLERS: Final = {
-    "PyTorchJob": "pytorchjob-controller",
-    "XGBoostJob": "xgboostjob-controller",
-    "JAXJob": "jaxjob-controller",
-    "MPIJob": "mpijob-controller",
-}
-"""Value of the operator's label, but for the MPI operator's own."""
 _NOT_A_HOST: Final = re.compile(r"hostname|HOSTNAME|POD_NAME|kubectl|uname|platform\.node")
 """In a text that compares the name of a pod, or asks the API server for it, that is not an address."""
 _OWN_HOST: Final = re.compile(
@@ -58,76 +50,40 @@ def label_name(key: str, own: Container[str]) -> str | None:
     return "job-role" if name == "role-type" else name
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorNames:
-    """What the operator of a v1 job calls its pods."""
+def with_hosts(job: V1Job, leaf: Any) -> Any:
+    """A text with the host names of v2 for those of a job; anything else as it is."""
+    if not isinstance(leaf, str) or _NOT_A_HOST.search(leaf):
+        return leaf
+    # A pod's name with its number, and the Service of v1 that may stand behind it.
+    name = re.escape(job.name)
+    pods = rf"(?:-(?P<role>{MASTER}|{WORKER})-(?P<index>\d+)|-{names.LAUNCHER})(?![\w-])"
+    hosts = rf"(?<![\w.-]){name}{pods}(?:\.{name}(?:-{WORKER})?(?![\w-]))?"
+    return re.sub(hosts, partial(_host, job), leaf)
 
-    job: V1Job
-    masters: int
-    """Nodes before worker 0."""
-    roles: tuple[str, ...]
-    """Replica types with pods, in lower case."""
 
-    @classmethod
-    def of(cls, job: V1Job) -> "OperatorNames":
-        """Those of the job."""
-        specs: JSONObject = next(
-            (job.spec[key] for key in job.spec if key.endswith("ReplicaSpecs")), {}
-        )
-        counts = {kind.lower(): each.get("replicas", 1) for kind, each in specs.items()}
-        roles = tuple(each for each, count in counts.items() if count)
-        return cls(job, counts.get(MASTER, 0), roles)
+def _host(job: V1Job, found: re.Match[str]) -> str:
+    role = found["role"] or names.LAUNCHER
+    if role not in job.replicas:
+        return found[0]
+    if role == names.LAUNCHER:
+        return job.host(job=names.LAUNCHER)
+    return job.host(int(found["index"]) + (job.masters if role == WORKER else 0))
 
-    @property
-    def is_mpi(self) -> bool:
-        """Whether each replica type stays a job of its own."""
-        return self.job.kind == "MPIJob"
 
-    @property
-    def operator(self) -> str:
-        """Value of the operator's label."""
-        is_beta = self.job.api_version.endswith("v2beta1")
-        return "mpi-operator" if is_beta else _CONTROLLERS[self.job.kind]
-
-    def renamed(self, text: str) -> str:
-        """The text with the host names of v2."""
-        if _NOT_A_HOST.search(text):
-            return text
-        # A pod's name with its number, and the Service of v1 that may stand behind it.
-        name = re.escape(self.job.name)
-        pods = rf"(?:-(?P<role>{MASTER}|{WORKER})-(?P<index>\d+)|-{names.LAUNCHER})(?![\w-])"
-        hosts = rf"(?<![\w.-]){name}{pods}(?:\.{name}(?:-{WORKER})?(?![\w-]))?"
-        return re.sub(hosts, self._host, text)
-
-    def _host(self, found: re.Match[str]) -> str:
-        role = found["role"] or names.LAUNCHER
-        if role not in self.roles:
-            return found[0]
-        if role == names.LAUNCHER:
-            return self.job.host(job=names.LAUNCHER)
-        return self.job.host(int(found["index"]) + (self.masters if role == WORKER else 0))
-
-    def pods(self) -> tuple[re.Pattern[str], str]:
-        """How a text names pods of v1, and what a note says of it."""
-        name = re.escape(self.job.name)
-        # A name that goes on behind the number is that of something else; one may be put together.
-        roles = rf"(?:(?:{MASTER}|{WORKER})-(?!\d+[\w-])|{names.LAUNCHER}(?!-\d))"
-        made = rf"(?:[)}}]|\$\w+)-(?:{MASTER}|{WORKER}|{names.LAUNCHER})\b"
-        found = re.compile(rf"(?<![\w-]){name}-{roles}|{made}")
-        return found, f"names a v1 pod; the pods of v2 are {self.job.host()} and so on"
-
-    def mentions(self) -> Iterator[tuple[re.Pattern[str], str]]:
-        """What a text may still name that v2 does not have, and what a note says of it."""
-        name, new = re.escape(self.job.name), f"{self.job.name}-{names.NODE}-0-<index>"
-        yield self.pods()
-        labels = (
-            f"{names.JOBSET_NAME_LABEL}, {names.REPLICATED_JOB_LABEL}, {names.COMPLETION_INDEX}"
-        )
-        yield _MENTIONED, f"names a label that only v1 wrote; the pods of v2 have {labels}"
-        yield _OWN_HOST, f"reads the host name, which is {new} in v2"
-        yield _KINDS, f"names a kind of v1; that of v2 is {names.TRAIN_JOB} of {names.GROUP}"
-        if self.is_mpi:
-            yield _SCRIPT, _SCRIPT_ADVICE
-            made = " and ".join(f"{self.job.name}{suffix}" for _, suffix, *_ in MADE)
-            old = re.compile(rf"(?<![\w-]){name}-(?:ssh|config)(?![\w-])")
-            yield old, f"names an object that only v1 made; those of v2 are {made}"
+def mentions(job: V1Job) -> Iterator[tuple[re.Pattern[str], str]]:
+    """What a text may still name of a job that v2 does not have, pods first, and what a note says of it."""
+    name, new = re.escape(job.name), f"{job.name}-{names.NODE}-0-<index>"
+    # A name that goes on behind the number is that of something else; one may be put together.
+    roles = rf"(?:(?:{MASTER}|{WORKER})-(?!\d+[\w-])|{names.LAUNCHER}(?!-\d))"
+    made = rf"(?:[)}}]|\$\w+)-(?:{MASTER}|{WORKER}|{names.LAUNCHER})\b"
+    pods = re.compile(rf"(?<![\w-]){name}-{roles}|{made}")
+    yield pods, f"names a v1 pod; the pods of v2 are {job.host()} and so on"
+    labels = f"{names.JOBSET_NAME_LABEL}, {names.REPLICATED_JOB_LABEL}, {names.COMPLETION_INDEX}"
+    yield _MENTIONED, f"names a label that only v1 wrote; the pods of v2 have {labels}"
+    yield _OWN_HOST, f"reads the host name, which is {new} in v2"
+    yield _KINDS, f"names a kind of v1; that of v2 is {names.TRAIN_JOB} of {names.GROUP}"
+    if job.is_mpi:
+        yield _SCRIPT, _SCRIPT_ADVICE
+        objects = " and ".join(f"{job.name}{suffix}" for _, suffix, *_ in MADE)
+        old = re.compile(rf"(?<![\w-]){name}-(?:ssh|config)(?![\w-])")
+        yield old, f"names an object that only v1 made; those of v2 are {objects}"

@@ -13,7 +13,7 @@ from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import nodes, replica
 from trainer_infra.migrate.migration import Note, Parts, V1Job
-from trainer_infra.migrate.operator_names import OperatorNames
+from trainer_infra.migrate.operator_names import with_hosts
 from trainer_infra.migrate.replica import RANK_ENV, Defaults, Replica
 from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.program_options import LauncherKind
@@ -41,27 +41,25 @@ def pytorch_parts(job: V1Job) -> Parts:
         InvalidInput: It has no replicas, or containers that cannot be told apart.
     """
     found = nodes.read_nodes(job, DEFAULTS, "Master", "Worker")
-    written, own = _written_processes(job), _own_processes(found.kept)
     filled = replica.filled(names.TORCH_VARIABLES)
+    policy: JSONObject = job.spec.get("elasticPolicy") or {}
+    # The operator wrote those of the elastic policy last.
+    written = str(policy.get("nProcPerNode", job.spec.get("nprocPerNode", "")))
+    env = {each["name"]: each.get("value") for each in found.kept.container.get("env") or ()}
+    own = env.get(names.PET_NPROC_PER_NODE) or ""
     if not written and own.isdecimal():
         written, filled = own, {**filled, names.PET_NPROC_PER_NODE: OWN_PROCESSES}
     # v1 counted those of nprocPerNode alone.
     number = job.spec.get("nprocPerNode", "")
     world = found.count * (int(number) if number.isdecimal() else 1)
     told = _variables(job, found, world)
-    env = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
-    framework = nodes.Framework("torch", {"torch": {}}, env, filled)
+    added = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
+    framework = nodes.Framework("torch", added, filled)
     trainer = {"numProcPerNode": int(written)} if written.isdecimal() else {}
     notes = [*_nproc_notes(job), *_elastic_notes(job, found.count)]
     if "WORLD_SIZE" in told:
         notes.append(nodes.fixed_parts(job, DEFAULTS, f"WORLD_SIZE={world}"))
     return nodes.node_parts(job, found, framework, trainer=trainer, notes=notes)
-
-
-def _written_processes(job: V1Job) -> str:
-    """Processes per node that the operator was told, which wrote those of the elastic policy last."""
-    policy: JSONObject = job.spec.get("elasticPolicy") or {}
-    return str(policy.get("nProcPerNode", job.spec.get("nprocPerNode", "")))
 
 
 def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
@@ -81,12 +79,6 @@ def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
     return {name: value for name, value in written.items() if name in named}
 
 
-def _own_processes(kept: Replica) -> str:
-    """Processes per node that the container that trains says itself; empty where it does not."""
-    env = {each["name"]: each.get("value") for each in kept.container.get("env") or ()}
-    return env.get(names.PET_NPROC_PER_NODE) or ""
-
-
 def _nproc_notes(job: V1Job) -> Iterator[Note]:
     written = job.spec.get("nprocPerNode", "auto")
     if written.isdecimal() or written == "auto":
@@ -101,7 +93,7 @@ def _elastic_env(job: V1Job, workers: Replica) -> dict[str, Any]:
     if policy is None:
         return {}
     port = policy.get("rdzvPort", workers.port(PORT_NAME, PORT))
-    host = OperatorNames.of(job).renamed(policy.get("rdzvHost") or job.host())
+    host = with_hosts(job, policy.get("rdzvHost") or job.host())
     conf = ",".join(f"{each['key']}={each['value']}" for each in policy.get("rdzvConf") or ())
     found = {
         "PET_RDZV_BACKEND": policy.get("rdzvBackend", "c10d"),

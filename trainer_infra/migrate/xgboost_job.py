@@ -35,6 +35,6 @@ def xgboost_parts(job: V1Job) -> Parts:
     if found.count > 1:
         hosts = ",".join(job.host(index) for index in range(1, found.count))
         env |= {"WORKER_PORT": port, "WORKER_ADDRS": hosts}
-    framework = nodes.Framework("xgboost", {"xgboost": {}}, env, replica.filled(RESERVED))
+    framework = nodes.Framework("xgboost", env, replica.filled(RESERVED))
     told = nodes.fixed_parts(job, DEFAULTS, f"WORLD_SIZE={found.count}")
     return nodes.node_parts(job, found, framework, trainer={}, notes=[told])

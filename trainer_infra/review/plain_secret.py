@@ -12,7 +12,7 @@ from typing import Any, Final
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review.documents import Document, value_at
-from trainer_infra.secret_texts import forms, values, variable_names
+from trainer_infra.secret_texts import forms, texts, values, variable_names
 from trainer_infra.secret_texts.values import is_placeholder, without_references
 
 KIND: Final = "Secret"
@@ -81,7 +81,7 @@ def _values(value: JSONObject) -> Iterator[tuple[tuple[str, str], str]]:
 
 def _is_kept(key: str, text: str) -> bool:
     """Whether a value has something in it that is to be kept."""
-    if any(forms.kinds(text)):
+    if any(form for form, _, _ in texts.secrets_in(text)):
         return True
     if is_placeholder(text) or _PUBLIC.fullmatch(key):
         return False

@@ -109,8 +109,7 @@ def _secret(subject: Subject) -> Iterator[Value]:
     """Texts of an object that have a secret in them."""
     for part in ("stringData", "data") if subject.kind == _KIND else ():
         yield from (value for _, value in subject.object[part].fields())
-    found = literal_secrets.texts_with_secrets(subject)
-    yield from (each for each in found if isinstance(each.raw, str))
+    yield from literal_secrets.texts_with_secrets(subject)
 
 
 def _written(document: Document) -> Iterator[tuple[Document, Path, Value]]:

@@ -1,53 +1,16 @@
 """Values that a text gives to names, in whatever language: code, a shell, YAML, an INI file, a command line.
 
 `name = "value"`, `ENV["NAME"] = "value"`, `setdefault("NAME", "value")`, `NAME=value`, `--name value`,
-`name: value`, `<name>value</name>`, `ENV NAME value`. Whether a name or a value is secret say
-`variable_names` and `values`.
+`name: value`, `<name>value</name>`, `ENV NAME value`.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from trainer_infra.secret_texts import command_lines, values, variable_names
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """A name that says secret, and its value."""
-
-    name: str
-    """As it is written, without dashes before it."""
-    value: str
-    """Without quotes."""
-    is_literal: bool = True
-    """Whether the value is meant as it stands: a word without quotes is a variable in code."""
-
-    @property
-    def is_secret(self) -> bool:
-        """Whether the value is one."""
-        return is_secret_value(self.name, self.value, is_literal=self.is_literal)
-
-
-_SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token|Api-?Key)\s+", re.IGNORECASE)
-"""How the value of an Authorization header begins."""
-
-
-def is_secret_value(name: str, value: str, *, is_literal: bool = True) -> bool:
-    """Whether the value of a name is a secret: random, or such as a person chooses."""
-    if not variable_names.says_secret(name):
-        return False
-    scheme = _SCHEME.match(value)
-    own = value[scheme.end() :] if scheme else value
-    if values.looks_secret(own):
-        return True
-    is_password = scheme is not None or variable_names.says_password(name)
-    is_chosen = is_password and values.looks_chosen(own)
-    is_mixed = variable_names.says_key(name) and values.looks_mixed(own)
-    return is_literal and (is_chosen or is_mixed)
-
+from trainer_infra.secret_texts import command_lines
+from trainer_infra.secret_texts.variable_names import is_secret_value, may_name_secret, says_secret
 
 _NAME: Final = re.compile(r"(?<![\w.-])[\w.-]{2,80}", re.ASCII)
 _CODE: Final = re.compile(
@@ -58,10 +21,7 @@ _CODE: Final = re.compile(
 """What a program has and a file of settings has not."""
 _IN_CODE: Final = re.compile(r"[^.,\\(){}\[\]]+")
 """What is not an item, an attribute or a call of something."""
-_STRING: Final = (
-    r"(?:\\\"(?P<escaped>[^\s\"\\]{6,256})\\\"|\"(?P<double>[^\s\"\\]{6,256})\""
-    r"|'(?P<single>[^\s'\\]{6,256})'|`(?P<back>[^\s`\\]{6,256})`)"
-)
+_STRING: Final = r"(?P<quote>\\\"|[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\s\\]){6,256})(?P=quote)"
 """A value in quotes; those of a text in another one are escaped."""
 _BARE: Final = r"[^\s\"'`;&|()\[\]{}<>,\\]"
 """A character of a value without quotes that no shell and no program reads otherwise."""
@@ -91,6 +51,7 @@ _SYNTAXES: Final = {
     ),
     "${name:-value}": (r"\$\{", r":?[-=](?P<bare>[^{}\s\"']{6,256})\}"),
     "name=value": (r"", rf"={_WORD}"),
+    "--name=value, an argument that no shell has read": (r"\A-{1,2}", r"=(?P<own>\S{6,256})\Z"),
     "--name value": (r"(?:\A|[\s\"'])-{1,2}", rf"\s{{1,4}}(?:{_STRING}|{_WORD})"),
     '"--name", "value"': (
         r"[\[,(]\s{0,20}\\?[\"']-{1,2}",
@@ -115,6 +76,7 @@ _SYNTAXES: Final = {
         r"[{,]\s{0,4}",
         rf"\s{{0,2}}:\s(?P<bare>{_BARE}{{6,256}})(?=\s{{0,4}}[,}}])",
     ),
+    '"name": 12345678': (r"", rf"{_CLOSED}\s{{0,2}}[:=]\s{{0,2}}(?P<number>\d{{6,64}})(?![\w.])"),
     '"Name: value"': (r"[\"']", rf":\s?(?P<bare>{_BARE}{{6,256}})(?=\\?[\"'])"),
     "ENV name value, set -x name value, aws configure set name value": (
         (
@@ -134,36 +96,31 @@ _SYNTAXES: Final = {
     ),
 }
 """How a value is given to a name: what stands before the name, and what behind it."""
-_ARGUMENT: Final = re.compile(
-    r"-{1,2}(?P<name>[A-Za-z][\w.-]{1,80})=(?P<value>\S{6,256})", re.ASCII
-)
-"""An argument, which no shell has read."""
-_SIGN: Final = re.compile(r"[=:\s,<]")
+_SIGN: Final = re.compile(r"[=:\s,<(]")
 """What stands between a name and a value."""
 _BEFORE: Final = 80
 """Characters before a name that say how it is written."""
 
 
-def assigned_values(text: str) -> Iterator[Assignment]:
-    """What the text gives to names that say secret."""
+def assigned_secrets(text: str) -> Iterator[tuple[str, str]]:
+    """What a text gives to names that say secret: the name, without dashes before it, and a value that is one."""
     if not _SIGN.search(text):
         return
-    yield from (Assignment(*each) for each in command_lines.given_passwords(text))
-    if not variable_names.may_name_secret(text):
+    yield from command_lines.given_passwords(text)
+    if not may_name_secret(text):
         return
-    argument = _ARGUMENT.fullmatch(text)
-    if argument:
-        yield Assignment(argument["name"], argument["value"])
     # In a text within a text, lines end as they are escaped.
     text = text.replace("\\n", "\n")
-    named = [each for each in _NAME.finditer(text) if variable_names.says_secret(each[0])]
+    named = [each for each in _NAME.finditer(text) if says_secret(each[0])]
     is_code = bool(named) and _CODE.search(text) is not None
     for each in named:
+        name = each[0].strip("-.")
         for value, is_bare in _values(text, each):
-            if not (is_bare and is_code):
-                yield Assignment(each[0].strip("-."), value)
-            elif _IN_CODE.fullmatch(value):
-                yield Assignment(each[0].strip("-."), value, is_literal=False)
+            # A word without quotes is a variable in code.
+            is_literal = not (is_bare and is_code)
+            is_value = is_literal or _IN_CODE.fullmatch(value)
+            if is_value and is_secret_value(name, value, is_literal=is_literal):
+                yield name, value
 
 
 def _values(text: str, name: re.Match[str]) -> Iterator[tuple[str, bool]]:
@@ -171,8 +128,8 @@ def _values(text: str, name: re.Match[str]) -> Iterator[tuple[str, bool]]:
     start = name.end() - len(name[0].lstrip("-"))
     before = text[max(0, start - _BEFORE) : start]
     for above, behind in _patterns():
-        found = behind.match(text, name.end()) if above.search(before) else None
-        if found:
+        found = behind.match(text, name.end())
+        if found and above.search(before):
             kind = found.lastgroup or ""
             yield found[kind], kind == "bare"
 

@@ -5,49 +5,52 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.secret_texts.values import compiled
+from trainer_infra.secret_texts.variable_names import is_secret_value
 
-_VALUE: Final = r"[\"']?(?P<value>(?![-$=<])[^\s\"'|;&<>()]{4,256})"
+_VALUE: Final = r"[\"']?(?P<value>(?![-$=<{])[^\s\"'|;&<>()]{4,256})"
 _QUOTED: Final = r"[rfb]?\\?[\"'](?P<value>[^\s\"'\\]{4,256})\\?[\"']"
 _SAME: Final = r"(?:(?!&&)[^\n|;]){0,300}?"
 """The rest of the same command."""
 _KEY: Final = "api_key"
 _PASSWORD: Final = "password"  # noqa: S105  a name
 
+_USER: Final = r"[\"'][^\"'\n]{0,128}[\"'],\s{0,4}"
+_OPTIONS: Final = (
+    *(("mysql", r"mysql[\w-]*", "-p"), ("mariadb", r"mariadb[\w-]*", "-p"), ("7z", "7z[ar]?", "-p")),
+    *(("mongo", r"mongo\w*", "-p[ =]?"), ("sshpass", "sshpass", r"-p\s?"), ("zip", "(?:un)?zip", r"-P\s?")),
+    *(("ldap", r"ldap\w+", r"-w\s?"), ("redis-cli", "redis-cli", r"-a\s+"), ("ssh-keygen", "ssh-keygen", r"-N\s?")),
+    *(("cqlsh", "cqlsh", r"-p\s?"), ("sqlcmd", "sqlcmd", r"-P\s?"), ("openssl", "openssl", r"-k\s")),
+)  # fmt: skip
+"""A part of the name of a program, all of it, and the option that takes its password."""
 _PLACES: Final = (
+    *((_PASSWORD, mark, rf"\b{program}\b{_SAME}\s{option}{_VALUE}") for mark, program, option in _OPTIONS),
+    *(
+        (_PASSWORD, setting, rf"\b{setting}\s+(?:--plaintext\s+)?{_VALUE}")
+        for setting in ("bindpw", "rootpw", "requirepass", "masterauth")
+    ),
+    *((_KEY, command, rf"\b{command}\s+{_VALUE}") for command in ("authtoken", "rclone obscure", "vault login")),
     (_KEY, "login(", rf"\blogin\(\s{{0,20}}(?:[^()\n]{{0,120}}?\b(?:key|token)\s?=\s?)?{_QUOTED}"),
-    (_PASSWORD, "auth", rf"\b(?:basic_)?auth\s?=\s?\(\s{{0,2}}[\"'][^\"'\n]{{0,128}}[\"'],\s{{0,2}}{_QUOTED}"),
-    (_PASSWORD, "BasicAuth", rf"BasicAuth\w*\(\s{{0,4}}[\"'][^\"'\n]{{0,128}}[\"'],\s{{0,4}}{_QUOTED}"),
-    (_PASSWORD, ".login(", rf"\.login\(\s{{0,4}}[\"'][^\"'\n]{{0,128}}[\"'],\s{{0,4}}{_QUOTED}"),
+    (_PASSWORD, "auth", rf"\b(?:basic_)?auth\s?=\s?\(\s{{0,2}}{_USER}{_QUOTED}"),
+    (_PASSWORD, "BasicAuth", rf"BasicAuth\w*\(\s{{0,4}}{_USER}{_QUOTED}"),
+    (_PASSWORD, ".login(", rf"\.login\(\s{{0,4}}{_USER}{_QUOTED}"),
     (_PASSWORD, "uthorization", rf"[Aa]uthorization\\?[\"']?\]?\s?[:=,]?\s?f?\\?[\"']?(?:[Bb]earer|[Bb]asic|[Tt]oken|[Aa]pi-?[Kk]ey)\s{{1,2}}{_VALUE}"),
     (_PASSWORD, "curl", rf"\bcurl\b{_SAME}\s(?:-[a-zA-Z]*u|--user|-U|--proxy-user)[ =]?[\"']?[^\s:\"'=-][^\s:\"']{{0,127}}:{_VALUE}"),
     (_PASSWORD, "creds", rf"--?(?:\w+-)?creds[ =][\"']?[^\s:\"']{{1,128}}:{_VALUE}"),
     (_PASSWORD, "http ", rf"\bhttps?\b{_SAME}\s(?:-a|--auth)[ =][\"']?[^\s:\"']{{1,128}}:{_VALUE}"),
-    (_PASSWORD, "mysql", rf"\bmysql[\w-]*{_SAME}\s-p{_VALUE}"),
-    (_PASSWORD, "mariadb", rf"\bmariadb[\w-]*{_SAME}\s-p{_VALUE}"),
-    (_PASSWORD, "sshpass", rf"\bsshpass\s+-p\s?{_VALUE}"),
     (_PASSWORD, "login", rf"\b(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|regctl|az|oc|hub){_SAME}\blogin\b{_SAME}\s-p[ =]?{_VALUE}"),
-    (_PASSWORD, "redis-cli", rf"\bredis-cli\b{_SAME}\s-a\s+{_VALUE}"),
-    (_PASSWORD, "mongo", rf"\bmongo\w*{_SAME}\s-p[ =]?{_VALUE}"),
-    (_PASSWORD, "ldap", rf"\bldap\w+{_SAME}\s-w\s?{_VALUE}"),
-    (_PASSWORD, "ssh-keygen", rf"\bssh-keygen\b{_SAME}\s-N\s?{_VALUE}"),
-    (_PASSWORD, "zip", rf"\b(?:un)?zip\b{_SAME}\s-P\s?{_VALUE}"),
-    (_PASSWORD, "7z", rf"\b7z[ar]?\b{_SAME}\s-p{_VALUE}"),
+    (_PASSWORD, ".token", rf"--(?:NotebookApp|ServerApp|IdentityProvider)\.token[= ][\"']?{_VALUE}"),
     (_PASSWORD, "pass:", rf"\bpass:{_VALUE}"),
     (_PASSWORD, "smbclient", rf"\bsmbclient\b{_SAME}\s-U\s?[\"']?[^\s%]{{1,64}}%{_VALUE}"),
     (_PASSWORD, "lftp", rf"\blftp\b{_SAME}\s-u\s?[\"']?[^\s,]{{1,64}},{_VALUE}"),
-    (_PASSWORD, "htpasswd", rf"\bhtpasswd\b{_SAME}\s-\w*b\w*\s+\S+\s+\S+\s+{_VALUE}"),
-    (_PASSWORD, "bindpw", rf"\bbindpw\s+{_VALUE}"),
-    (_PASSWORD, "rootpw", rf"\brootpw\s+(?:--plaintext\s+)?{_VALUE}"),
-    (_PASSWORD, "requirepass", rf"\brequirepass\s+{_VALUE}"),
-    (_PASSWORD, "masterauth", rf"\bmasterauth\s+{_VALUE}"),
+    (_PASSWORD, "_passwd", rf"\bmosquitto_passwd\b{_SAME}\s-b\s+\S+\s+\S+\s+{_VALUE}"),
+    (_PASSWORD, "htpasswd", rf"\bhtpasswd\b{_SAME}\s-(?:(?=\w*n)\w*b\w*|\w*b\w*\s+\S+)\s+\S+\s+{_VALUE}"),
+    (_PASSWORD, "rabbitmqctl", rf"\brabbitmqctl\b{_SAME}\s(?:add_user|change_password)\s+\S+\s+{_VALUE}"),
+    (_PASSWORD, "assword(", rf"\b(?:set|with)?_?[Pp]assword\(\s{{0,4}}{_QUOTED}"),
     (_PASSWORD, "echo ", r"\becho\s+(?:-n\s+)?[\"']?(?:[\w.-]{1,64}:)?(?P<value>(?![-$])[^\s\"'|]{4,256})[\"']?\s*\|[^\n|]{0,120}(?:-stdin|--with-token|--stdin|\bchpasswd\b|sudo -S|\bpasswd\b)"),
-    (_PASSWORD, "BY '", r"\bIDENTIFIED (?:WITH \w+ )?BY '(?P<value>[^\s']{4,256})'"),
-    (_PASSWORD, "PASSWORD '", r"\bPASSWORD '(?P<value>[^\s']{4,256})'"),
+    (_PASSWORD, " '", r"\b(?:IDENTIFIED (?:WITH \w+ )?BY|PASSWORD) '(?P<value>[^\s']{4,256})'"),
     (_PASSWORD, "--from-literal", rf"\bsecret generic{_SAME}--from-literal[ =][\"']?[\w.-]{{1,80}}={_VALUE}"),
     ("wandb_api_key", "wandb", rf"\bwandb\s+login\s+(?:--?\S+\s+)*{_VALUE}"),
-    (_KEY, "authtoken", rf"\bauthtoken\s+{_VALUE}"),
-    (_KEY, "obscure", rf"\brclone obscure\s+{_VALUE}"),
-    (_KEY, "mc", rf"\bmc\b{_SAME}\b(?:alias set|config host add)\s+\S+\s+\S+\s+\S+\s+{_VALUE}"),
+    (_KEY, "mc", rf"\bmc\b{_SAME}\b(?:(?:alias set|config host add)\s+\S+|admin user add)\s+\S+\s+\S+\s+{_VALUE}"),
     (_PASSWORD, "spark.", rf"\bspark\.[\w.]*(?:password|secret|key|token)[ \t]+{_VALUE}"),
 )  # fmt: skip
 """What the value would be named, a part that each such text has, and where the value stands."""
@@ -60,7 +63,6 @@ def given_passwords(text: str) -> Iterator[tuple[str, str]]:
     if " " not in text and "(" not in text:
         return
     for each in dict.fromkeys((text, _LISTED.sub(" ", text))):
-        for name, mark, pattern in _PLACES:
-            if mark in each:
-                places = compiled(pattern).finditer(each)
-                yield from ((name, found["value"]) for found in places)
+        for name, pattern in [(name, rest) for name, mark, rest in _PLACES if mark in each]:
+            values = (found["value"] for found in compiled(pattern).finditer(each))
+            yield from ((name, value) for value in values if is_secret_value(name, value))

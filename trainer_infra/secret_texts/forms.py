@@ -7,33 +7,9 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
-from trainer_infra.secret_texts import values
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What secrets of one issuer look like."""
-
-    kind: str
-    """What such a secret is, as findings name it."""
-    mark: str
-    """A part that each has; texts without it are not searched."""
-    expression: str
-    """The regular expression of the whole of it; its group `own` is the secret itself, or `basic` base64 of
-    `user:secret`, where not all of it is."""
-
-    def found_in(self, text: str) -> Iterator[re.Match[str]]:
-        """Each secret of this form; not what only stands in the place of one."""
-        for each in values.compiled(self.expression).finditer(text) if self.mark in text else ():
-            parts = each.groupdict()
-            own = parts.get("own") or decoded_text(parts.get("basic") or "").partition(":")[2]
-            is_one = not values.is_no_password(own) if own else parts.get("basic") is None
-            if is_one and not _REPEATED.search(each[0]):
-                yield each
-
+from trainer_infra.secret_texts.values import compiled, is_no_password
 
 _REPEATED: Final = re.compile(r"(.)\1{7}")
 """One character again and again, as in `hf_xxxxxxxxxxxx`."""
@@ -54,6 +30,7 @@ _TOKENS: Final = (
     ("Slack token", "xox", r"xox[abeprs]-[A-Za-z0-9-]{10,}"),
     ("Slack token", "xapp-", r"xapp-\d-[A-Za-z0-9-]{10,}"),
     ("Slack webhook", "hooks.slack.com", r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}"),
+    ("Teams webhook", "webhook.office.com", r"webhook\.office\.com/webhookb2/[^\s\"']{40,}"),
     ("Discord webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d{15,}/[\w-]{50,}"),
     ("Telegram token", ":AA", r"\d{8,10}:AA[\w-]{33}(?![\w-])"),
     ("Google API key", "AIza", r"AIza[\w-]{30,}"),
@@ -93,6 +70,7 @@ _TOKENS: Final = (
     ("Postman key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
     ("Azure client secret", "Q~", r"[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])"),
     ("Azure access signature", "sig=", r"sig=[A-Za-z0-9%+/]{40,}={0,2}(?![A-Za-z0-9])"),
+    ("AWS access signature", "X-Amz-Signature=", r"X-Amz-Signature=[0-9a-f]{64}"),
     ("Azure storage key", "Account", r"Account[Kk]ey=[A-Za-z0-9+/]{80,}={0,2}"),
     ("Azure access key", "SharedAccessKey=", r"SharedAccessKey=[A-Za-z0-9+/]{40,}={0,2}"),
     ("age key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{20,}"),
@@ -102,7 +80,8 @@ _TOKENS: Final = (
     ("password of a registry", "auth", r"\\?[\"']auth\\?[\"']\s*:\s*\\?[\"'](?P<basic>[A-Za-z0-9+/]{6,}={0,2})\\?[\"']"),
     ("password of an address", "@tcp(", r"[^\s:/@\"']{1,64}:(?P<own>[^\s@]{1,256})@tcp\("),
 )  # fmt: skip
-"""Kind, mark and expression of each."""
+"""What such a secret is, as findings name it; a part that each has; the expression of the whole of it. Its group `own`
+is the secret itself, or `basic` base64 of `user:secret`, where not all of it is."""
 _PARTS: Final = (
     ("private key", "PRIVATE KEY", r"-----? ?BEGIN (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY[\s\S]{0,9000}?(?:----END [A-Z0-9 ]*PRIVATE KEY[A-Z -]*|\Z)"),
     ("private key", "PuTTY-User-Key-File", r"PuTTY-User-Key-File-\d: [\s\S]{0,9000}?(?:Private-MAC: \w+|\Z)"),
@@ -115,11 +94,10 @@ _PARTS: Final = (
     ("password in a URL", "://", r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@'\"]{0,128}:(?P<own>[^\s/@?#'\"]{1,256})@(?!sha256:)"),
 )  # fmt: skip
 """The same of what may stand behind a letter."""
-FORMS: Final = (
-    *(Form(kind, mark, f"{_BEFORE}{expression}") for kind, mark, expression in _TOKENS),
-    *(Form(*each) for each in _PARTS),
+_FORMS: Final = (
+    *((kind, mark, f"{_BEFORE}{expression}") for kind, mark, expression in _TOKENS),
+    *_PARTS,
 )
-"""What is searched for, in order."""
 _SHORTEST: Final = 10
 """Characters of the shortest text that can have one."""
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{20,}={0,2}(?![\w-])")
@@ -127,15 +105,20 @@ _LONGEST: Final = 1 << 16
 """Characters of what is decoded: beyond are files of other kinds."""
 
 
-def kinds(text: str) -> Iterator[str]:
-    """The kinds of the secrets that a text has in it, in base64 too."""
+def secrets_by_form(text: str) -> Iterator[tuple[str, str]]:
+    """Kind and text of each secret that a text has in it; not of what only stands in the place of one."""
     if len(text) < _SHORTEST:
         return
-    for form in FORMS:
-        if form.mark in text and any(True for _ in form.found_in(text)):
-            yield form.kind
-    for _, plain in decoded_parts(text):
-        yield from kinds(plain)
+    for kind, expression in [(kind, rest) for kind, mark, rest in _FORMS if mark in text]:
+        found = compiled(expression).finditer(text)
+        yield from ((kind, each[0]) for each in found if _is_own(each))
+
+
+def _is_own(found: re.Match[str]) -> bool:
+    parts = found.groupdict()
+    own = parts.get("own") or decoded_text(parts.get("basic") or "").partition(":")[2]
+    is_one = not is_no_password(own) if own else parts.get("basic") is None
+    return is_one and not _REPEATED.search(found[0])
 
 
 def decoded_parts(text: str) -> Iterator[tuple[str, str]]:

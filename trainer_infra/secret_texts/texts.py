@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 from trainer_infra.names import SECRET_SHOWN
 from trainer_infra.secret_texts import assignments, command_lines, forms
-from trainer_infra.secret_texts.assignments import is_secret_value
+from trainer_infra.secret_texts.variable_names import is_secret_value
 
 _NAMED: Final = "value of a name that says secret"
 """The kind of a secret that has no form of its own."""
@@ -21,25 +22,25 @@ def kind_of_secret(text: str, name: str, not_secret: tuple[str, ...] = ()) -> st
     `name` is what it is the value of, empty for something unnamed; values of names in `not_secret`
     may be read by anybody.
     """
-    for each in forms.kinds(text):
-        return each
     plain = name.lstrip("-")
-    if plain not in not_secret and is_secret_value(plain, text):
-        return _of_name(plain)
-    for part in (text, *(plain for _, plain in forms.decoded_parts(text))):
-        for found in assignments.assigned_values(part):
-            if found.name not in not_secret and found.is_secret:
-                return _of_name(found.name)
+    own = (("", plain, text),) if is_secret_value(plain, text) else ()
+    for form, called, _ in chain(secrets_in(text), own):
+        if form or called not in not_secret:
+            return form or (_WANDB if "wandb" in called.lower() else _NAMED)
     return ""
 
 
 def secret_parts(text: str) -> Iterator[str]:
     """What in a text, such as a command line or an address, is a secret itself."""
-    for form in forms.FORMS:
-        if form.mark in text:
-            yield from (found[0] for found in form.found_in(text))
-    yield from (each.value for each in assignments.assigned_values(text) if each.is_secret)
-    yield from (part for part, plain in forms.decoded_parts(text) if any(secret_parts(plain)))
+    yield from (part for _, _, part in secrets_in(text))
+
+
+def secrets_in(text: str) -> Iterator[tuple[str, str, str]]:
+    """The secrets in a text, in base64 too: the kind of each known form, else the name that it is given to, and itself."""
+    yield from ((form, "", part) for form, part in forms.secrets_by_form(text))
+    yield from (("", name, part) for name, part in assignments.assigned_secrets(text))
+    for part, plain in forms.decoded_parts(text):
+        yield from ((form, name, part) for form, name, _ in secrets_in(plain))
 
 
 def shown_text(text: str) -> str:
@@ -50,9 +51,10 @@ def shown_text(text: str) -> str:
 
 def shown_value(value: Any, name: str = "") -> Any:
     """The JSON value as a message may quote it; `name` is what it is the value of."""
-    if isinstance(value, str):
-        plain = name.lstrip("-")
-        return SECRET_SHOWN if is_secret_value(plain, value) else shown_text(value)
+    if isinstance(value, str | int | float):
+        if is_secret_value(name.lstrip("-"), str(value)):
+            return SECRET_SHOWN
+        return shown_text(value) if isinstance(value, str) else value
     if isinstance(value, bytes):
         text = value.decode(errors="replace")
         shown = shown_value(text, name)
@@ -71,27 +73,27 @@ def shown_value(value: Any, name: str = "") -> Any:
     return value
 
 
-def words_of_command(items: Sequence[Any], above: str = "") -> Iterator[tuple[Any, str]]:
-    """The items of a list, each with what it is the value of: an option, or a place that a program knows.
+def names_of_items(items: Sequence[Any], above: str = "") -> list[str]:
+    """What each item of a list is the value of: an option, or a place that a program knows; else empty.
 
     `above` is the command whose arguments they are; a further option is the value of none.
     """
-    line = " ".join((above, *(each for each in items if isinstance(each, str))))
-    given = [each for each in command_lines.given_passwords(line) if is_secret_value(*each)]
+    words = [each for each in items if isinstance(each, str)]
+    if not words:
+        return [""] * len(items)
+    given = tuple(command_lines.given_passwords(" ".join((above, *words))))
+    names: list[str] = []
     option = ""
     for each in items:
         is_option = isinstance(each, str) and each.startswith("-")
         name = "" if is_option else option
-        if isinstance(each, str):
+        if given and isinstance(each, str):
             name = next((called for called, value in given if value in each), name)
-        yield each, name
+        names.append(name)
         option = each if is_option and "=" not in each else ""
+    return names
 
 
 def _shown_items(items: Sequence[Any], name: str) -> Iterator[Any]:
-    for each, own in words_of_command(items):
+    for each, own in zip(items, names_of_items(items), strict=True):
         yield shown_value(each, own or ("" if isinstance(each, str) and each[:1] == "-" else name))
-
-
-def _of_name(name: str) -> str:
-    return _WANDB if "wandb" in name.lower() else _NAMED

@@ -17,7 +17,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 _NOT_CHOSEN: Final = (
-    r"(?i)true|false|yes|no|none|null|nil|on|off|undefined|[~^v]?\d+(?:\.\d+)*[smhd]?"
+    r"(?i)true|false|yes|no|none|null|nil|on|off|undefined|(?!\d{6,}\Z)[~^v]?\d+(?:\.\d+)*[smhd]?"
     r"|default|required|optional|disabled?|enabled?|hidden|visible|unset|empty|random|generated?"
     r"|string|str|text|bytes|secret_?str|plain|plain_?text|basic|bearer|digest|prompt|manual"
     r"|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:PASSWORD|PASSPHRASE|PASS|PWD|TOKEN|SECRET|KEY|CREDENTIALS))"
@@ -41,9 +41,6 @@ _REFERS: Final = (
 """A path, a URL, a field of something, text with a part that is put in later: no word that a person chose."""
 _SHORTEST: Final = 8
 """Characters of the shortest part that can be told from a word."""
-SHORTEST_CHOSEN: Final = 6
-"""Characters of the shortest password that a person may have chosen."""
-_LONGEST_CHOSEN: Final = 64
 _LONGEST: Final = 4096
 """Characters of the longest value that is looked at: beyond are files."""
 _WORDY: Final = 3
@@ -56,13 +53,11 @@ _DISTINCT: Final = 6
 _HEX: Final = re.compile(r"[0-9a-f]{32,}", re.ASCII | re.IGNORECASE)
 _NUMBERED: Final = 2
 """Pieces of a word with a number."""
-_MIXED: Final = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9].*[0-9]")))
-"""What a person puts into a key that is to be good."""
-_WORD_OF_KEY: Final = re.compile(r"[\w!@#$%^&*?+=-]{10,64}", re.ASCII)
-_LETTERS_AND_DIGITS: Final = (
-    r"(?i)(?:[\w-]*[-_])?(?=[a-z0-9]*[0-9]{3})(?=[a-z0-9]*[a-z]{3})[a-z0-9]{16,64}"
+_MIXED: Final = (
+    r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9].*[0-9])[\w!@#$%^&*?+=-]{10,64}"
+    r"|(?i:(?:[\w-]*[-_])?(?=[a-z0-9]*[0-9]{3})(?=[a-z0-9]*[a-z]{3})[a-z0-9]{16,64})"
 )
-"""What a person writes for a key: `sk-abcdef1234567890`."""
+_WORD: Final = r"[^\s/]{6,64}"
 
 
 def looks_secret(value: str) -> bool:
@@ -76,34 +71,24 @@ def looks_secret(value: str) -> bool:
 
 
 def looks_mixed(value: str) -> bool:
-    """Whether it is a word of small and great letters and digits, as in SummerVision2026, or a long one of two kinds."""
-    text = value.strip()
-    is_word = _WORD_OF_KEY.fullmatch(text) and all(each.search(text) for each in _MIXED)
-    return (
-        bool(is_word or compiled(_LETTERS_AND_DIGITS).fullmatch(text))
-        and not compiled(_REFERS).fullmatch(text)
-        and not is_no_password(text)
-    )
+    """Whether a careful person may have chosen it: SummerVision2026, or a long word with digits, sk-abcdef1234567890."""
+    return _is_chosen(value.strip(), _MIXED)
 
 
 def looks_chosen(value: str) -> bool:
     """Whether a person may have chosen it: any plain word."""
     text = value.strip()
-    return (
-        SHORTEST_CHOSEN <= len(text) <= _LONGEST_CHOSEN
-        and len(text.split()) == 1
-        and "/" not in text
-        and not compiled(_REFERS).fullmatch(text)
-        and not compiled(_NOT_CHOSEN).fullmatch(text)
-        and not is_no_password(text)
-    )
+    return compiled(_NOT_CHOSEN).fullmatch(text) is None and _is_chosen(text, _WORD)
+
+
+def _is_chosen(text: str, form: str) -> bool:
+    is_one = compiled(form).fullmatch(text) and not compiled(_REFERS).fullmatch(text)
+    return bool(is_one) and not is_no_password(text)
 
 
 def is_no_password(text: str) -> bool:
     """Whether it stands in the place of a password, or says no more than that it is one: `my-password`, `$password`."""
-    words = _placeholder_words(text.strip().removeprefix("$"))
-    describes = any(each in _DESCRIBING for each in words)
-    return is_placeholder(text) or (describes and all(each in _PLACEHOLDER_WORDS for each in words))
+    return is_placeholder(text) or _only_says(text.strip().removeprefix("$"), _DESCRIBING)
 
 
 def _is_random(part: str) -> bool:
@@ -142,19 +127,16 @@ _DESCRIBING: Final = words_of(
     "credentials apikey"
 )
 """Words that say what it is."""
-_PLACEHOLDER_WORDS: Final = _MARKS | words_of(
-    "a access account actual add admin an and api apikey app argocd at auth aws azure base "
-    "base64 be before by ci client cluster commit cookie data dataset default deploy dev do "
-    "encryption flux helm it job jwt local main manually master ml model never not oauth "
-    "operator outside pipeline private runtime sealed session signing sops terraform time "
-    "train trainer training using webhook code config credential credentials database db "
-    "deploy deployment encoded encrypted env environment existing face for from gcp generated git "
-    "github gitlab google hf hub hugging huggingface in it its key keys later me minio mlflow "
-    "must my name of on openai or own pass passphrase passwd password passwords please pat "
-    "personal postgres prod production put pwd real redis registry root s3 secret secrets "
-    "service set should sk some something ssh staging string strong team test text that the "
-    "this to token tokens user username value vault via wandb with yaml"
-)
+_PLACEHOLDER_WORDS: Final = words_of(
+    "a access account actual add admin an and api app argocd at auth aws azure base base64 be before by ci client "
+    "cluster code commit config cookie data database dataset db default deploy deployment dev do encoded encrypted "
+    "encryption env environment existing face flux for from gcp git github gitlab google helm hf hub hugging "
+    "huggingface in it its job jwt later local main manually master me minio ml mlflow model must my name never not "
+    "oauth of on openai operator or outside own passphrase pat personal pipeline please postgres private prod "
+    "production put real redis registry root runtime s3 sealed service session set should signing sk some something "
+    "sops ssh staging string strong team terraform test text that the this time to train trainer training user "
+    "username using value vault via wandb webhook with yaml"
+).union(_MARKS, _DESCRIBING)
 """All that it may have."""
 _COUNT: Final = re.compile(r"(?<!\d)\d{1,2}\Z")
 _WORD_ENDS: Final = re.compile(r"[\s_.,:;!?'\"()-]+|(?<=[a-z])(?=[A-Z])")
@@ -171,10 +153,7 @@ def is_placeholder(text: str) -> bool:
         return is_no_password(default["default"])
     if not own or compiled(_REFERENCE).fullmatch(own) or _CROSSED_OUT.fullmatch(own):
         return True
-    words = _placeholder_words(own)
-    return any(each in _MARKS for each in words) and all(
-        each in _PLACEHOLDER_WORDS for each in words
-    )
+    return _only_says(own, _MARKS)
 
 
 def without_references(text: str) -> str:
@@ -187,7 +166,7 @@ def with_defaults(text: str) -> str:
     return _DEFAULT.sub(r"\g<default>", text)
 
 
-def _placeholder_words(text: str) -> list[str]:
-    """Its words, without the numbers that count them."""
-    parts = (_COUNT.sub("", each).lower() for each in _WORD_ENDS.split(text))
-    return [each for each in parts if each]
+def _only_says(text: str, needed: frozenset[str]) -> bool:
+    """Whether it has but words of placeholders, with numbers that count them, and one of those that are needed."""
+    words = {_COUNT.sub("", each).lower() for each in _WORD_ENDS.split(text)} - {""}
+    return not words.isdisjoint(needed) and words <= _PLACEHOLDER_WORDS

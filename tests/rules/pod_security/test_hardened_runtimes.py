@@ -7,6 +7,7 @@ import pytest
 
 from trainer_infra import catalog
 from trainer_infra.api import yamltext
+from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog.hardening import SUFFIX, WITHOUT, hardened
 from trainer_infra.json_values import with_leaves
@@ -111,6 +112,17 @@ def test_the_other_frameworks_have_no_variant() -> None:
     tuned = hardened(catalog.get("torchtune-llama3.2-1b"))
     assert tuned.metadata.name == "torchtune-llama3.2-1b"
     assert told(pinned(tuned.to_wire())) == set()
+
+
+def test_a_runtime_keeps_the_volume_at_dev_shm_that_it_has() -> None:
+    wire = catalog.get("torch-distributed").to_wire()
+    (pod,) = _pods(wire)
+    mount = {"name": "mine", "mountPath": "/dev/shm"}
+    pod["volumes"] = [{"name": "mine", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}]
+    pod["containers"][0]["volumeMounts"] = [mount]
+    (made,) = _pods(hardened(ClusterTrainingRuntime.from_wire(wire)).to_wire())
+    assert made["volumes"] == pod["volumes"]
+    assert made["containers"][0]["volumeMounts"] == [mount]
 
 
 def test_our_files_for_gitops_pass() -> None:

@@ -200,12 +200,12 @@ CHOSEN = (
     *("minioadmin", "SummerVision2026", "hunter22", "letmein!", "correcthorsebatterystaple"),
     *("$ecret-2031", "change-Kirschbaum-2031!", "[Kirsch]baum", "*Kirschbaum2031", "~Kirschbaum!"),
     *("%Kirschbaum", "Winter.Kirsch", "P@$$w0rd!", "<Kirsch>baum", "#Kirsch2031", "Kirsch:baum"),
-    *("$ECret2031", "Kirsch{baum}", "@Kirsch!baum"),
+    *("$ECret2031", "Kirsch{baum}", "@Kirsch!baum", "12345678"),
 )
 NOT_CHOSEN = (
     *("changeme", "your-password", "password", "xxxxxxxx", "<password>", "$(PASSWORD)", "true"),
     *("/run/secrets/password", "${PASSWORD}", "{{ .Values.password }}", "my-secret", "none", ""),
-    *("vault:secret/data/ml#password", "a sentence about it", "YOUR_PASSWORD_HERE", "12345678"),
+    *("vault:secret/data/ml#password", "a sentence about it", "YOUR_PASSWORD_HERE", "12345"),
     *("$password", "{password}", "%(password)s", "%PASSWORD%", "@PASSWORD@", "__PASSWORD__"),
     *("~/.pgpass", ".data.password", "config.password", "password.txt", "ENC[AES256_GCM,data:x]"),
     *(
@@ -225,6 +225,20 @@ NOT_CHOSEN = (
 def test_a_password_that_a_person_chose_is_one(name: str) -> None:
     assert [value for value in CHOSEN if len(of_variable(name, value)) != 1] == []
     assert seen("MODEL_NAME", CHOSEN) == none(CHOSEN)
+
+
+@pytest.mark.parametrize("number", [20311224, 20311224.0])
+def test_a_password_may_be_a_number(number: float) -> None:
+    env = [{"name": "DB_PASSWORD", "value": number}, {"name": "DB_SIZE", "value": number}]
+    args = ["--password", number, "--epochs", number]
+    data = {"db": {"password": number, "passwordExpires": number, "hasPassword": True}}
+    job = train_job(trainer={"env": env, "args": args, "data": data})
+    trainer = ("spec", "trainer")
+    assert [each.path for each in found(job)] == [
+        (*trainer, "env", 0, "value"),
+        (*trainer, "args", 1),
+        (*trainer, "data", "db", "password"),
+    ]
 
 
 def test_what_stands_for_a_password_is_none() -> None:

@@ -27,7 +27,7 @@ class Mark(Enum):
 
 UNKNOWN: Final = Mark.UNKNOWN
 ABSENT: Final = Mark.ABSENT
-_SCALARS: Final = frozenset((Mark, str, int, bool, float))
+_SCALARS: Final = frozenset((Mark, str, int, bool, float, type(None)))
 """Types of most values without anything below, which are asked for first: that is far faster."""
 
 
@@ -130,7 +130,9 @@ def with_stand_ins(value: Any, path: Path = ()) -> Any:
 def is_mapping(raw: object) -> bool:
     """Whether it is a mapping, of JSON or of Pulumi."""
     kind = type(raw)
-    return kind is dict or (kind not in _SCALARS and isinstance(raw, Mapping))
+    if kind is list or kind in _SCALARS:
+        return False
+    return kind is dict or isinstance(raw, Mapping)
 
 
 def is_list(raw: object) -> bool:

@@ -1,11 +1,10 @@
 """literal-secrets: no secret stands in an object that everybody can read."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, Final
 
 from trainer_infra.api.finding import Path
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, as_integer
 from trainer_infra.rules.finding import where_to_fix
 from trainer_infra.rules.pods import WORKLOADS
 from trainer_infra.rules.rule import (
@@ -19,16 +18,17 @@ from trainer_infra.rules.rule import (
     Value,
 )
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
-from trainer_infra.secret_texts.texts import kind_of_secret, words_of_command
+from trainer_infra.secret_texts.texts import kind_of_secret, names_of_items
 
-_Node = tuple[Path, str, Any]
-"""Something on the way to the texts: where it stands, what it is the value of, and itself."""
+_Text = tuple[Value, str]
+"""A text, and what it is the value of: a variable, an option, a key; empty for something unnamed."""
 
 _KIND: Final = "Secret"
 _NOT_READ: Final = frozenset({"apiVersion", "kind", "status", "stringData"})
 """What says no more than which object it is; and what another rule searches."""
 _OTHERS: Final = frozenset({"ConfigMap", "PersistentVolume", "StorageClass"})
 """Kinds without pods that people write secrets into."""
+_METADATA: Final = ("metadata",)
 _PASSED_OVER: Final = frozenset(
     {
         "kubectl.kubernetes.io/last-applied-configuration",
@@ -50,25 +50,17 @@ class LiteralSecrets(Parameters):
     """Names of variables and options whose values may be read by anybody, `DATA_KEY`."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralText:
-    """A text of the object."""
-
-    value: Value
-    """The text."""
-    name: str
-    """What it is the value of: a variable, an option, a key; empty for something unnamed."""
-
-
-def _places(subject: Subject) -> Iterator[LiteralText]:
+def _places(subject: Subject) -> Iterator[_Text]:
     yield from subject.once(_own)
     if subject.code is not None:
         yield from _spoken(subject.code)
-    if subject.runtime is not None and not subject.runtime_is_judged:
+    # The runtimes of the catalog have none.
+    is_said_of_it = subject.runtime_is_judged or subject.runtime_is_shipped
+    if subject.runtime is not None and not is_said_of_it:
         yield from _spoken(subject.runtime)
 
 
-def _own(subject: Subject) -> Iterator[LiteralText]:
+def _own(subject: Subject) -> Iterator[_Text]:
     return _spoken(subject.object)
 
 
@@ -77,65 +69,57 @@ def texts_with_secrets(subject: Subject) -> Iterator[Value]:
 
     For code that shows parts of it: nothing of these may be shown.
     """
-    for each in subject.once(_own):
-        if each.value.raw is not UNKNOWN:
-            yield each.value
+    return (each for each, _ in subject.once(_own) if each.raw is not UNKNOWN)
 
 
-def _spoken(whole: Value) -> Iterator[LiteralText]:
+def _spoken(whole: Value) -> Iterator[_Text]:
     """Every text of it that has a secret in it or is not known, however deep it lies."""
     left_out = _NOT_READ | ({"data"} if whole["kind"].raw == _KIND else set())
     fields = whole.raw if is_mapping(whole.raw) else {}
-    waiting = _fields((), {key: each for key, each in fields.items() if key not in left_out})
-    while waiting:
-        path, name, raw = waiting.pop()
-        if is_mapping(raw):
-            waiting += _fields(path, raw)
-        elif is_list(raw):
-            waiting += _items(path, name, raw)
-        elif _is_told(raw, name):
-            yield LiteralText(whole.at(*path), name)
+    read = {key: each for key, each in fields.items() if key not in left_out}
+    return ((whole.at(*path), name) for path, name in _told(read, "", ()))
 
 
-def _fields(path: Path, fields: JSONObject) -> list[_Node]:
-    """The last one first, as of a stack; arguments are the value of their command.
-
-    A name or a label that is not known yet is no secret for that.
-    """
-    found: list[_Node] = []
-    variable, command = fields.get("name"), fields.get("command")
-    for key, each in fields.items():
-        name = variable if key == "value" and isinstance(variable, str) else key
-        if key == "args" and command is not None and is_list(command):
-            name = " ".join(one for one in command if isinstance(one, str))
-        is_of_name = each is UNKNOWN and path[:1] == ("metadata",) and key != "annotations"
-        if is_of_name and path[1:2] != ("annotations",):
+def _told(raw: Any, above: str, path: Path) -> list[tuple[Path, str]]:
+    """Where below a mapping or a list a secret stands, or one may yet, and what it is the value of."""
+    found: list[tuple[Path, str]] = []
+    is_fields = is_mapping(raw)
+    named = _named_fields(raw) if is_fields else dict(enumerate(names_of_items(raw, above)))
+    for key, each in raw.items() if is_fields else enumerate(raw):
+        name = named.get(key, key)
+        if key in _PASSED_OVER or not isinstance(name, str):
             continue
-        if isinstance(key, str) and key not in _PASSED_OVER and _is_told(each, name):
-            found.append(((*path, key), name, each))
-    return found[::-1]
+        is_told = False
+        if isinstance(each, str):
+            is_told = kind_of_secret(each, name) != ""
+        elif is_mapping(each) or is_list(each):
+            found += _told(each, name, (*path, key))
+        elif each is UNKNOWN:
+            # A name or a label that is not known yet is no secret for that.
+            is_told = path[:1] != _METADATA or "annotations" in (*path, key)
+        elif not isinstance(each, bool):
+            is_told = kind_of_secret(str(as_integer(each)), name) != ""
+        if is_told:
+            found.append(((*path, key), name))
+    return found
 
 
-def _items(path: Path, above: str, items: Sequence[Any]) -> list[_Node]:
-    """The last one first; what stands behind an option is its value, and some programs know it by its place."""
-    found = [
-        ((*path, index), name, each)
-        for index, (each, name) in enumerate(words_of_command(items, above))
-        if _is_told(each, name)
-    ]
-    return found[::-1]
+def _named_fields(fields: JSONObject) -> dict[str | int, str]:
+    """Fields that are the value of something else than their key; arguments are that of their command."""
+    variable, command = fields.get("name"), fields.get("command")
+    named: dict[str | int, str] = {"value": variable} if isinstance(variable, str) else {}
+    if command and is_list(command):
+        named["args"] = " ".join(each for each in command if isinstance(each, str))
+    return named
 
 
-def _is_told(raw: Any, name: str) -> bool:
-    """Whether it is a secret, may become one, or may have one below it."""
-    return bool(kind_of_secret(raw, name)) if isinstance(raw, str) else raw is not None
-
-
-def _check(place: LiteralText, context: Context[LiteralSecrets]) -> Iterator[Finding]:
-    kind = kind_of_secret(place.value.text(), place.name, context.parameters.not_secret)
+def _check(place: _Text, context: Context[LiteralSecrets]) -> Iterator[Finding]:
+    value, name = place
+    text = value.text() or str(as_integer(value.raw))
+    kind = kind_of_secret(text, name, context.parameters.not_secret)
     if kind:
-        fix = _FIX_OF_CODE if place.value.path[:1] == (_OF_CODE,) else _FIX
-        yield where_to_fix(place.value.finding("has a secret in it", kind, fix), "in the runtime")
+        fix = _FIX_OF_CODE if value.path[:1] == (_OF_CODE,) else _FIX
+        yield where_to_fix(value.finding("has a secret in it", kind, fix), "in the runtime")
 
 
 RULE: Final = Rule(
