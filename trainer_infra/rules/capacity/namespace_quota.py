@@ -61,8 +61,7 @@ def _too_much(quotas: Iterable[Quota], used: Users, subject: Subject) -> Iterato
     told: set[str] = set()
     for quota in quotas:
         members = [each for each in used if quota.counts(each[0])]
-        counts = (1 if pod is None else nodes.count(pod) for pod, _ in members)
-        total = amounts.sum_of_pods(zip(counts, (each for _, each in members), strict=True))
+        total = amounts.sum_of_pods((_number(pod), each) for pod, each in members)
         for name in filter(quota.hard.__contains__, total):
             counted, whole, most = name.removeprefix(_REQUESTS), total[name], quota.hard[name]
             if whole > most and counted not in told:
@@ -73,6 +72,10 @@ def _too_much(quotas: Iterable[Quota], used: Users, subject: Subject) -> Iterato
                 noun = counted.removeprefix("count/")
                 what = f"makes {asked} {noun} in all, more than the quota of {there} of {whose}"
                 yield where.finding(what, where.raw, fix)
+
+
+def _number(pod: Pod | None) -> int:
+    return 1 if pod is None else nodes.count(pod)
 
 
 def _objects(subject: Subject) -> amounts.Amounts:
@@ -92,7 +95,7 @@ def _place(name: str, most: int, users: Users, subject: Subject) -> tuple[Value,
     """Where too much is asked for, and what to do about it."""
     counted = name.removeprefix(_REQUESTS)
     resource = counted.removeprefix(_LIMITS)
-    pod, own = max(users, key=lambda each: each[1].get(name, 0))
+    pod, own = max(users, key=lambda each: each[1].get(name, 0) * _number(each[0]))
     single = own[name]
     if pod is None:
         jobs = [each.job["replicas"] for each in pods.pods_of(subject) if name == _JOBS]

@@ -46,7 +46,7 @@ def _check_shared(together: Pods, context: Context[Parameters]) -> Iterator[Find
         for each in _shared(pod, context):
             shared.setdefault(each, []).append(pod)
     for (what, fix), members in shared.items():
-        most = max(members, key=nodes.count)
+        most = max(reversed(members), key=nodes.count)
         count, total = nodes.count(most), sum(map(nodes.count, members))
         if is_runtime:
             count = total = every
