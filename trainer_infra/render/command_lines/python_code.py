@@ -167,9 +167,11 @@ def _called(statement: ast.stmt) -> tuple[str, Sequence[ast.expr]]:
 
 
 def _is_long(arguments: Sequence[ast.expr]) -> bool:
-    """Whether it is hours, written as a number or as a product."""
+    """Whether it is hours, written as a number, a product or a power."""
     product = 1.0
     for each in ast.walk(ast.List(list(arguments), ast.Load())):
+        if isinstance(each, ast.Pow):
+            return True
         if isinstance(each, ast.Constant):
             product *= each.value if isinstance(each.value, int | float) else float("inf")
     return product >= _AN_HOUR
