@@ -95,7 +95,8 @@ def _judged(
     rule, subject = chosen.rule, context.subject
     missed = subject.noted
     missed.clear()
-    missed.update(dict.fromkeys(unseen))
+    for each in unseen:
+        missed[each] = None
     found: list[Finding] = []
     for place in places:
         try:

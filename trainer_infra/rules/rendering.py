@@ -17,7 +17,7 @@ from trainer_infra.api.shape import schema
 from trainer_infra.api.shape.reading import unknown_paths
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, with_leaves
 from trainer_infra.render import pipeline, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import older_overrides, origin, partial_rendering
@@ -86,7 +86,7 @@ def _objects(
         objects = pipeline.refused_objects(job, runtime, behaviour)
     except InvalidInput:
         return ()
-    return tuple(_marked(_found(each), left_out) for each in objects)
+    return tuple(_marked(with_leaves(each, _found), left_out) for each in objects)
 
 
 def _whole(
@@ -99,7 +99,7 @@ def _whole(
     left_out = {each for each in hidden if any(path[: len(each)] == each for path in wrong)}
     filled = _replaced(filled, dict.fromkeys(left_out, None), ())
     made = _rendered(filled, runtime, behaviour)
-    objects = tuple(_marked(_found(each), left_out) for each in made.objects)
+    objects = tuple(_marked(with_leaves(each, _found), left_out) for each in made.objects)
     unseen = tuple(sorted(left_out, key=str)) if made.problems else tuple(_unmarked(left_out))
     return Rendering(objects, made.problems, unseen)
 
@@ -130,15 +130,9 @@ def _replaced(value: Any, others: Mapping[Path, Any], path: Path) -> Any:
     return value
 
 
-def _found(value: Any) -> Any:
-    """A copy in which every text that has a stand-in in it is unknown."""
-    if isinstance(value, str):
-        return UNKNOWN if STAND_IN in value else value
-    if isinstance(value, Mapping):
-        return {key: _found(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_found(each) for each in value]
-    return value
+def _found(leaf: Any) -> Any:
+    """A value of what was rendered: unknown where it has a stand-in in it."""
+    return UNKNOWN if isinstance(leaf, str) and STAND_IN in leaf else leaf
 
 
 def _unmarked(left_out: Iterable[Path]) -> Iterator[Path]:

@@ -187,7 +187,7 @@ class Subject:
         kept = self._kept.places.get(find)
         if kept is None:
             noted = self.noted
-            before = tuple(noted)
+            before = {**noted}
             noted.clear()
             found: list[Any] = []
             try:
@@ -197,8 +197,9 @@ class Subject:
                 # Without it the function cannot go on.
                 noted[error.path] = None
             kept = self._kept.places[find] = (tuple(found), tuple(noted))
-            noted.clear()
-            noted.update(dict.fromkeys(before))
+            if noted or before:
+                noted.clear()
+                noted.update(before)
         return kept
 
     def once(self, find: Callable[["Subject"], Iterable[T]]) -> tuple[T, ...]:
