@@ -370,3 +370,46 @@ def test_what_stands_in_a_wrapper_is_placed_in_the_base_and_in_the_layers_as_all
         ("Pod", "", "dev/wrapper.yaml", 27, ()),
     ]
     assert [each.edits for each in report.items] == [(), (), ()]
+
+
+def test_what_a_merged_patch_says_of_a_wrapper_is_placed_in_the_patch() -> None:
+    patch = """\
+apiVersion: workload.codeflare.dev/v1beta2
+kind: AppWrapper
+metadata: {name: tune}
+spec:
+  components:
+  - template:
+      apiVersion: batch/v1
+      kind: Job
+      metadata: {name: other}
+      spec:
+        template:
+          spec:
+            hostIPC: true
+            restartPolicy: Never
+            containers: [{name: a, image: "acme/a:1"}]
+"""
+    top = "resources: [wrapper.yaml]\npatches: [{path: patch.yaml}]\n"
+    trees.write({**WRAPPED, "dev/kustomization.yaml": top, "dev/patch.yaml": patch}, Path())
+    report = checked.of(sources.read_sources(["dev"]).documents, "host-namespaces")
+    assert [(each.name, each.place.file, each.place.line) for each in report.items] == [
+        ("other", "dev/patch.yaml", 13),
+        ("p", "dev/wrapper.yaml", 27),
+    ]
+
+
+def test_what_a_replacement_in_a_file_sets_is_placed_there() -> None:
+    files = {
+        "dev/kustomization.yaml": "resources: [../base]\nreplacements: [{path: image.yaml}]\n",
+        "dev/image.yaml": """\
+source: {kind: TrainJob, fieldPath: spec.trainer.image}
+targets:
+- select: {kind: Deployment}
+  fieldPaths:
+  - spec.template.spec.containers.0.image
+""",
+    }
+    web = built(files, "dev")["Deployment"]
+    image = ("spec", "template", "spec", "containers", 0, "image")
+    assert place(web, *image) == "dev/image.yaml:5"

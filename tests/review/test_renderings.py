@@ -1,5 +1,6 @@
 """In which ways a chart is rendered: its own files of values, and what Argo CD, Flux and the configuration say."""
 
+import base64
 import json
 import os
 from pathlib import Path
@@ -261,6 +262,19 @@ def test_a_release_of_flux_names_files_config_maps_and_values() -> None:
     assert (found.way.values, found.missing) == ((), "")
     (without,) = asked("HelmRelease", spec)
     assert without.missing == "ConfigMap v, ConfigMap v"
+
+
+def test_values_of_a_release_may_stand_in_a_secret() -> None:
+    chart = {"chart": "./charts/t", "sourceRef": {"kind": "GitRepository"}}
+    spec = {"chart": {"spec": chart}, "valuesFrom": [{"kind": "Secret", "name": "v"}]}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "v", "namespace": "flux"}}
+    for more, expected in (
+        ({"data": {"values.yaml": base64.b64encode(b"a: 1").decode()}}, (json.dumps({"a": 1}),)),
+        ({"stringData": {"values.yaml": "a: 2"}}, (json.dumps({"a": 2}),)),
+        ({"data": {"values.yaml": "no base64"}}, ()),
+    ):
+        (found,) = asked("HelmRelease", spec, yaml.safe_dump({**secret, **more}))
+        assert (found.way.values, found.missing) == (expected, "" if expected else "Secret v")
 
 
 def test_a_release_of_flux_may_name_an_object_that_names_the_chart() -> None:

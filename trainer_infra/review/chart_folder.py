@@ -177,7 +177,7 @@ def _objects(
     # Its own values are often defaults that lack what every deployment has to give.
     is_unable = bool((good or by) and alone and alone.problems)
     rendered = source_objects.joined_sources(
-        replace(found, documents=tuple(_called(found.documents, way, len(good))))
+        _called(found, way) if len(good) > 1 else found
         for way, found in made.items()
         if not (is_unable and found is alone)
     )
@@ -194,10 +194,10 @@ def _objects(
     return source_objects.joined_sources((rendered, *files))
 
 
-def _called(found: Iterable[Document], way: ChartRendering, count: int) -> Iterator[Document]:
-    """Documents of one of several ways, which say so."""
-    for each in found:
-        yield replace(each, renderings=(way.name,)) if count > 1 else each
+def _called(found: SourceObjects, way: ChartRendering) -> SourceObjects:
+    """What is rendered in one of several ways, which it says."""
+    named = (replace(each, renderings=(way.name,)) for each in found.documents)
+    return replace(found, documents=tuple(named))
 
 
 def _file(file: Path, chart: Path, known: set[str], state: tuple[Use, str]) -> SourceObjects:

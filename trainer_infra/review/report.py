@@ -13,22 +13,12 @@ from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
 
 QUOTING: Final = (
-    "kind",
-    "namespace",
-    "name",
-    "path",
-    "what",
-    "got",
-    "fix",
-    "seen_at",
-    "runtime",
-    "inside",
+    *("kind", "namespace", "name", "path", "what"),
+    *("got", "fix", "seen_at", "runtime", "inside"),
 )
 """Fields of a finding that quote an object."""
 NOTHING: Final = "nothing was judged, because there is no object"
 """The problem of a check that has nothing to say whether anything is good."""
-
-
 DIGITS: Final = 16
 """Hex digits of a fingerprint."""
 
