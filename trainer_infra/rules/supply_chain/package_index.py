@@ -42,16 +42,8 @@ _SETTING: Final = re.compile(
 )
 """Of pip.conf, uv.toml, .npmrc and .condarc."""
 _MARKS: Final = (
-    *(
-        "index",
-        "source]]",
-        "find-links",
-        "find_links",
-        "trusted",
-        "insecure",
-        "registry",
-        "channel",
-    ),
+    *("index", "source]]", "find-links", "find_links"),
+    *("trusted", "insecure", "registry", "channel"),
 )
 _NAMED: Final = re.compile(r"^[\w.-]+=(?=https?:)")
 """What uv has before the URL of an index with a name."""
