@@ -97,7 +97,7 @@ def test_what_somebody_may_not_list_is_a_sentence_for_each_kind(viewers: Path) -
     assert named(found) == [("TrainJob", "a")]
     kinds = [each.removeprefix("cluster: ").partition(" ")[0] for each in found.problems]
     assert kinds == [
-        *("TrainingRuntime", "ClusterTrainingRuntime", "JobSet", "ResourceQuota"),
+        *("TrainingRuntime", "ClusterTrainingRuntime", "JobSet", "ResourceQuota", "LimitRange"),
         *(
             "Namespace",
             "PriorityClass",

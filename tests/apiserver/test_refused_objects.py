@@ -30,7 +30,7 @@ TAKEN_WITH_A_REASON: Final = (
         "depends-on",
     ),
     # No namespace is selected.
-    (Variation(invalid_queues.QUEUE, "spec namespaceSelector", None), "queue-chain"),
+    (Variation(invalid_queues.LONELY_QUEUE, "spec namespaceSelector", None), "queue-chain"),
 )
 """What the server takes, and the rule that says why it is wrong."""
 PLURALS: Final = {
