@@ -406,7 +406,7 @@ def test_submodules_and_pointers_of_lfs_are_refused_unless_they_are_left_out(
     repository: Repository, tmp_path: Path, problems: Problems
 ) -> None:
     other = new_repository(tmp_path / "other")
-    other.commit({"a.py": "print()"})
+    other.commit({"a.py": ""})
     repository.git("submodule", "--quiet", "add", str(other.folder), "app/third")
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
     repository.commit({"app/weights.txt": pointer})

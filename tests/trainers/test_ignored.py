@@ -28,7 +28,7 @@ def test_files_of_the_pulumi_program_are_left_out(write: Write) -> None:
 def test_a_program_that_changes_is_the_same_work(write: Write) -> None:
     write("train.py", "def fit(): pass\n")
     write("Pulumi.yaml", "name: mine\nruntime: python\n")
-    main = write("__main__.py", "print()")
+    main = write("__main__.py", "")
     before = CustomTrainer(".:train:fit").pack().code
     main.write_text("import pulumi\npulumi.export('x', 1)\n")
     assert CustomTrainer(".:train:fit").pack().code == before
@@ -95,7 +95,7 @@ def test_a_link_that_is_ignored_is_not_followed(write: Write) -> None:
 
 def test_an_entry_that_is_left_out_is_said(write: Write, problems: Problems) -> None:
     write("Pulumi.yaml", "name: mine\nruntime: python\n")
-    write("__main__.py", "print()")
+    write("__main__.py", "")
     (said,) = problems(CustomTrainer(".:__main__.py"))
     assert said.startswith(".: train: is a file of the folder that does not travel")
     assert said.endswith("and a Pulumi program's own")

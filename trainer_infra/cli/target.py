@@ -86,7 +86,7 @@ def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
     asked = asked._replace(namespace=asked.namespace or stack.get("namespace"))
     if _target(stack) == LOCAL:
         return _here(asked.namespace)
-    engine = _one_of(ENGINES, stack, "engine", PROVIDER, "name a cluster with --kubeconfig")
+    engine = _one_of(ENGINES, stack, "engine", "name a cluster with --kubeconfig")
     context = asked.context or stack.get("context")
     return _cluster(asked._replace(kubeconfig=_kubeconfig(stack), context=context), engine)
 
@@ -129,12 +129,12 @@ def _summary(values: Mapping[str, Any]) -> str:
 
 
 def _target(stack: Settings) -> str:
-    return _one_of(TARGETS, stack, "target", LOCAL, "name one with --target")
+    return _one_of(TARGETS, stack, "target", "name one with --target")
 
 
-def _one_of(known: Collection[str], stack: Settings, key: str, otherwise: str, advice: str) -> str:
+def _one_of(known: Collection[str], stack: Settings, key: str, advice: str) -> str:
     """A stack's setting, whose value must be known."""
-    found = stack.get(key) or otherwise
+    found = stack.get(key) or str(_UNSET[key])
     if found not in known:
         raise NotAvailable(
             f"stack {stack.stack} of project {stack.project.name} has trainer:{key} {found!r}, "

@@ -16,6 +16,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.trainers.code import shown_path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign
 _ENTRIES: Final = ("main", "train", "run", "fit", "train_func", "train_fn")
 """Names that people give the function that starts everything."""
 _SETS_UP: Final = re.compile(
@@ -69,14 +70,15 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
 def runs_nothing(tree: ast.Module, entry: str, where: str) -> Iterator[Problem]:
     """A script, such as `train.py`, that only defines things, or is empty: it ends at once and counts as complete."""
     functions = {each.name: each for each in tree.body if isinstance(each, Function)}
-    own = [each.name for each in tree.body if isinstance(each, Function | ast.ClassDef)]
+    classes = [each.name for each in tree.body if isinstance(each, ast.ClassDef)]
+    own = frozenset((*functions, *classes))
     steps = tuple(_run_steps(tree.body))
     mistaken = [each for each in tree.body if _name_test(each) not in {None, "__main__"}]
     # Without a definition any other statement may be the program, also an import.
     may_be_all = not own and not mistaken
     if may_be_all and not all(isinstance(each, ast.Expr | ast.Pass) for each in steps):
         return
-    if any(_does_something(each, frozenset(own), functions) for each in steps):
+    if any(_does_something(each, own, functions) for each in steps):
         return
     fix = "call it at the end of the file" if own else "name the file that trains"
     if functions:
@@ -89,7 +91,7 @@ def runs_nothing(tree: ast.Module, entry: str, where: str) -> Iterator[Problem]:
         fix = f"line {each.lineno} calls {_called(each)} and runs nothing of it; write asyncio.run(...)"
         if not isinstance(functions[_called(each)], ast.AsyncFunctionDef):
             fix = f"{_called(each)} is a generator; make it a plain function without yield"
-    what = f"defines {', '.join(functions or own)} and runs nothing" if own else "runs nothing"
+    what = f"defines {', '.join(functions or classes)} and runs nothing" if own else "runs nothing"
     yield Problem("train", what, fix=fix, where=where)
 
 
@@ -138,9 +140,9 @@ def _does_something(step: ast.stmt, own: frozenset[str], functions: Mapping[str,
         return False
     names = {each.id for each in ast.walk(step) if isinstance(each, ast.Name)}
     calls = [each for each in ast.walk(step) if isinstance(each, ast.Call)]
-    if isinstance(step, ast.Assign | ast.AnnAssign | ast.AugAssign) and functions:
+    if isinstance(step, _Assignment) and functions:
         return any(isinstance(each.func, ast.Name) and each.func.id in own for each in calls)
-    if isinstance(step, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign):
+    if isinstance(step, ast.Expr | _Assignment):
         value = ast.unparse(step.value) if step.value else ""
         return bool(calls) and (bool(names & own) or not _SETS_UP.match(value))
     return True
