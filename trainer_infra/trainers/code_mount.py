@@ -223,7 +223,7 @@ class Mounting:
             InvalidInput: The runtime has no container that could run the code, or a claim for reading alone.
         """
         made = defaultdict[int, JSONDict](dict)
-        for step in _training_steps(runtime, plugins):
+        for step in training_steps(runtime, plugins):
             volumes, mounts = of_one_volume(job, runtime, step, self.volumes, self.mounts)
             seen, parts = Counter[str](), defaultdict[int, list[JSONDict]](list)
             for each in mounts:
@@ -238,7 +238,12 @@ class Mounting:
         return job
 
 
-def _training_steps(runtime: Runtime, plugins: Iterable[Plugin]) -> list[str]:
+def training_steps(runtime: Runtime, plugins: Iterable[Plugin]) -> list[str]:
+    """The replicated jobs in which a process of the training starts.
+
+    Raises:
+        InvalidInput: There is none.
+    """
     template = runtime.spec.template
     spec = (template.spec if template else None) or {}
     trainers = [name for name, _ in resolve.trainer_containers(spec)]

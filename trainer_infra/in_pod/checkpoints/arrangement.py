@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trainer_infra.in_pod.storage import with_outputs
+
 VARIABLE = "TRAINER_INFRA_CHECKPOINT"
 LATEST = "latest"
 
@@ -39,4 +41,4 @@ def read_arrangement(environment: Mapping[str, str] = os.environ) -> Arrangement
     if not text:
         return None
     given: dict[str, Any] = json.loads(text)
-    return Arrangement(**given)
+    return Arrangement(**{**given, "place": with_outputs(given["place"])})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import sys
 import threading
 import time
@@ -92,7 +94,13 @@ class _Session:
 
     def restore(self, state: Mapping[str, Any]) -> dict[str, Any]:
         if self._ranks.rank == 0:
-            self._writer.begin()
+            try:
+                self._writer.begin()
+            except OSError as error:
+                what = f"checkpoints cannot be written to {self._shelf.address}: {error}"
+                raise OSError(what) from error
+            # After the last save, for which an interpreter that ends waits.
+            atexit.register(self._leave)
         source = self._shelf
         resume = self._arrangement.resume
         if isinstance(resume, str) and resume != LATEST:
@@ -149,6 +157,11 @@ class _Session:
         if is_refused:
             raise SharedError(refused or "another run writes to the same place")
         return int(turned)
+
+    def _leave(self) -> None:
+        with contextlib.suppress(OSError, SharedError):
+            self._writer.check()
+            self._writer.leave()
 
     def _wait(self) -> None:
         if self._save is not None:

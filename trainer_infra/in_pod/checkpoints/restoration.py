@@ -42,9 +42,8 @@ def restored(
             return step, found
         damaged += 1
     if damaged:
-        raise OSError(
-            f"all of the {damaged} checkpoints in {shelf.address} are damaged; resume=False begins anew"
-        )
+        which = "the only checkpoint" if damaged == 1 else f"each of the {damaged} checkpoints"
+        raise OSError(f"{which} in {shelf.address} is damaged; resume=False begins anew")
     if wanted is not None or resume != LATEST:
         raise ValueError(_no_such(shelf, wanted))
     return NONE, dict(given)
