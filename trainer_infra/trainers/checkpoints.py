@@ -21,6 +21,9 @@ from trainer_infra.trainers.claim_volumes import with_patch, with_spec
 ELASTIC_TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 MARGIN: Final = 15
 """Seconds that pods have beyond a save: torchrun and the interpreter end after their workers."""
+VARIABLE: Final = "TRAINER_INFRA_CHECKPOINT"
+"""Of the trainer: what `in_pod.checkpoints.arrangement` reads."""
+MANAGER: Final = "trainer-infra.dev/checkpoint"
 _OUTPUT: Final = "checkpoints"
 
 
@@ -65,11 +68,11 @@ def attach_checkpoint(
     env = [*(trainer.get("env") or ())]
     known = {each["name"] for each in env}
     wanted = {
-        names.CHECKPOINT_VARIABLE: json.dumps(arrangement(given, run)),
+        VARIABLE: json.dumps(arrangement(given, run)),
         ELASTIC_TIMEOUT: str(given["saveSeconds"]),
     }
     env += [{"name": name, "value": each} for name, each in wanted.items() if name not in known]
     job = with_spec(job, trainer={**trainer, "env": env})
     grace = {"terminationGracePeriodSeconds": int(given["saveSeconds"]) + MARGIN}
     steps = code_mount.training_steps(runtime, plugins)
-    return with_patch(job, names.CHECKPOINT_MANAGER, dict.fromkeys(steps, grace))
+    return with_patch(job, MANAGER, dict.fromkeys(steps, grace))
