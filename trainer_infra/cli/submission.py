@@ -68,7 +68,7 @@ def submission_of(file: str, named: RunNaming, python: PythonRequest) -> Submiss
     """
     if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", PurePath(file).name):
         raise RunUsage(f"{file} belongs to a Pulumi project: run `pulumi up` in its folder")
-    if file == source_objects.STDIN or PurePath(file).suffix in source_objects.SUFFIXES:
+    if file == source_objects.STDIN or PurePath(file).suffix.lower() in source_objects.SUFFIXES:
         return _of_yaml(file, named, python)
     _check_kind(file)
     return _of_python(file, named, python)
