@@ -24,18 +24,8 @@ TEMPLATE: Final = "text for a template, and not YAML"
 NOT_READ: Final = "not YAML, and names no kind of an object"
 NO_TEXT: Final = "not UTF-8 text, and names no kind of an object"
 TEXTS: Final = (
-    *(
-        ".txt",
-        ".tpl",
-        ".tmpl",
-        ".gotmpl",
-        ".j2",
-        ".jinja",
-        ".jinja2",
-        ".template",
-        ".erb",
-        ".mustache",
-    ),
+    *(".txt", ".tpl", ".tmpl", ".gotmpl", ".template"),
+    *(".j2", ".jinja", ".jinja2", ".erb", ".mustache"),
     *(".jsonnet", ".libsonnet", ".cue", ".pkl", ".bak", ".orig", ".disabled"),
 )
 """Of texts in which people keep objects that kubectl takes only by the file's name, or that another tool makes."""
@@ -97,7 +87,8 @@ def decoded(content: bytes) -> str:
 def seems_object(content: str | bytes) -> bool:
     """Whether a text that cannot be read names both a kind and its version, as an object does."""
     text = content if isinstance(content, str) else content.decode("latin-1").replace("\0", "")
-    return all(each.search(text) for each in _KEYS)
+    # Most texts lack the words, and some are long.
+    return "kind" in text and "apiVersion" in text and all(each.search(text) for each in _KEYS)
 
 
 def file_text(text: str, file: str) -> FileText:

@@ -29,7 +29,7 @@ _GIT_VALUED: Final = frozenset(
 )
 _MOVES: Final = "so that the same job may train with other code tomorrow"
 _PIN: Final = "name the commit, @<40 hex digits>, or for a file its hash, #sha256=<64 hex digits>; or build it into the image"
-_TRUSTS: Final = re.compile(r"__trust_remote_code(=(true|1|yes))?", re.IGNORECASE)
+_TRUSTS: Final = re.compile(r"--?trust[-_]remote[-_]code(=(true|1|yes))?", re.IGNORECASE)
 _PIN_MODEL: Final = (
     "name the commit of the model, --model_revision or --revision with 40 hex digits, or fetch the model by an "
     "initializer and give its folder"
@@ -50,10 +50,9 @@ def _check_packages(place: ContainerCommand, context: Context[Parameters]) -> It
 
 def _trusts_moving_code(program: Program) -> bool:
     """Whether it runs the code in a model's repository on a hub, whatever commit that is at."""
-    words = [re.sub(r"^--?(?=\w)", "--", each).replace("-", "_") for each in program.starts]
     trusts = any(
         _TRUSTS.fullmatch(each) and after.lower() not in ("false", "0", "no")
-        for each, after in itertools.pairwise((*words, ""))
+        for each, after in itertools.pairwise((*program.starts, ""))
     )
     return trusts and not any(
         downloads.PINNED.search(each) or each.startswith(("/", "./")) or UNREAD in each
