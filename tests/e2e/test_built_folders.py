@@ -113,7 +113,8 @@ def test_a_chart_is_rendered_and_its_objects_are_placed_in_its_templates() -> No
         ("chart/templates/plain.yaml", "plain", 1, True),
     ]
     plain = ("image-latest", "chart/templates/plain.yaml", 9, "spec.trainer.image")
-    job = ("image-latest", "chart/templates/job.yaml", 14, "spec.trainer.image")
+    # Where the value of the image is set.
+    job = ("image-latest", "chart/more.yaml", 1, "spec.trainer.image")
     more = sources.read_sources(["chart"], SourceScope(values=("chart/more.yaml",)))
     assert job not in checked.places(checked.of(found.documents, "image-latest"))
     assert checked.places(checked.of(more.documents, "image-latest")) == [job, plain]
@@ -123,7 +124,7 @@ def test_the_command_renders_a_chart_with_the_values_that_are_named() -> None:
     options = ("--values", "chart/more.yaml", "--format", "json")
     done = CliRunner().invoke(main.app, ["check", "chart", *options])
     found = json.loads(done.stdout)["findings"]
-    assert "chart/templates/job.yaml:14" in [
+    assert "chart/more.yaml:1" in [
         f"{each['place']['file']}:{each['place']['line']}"
         for each in found
         if each["rule"] == "image-latest"
@@ -212,8 +213,8 @@ def test_a_word_of_a_kustomization_hides_nothing(work: Path, fields: str) -> Non
             "secretGenerator: [{name: p, literals: [pw=SummerVision2026]}]\n",
             ("r/kustomization.yaml", 1),
         ),
-        ("secretGenerator: [{name: p, envs: [x.env]}]\n", ("r/kustomization.yaml", 1)),
-        ("secretGenerator: [{name: p, files: [token=x.env]}]\n", ("r/kustomization.yaml", 1)),
+        ("secretGenerator: [{name: p, envs: [x.env]}]\n", ("r/x.env", 1)),
+        ("secretGenerator: [{name: p, files: [token=x.env]}]\n", ("r/x.env", 1)),
     ],
 )
 def test_a_secret_that_kustomize_builds_is_found(
@@ -243,5 +244,5 @@ def test_of_secrets_of_a_chart_those_are_found_that_helm_does_not_draw(work: Pat
     items = checked.of(sources.read_sources(["r"]).documents, "literal-secrets").failing()
     assert [each.place.file for each in items] == [
         "r/templates/literal.yaml",
-        "r/templates/value.yaml",
+        "r/values.yaml",
     ]

@@ -177,7 +177,7 @@ def looked_after(stack: Stack, namespace: Namespace) -> None:
     stack.run("refresh", "--yes")
     assert "held" in stack.trainer("get", *here)
     assert "lacks the right" not in stack.trainer("describe", "held", *here)
-    eventually(lambda: "rank 0 of 1" in stack.trainer("logs", "held", *here), 60)
+    eventually(lambda: "rank 0 of 1" in stack.trainer("logs", "held", *here))
     following = start(stack, "logs", "-f", "held", *here)
     read_until("rank 0 of 1", following)
     for verb in ("suspend", "resume", "delete"):

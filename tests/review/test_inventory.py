@@ -18,7 +18,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trainer_infra.review import sources
+from trainer_infra.review import file_text, sources
 from trainer_infra.review.inventory import Use
 from trainer_infra.review.source_objects import SourceObjects
 
@@ -33,6 +33,8 @@ DATA: Final = {
     "task.yml": "{% if a %}\nkind: x\n{% endif %}\n",
     ".pre-commit-config.yaml": "repos: []\n",
     "broken.yaml": "a: [\n",
+    "job.yaml.j2": "apiVersion: v1\nkind: Pod\nmetadata: {name: {{ name }}}\n",
+    "notes.txt": "kind words\n",
 }
 FOLDERS: Final = (
     "a",
@@ -70,7 +72,7 @@ class Tree:
     def manifest(self, folder: str) -> tuple[str, str]:
         """File and object of a manifest in some form."""
         name = self.name()
-        suffix = self.draw(st.sampled_from([".yaml", ".yml", ".json"]))
+        suffix = self.draw(st.sampled_from([".yaml", ".yml", ".json", ".YAML"]))
         text = OBJECT.format(name)
         if suffix == ".json":
             text = json.dumps(yaml.safe_load(text))
@@ -254,3 +256,32 @@ def test_every_file_is_in_the_inventory_once_and_what_is_deployed_is_judged(
             states.get(each.file, Use.BUILT) for each in found.documents
         }
         monkeypatch.chdir("/")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["job.txt", "job.yaml.j2", "job.yml.tmpl", "job.json.erb", "job.jsonnet", "job.yaml.disabled"],
+)
+def test_an_object_in_a_file_that_is_not_named_as_a_manifest_is_said(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("{apiVersion: 'v1',\nkind: 'Pod'}\n")
+    (tmp_path / "words.txt").write_text("kind: of a text\n")
+    found = sources.read_sources([str(tmp_path)])
+    why = {Path(each.path).name: each.why for each in found.files}
+    assert why == {name: file_text.NOT_NAMED, "words.txt": ""}
+
+
+def test_a_kustomization_may_have_such_a_file(
+    kubectl_program: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kubectl").symlink_to(kubectl_program)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    tmp_path /= "jobs"
+    tmp_path.mkdir()
+    (tmp_path / "job.txt").write_text(OBJECT.format("a"))
+    (tmp_path / "kustomization.yaml").write_text("resources: [job.txt]\n")
+    found = sources.read_sources([str(tmp_path)])
+    assert [each.value["metadata"]["name"] for each in found.documents] == ["a"]
+    assert {each.use for each in found.files} == {Use.BUILT}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer_infra.review import source_objects, sources
+from trainer_infra.review import file_text, source_objects, sources
 from trainer_infra.review.documents import Document
 from trainer_infra.review.inventory import Use
 from trainer_infra.review.source_objects import SourceObjects
@@ -62,7 +62,7 @@ def test_a_folder_is_read_with_the_folders_in_it_and_hidden_ones_are_not() -> No
         "b.yml": ("judged", ""),
         "values.yaml": ("data", ""),
         "c/d.json": ("judged", ""),
-        "notes.txt": ("data", ""),
+        "notes.txt": ("data", file_text.NOT_NAMED),
         "packed-0.1.0.tgz": (
             "passed over",
             "an archive, perhaps a packed chart, which is not read",

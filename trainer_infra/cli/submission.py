@@ -26,7 +26,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.local import capacity, unsupported_fields
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import Behaviour
-from trainer_infra.review import source_objects
+from trainer_infra.review import file_text, source_objects
 from trainer_infra.runs import identity
 from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose
@@ -68,7 +68,7 @@ def submission_of(file: str, named: RunNaming, python: PythonRequest) -> Submiss
     """
     if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", PurePath(file).name):
         raise RunUsage(f"{file} belongs to a Pulumi project: run `pulumi up` in its folder")
-    if file == source_objects.STDIN or PurePath(file).suffix in source_objects.SUFFIXES:
+    if file == source_objects.STDIN or file_text.is_manifest(file):
         return _of_yaml(file, named, python)
     _check_kind(file)
     return _of_python(file, named, python)

@@ -25,6 +25,8 @@ _OUT: Final = "a link to a folder outside of what is checked"
 _AGAIN: Final = "a link to what is read where it stands"
 _SPECIAL: Final = "neither a file nor a folder"
 _PACKED: Final = "an archive, perhaps a packed chart, which is not read"
+_PLAIN: Final = ("", file_text.INSIDE, file_text.NOT_NAMED)
+"""Of data, what is no reason where it is a part of something."""
 _UNUSED: Final = (
     "of a Component that no kustomization here uses: what its patches make was not judged"
 )
@@ -57,7 +59,7 @@ def _plain(file: Path, roles: Roles) -> SourceObjects:
 
 def _placed(file: SourceFile, roles: Roles) -> SourceFile:
     """A file without an object, which may be a part of something."""
-    if not roles or file.use != Use.DATA or file.why not in ("", file_text.INSIDE):
+    if not roles or file.use != Use.DATA or file.why not in _PLAIN:
         return file
     use, by = roles.get(os.path.realpath(file.path), (Use.DATA, ""))
     if not by:
@@ -172,7 +174,10 @@ class _FolderTree:
 
     def _add(self, file: Path, role: _Role, *, is_file: bool) -> None:
         is_part, why = role.name == "part", ""
-        if not is_part and file.suffix not in source_objects.SUFFIXES:
+        if not is_part and not file_text.is_manifest(file.name):
+            if file_text.may_have_object(file.name) and is_file and not self.exclusion.has(file):
+                self.left.append(source_objects.read_other(file))
+                return
             # Helm reads one that stands in the folder of a chart's dependencies.
             why = _PACKED if file.suffix == ".tgz" and role.name != "charts" else ""
         elif not is_file or self.exclusion.has(file):

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trainer_infra.review import documents, gitops_values, helm, source_objects
+from trainer_infra.review import documents, file_text, gitops_values, helm, source_objects
 from trainer_infra.review.documents import Document
 from trainer_infra.review.gitops_values import NamedRendering
 from trainer_infra.review.helm import ChartRendering
@@ -203,7 +203,7 @@ def _called(found: SourceObjects, way: ChartRendering) -> SourceObjects:
 def _file(file: Path, chart: Path, known: set[str], state: tuple[Use, str]) -> SourceObjects:
     if os.path.normpath(file) in known:
         state = (Use.BUILT, os.fspath(chart))
-    elif file.suffix not in source_objects.SUFFIXES:
+    elif not file_text.is_manifest(file.name):
         state = (Use.DATA, "")
     elif not helm.is_template(file):
         return source_objects.read_file(file)

@@ -23,6 +23,13 @@ STDIN: Final = "stdin"
 TEMPLATE: Final = "text for a template, and not YAML"
 NOT_READ: Final = "not YAML, and names no kind of an object"
 NO_TEXT: Final = "not UTF-8 text, and names no kind of an object"
+TEXTS: Final = (
+    *(".txt", ".tpl", ".tmpl", ".gotmpl", ".template"),
+    *(".j2", ".jinja", ".jinja2", ".erb", ".mustache"),
+    *(".jsonnet", ".libsonnet", ".cue", ".pkl", ".bak", ".orig", ".disabled"),
+)
+"""Of texts in which people keep objects that kubectl takes only by the file's name, or that another tool makes."""
+NOT_NAMED: Final = "not named as a manifest is, but has an object in it, which was not judged"
 INSIDE: Final = "not an object, but has one in it, which was not judged"
 PARTLY: Final = "a document of it is text for a template, and not YAML"
 _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -38,6 +45,17 @@ _MARKS: Final = ("{{", "{%", "${", "<%")
 """What templates of Jinja, envsubst, ERB and the like are told by."""
 _NEAR: Final = 2
 """Lines above the place at which a parser gives up in which such a mark may be its reason."""
+
+
+def is_manifest(file: str) -> bool:
+    """Whether a file is named as manifests are; kubectl takes one in capitals where it is named by itself."""
+    return file.lower().endswith(SUFFIXES)
+
+
+def may_have_object(file: str) -> bool:
+    """Whether a file that is not named as a manifest may have an object in it: `job.yaml.j2`, `job.txt`."""
+    name = file.lower()
+    return name.endswith(TEXTS) or any(f"{each}." in name for each in SUFFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +87,8 @@ def decoded(content: bytes) -> str:
 def seems_object(content: str | bytes) -> bool:
     """Whether a text that cannot be read names both a kind and its version, as an object does."""
     text = content if isinstance(content, str) else content.decode("latin-1").replace("\0", "")
-    return all(each.search(text) for each in _KEYS)
+    # Most texts lack the words, and some are long.
+    return "kind" in text and "apiVersion" in text and all(each.search(text) for each in _KEYS)
 
 
 def file_text(text: str, file: str) -> FileText:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import NotAvailable
-from trainer_infra.review import source_objects, subprocess_tool
+from trainer_infra.review import file_text, subprocess_tool
 
 _LARGE: Final = 1 << 20
 """Bytes of a file from which on it is not a part of a chart, manifests apart."""
@@ -203,7 +203,7 @@ def _needed(blobs: Sequence[_Blob], paths: Sequence[str]) -> Iterator[_Blob]:
 
 
 def _is_manifest(blob: _Blob) -> bool:
-    return blob.path.endswith(source_objects.SUFFIXES)
+    return file_text.is_manifest(blob.path)
 
 
 def _verified(repository: str, name: str) -> str | None:

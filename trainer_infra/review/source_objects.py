@@ -173,6 +173,16 @@ def _large(path: str) -> SourceObjects:
     return SourceObjects(files=(SourceFile(path, Use.PASSED_OVER, _LARGE),))
 
 
+def read_other(file: Path) -> SourceFile:
+    """What becomes of a file that is not named as a manifest: nothing, and it is said where it has an object."""
+    try:
+        content = file.read_bytes() if file.stat().st_size <= _LARGEST else b""
+    except OSError:
+        content = b""
+    why = file_text.NOT_NAMED if file_text.seems_object(content) else ""
+    return SourceFile(os.fspath(file), Use.DATA, why)
+
+
 def unread(path: str, *problems: str) -> SourceObjects:
     """A file that cannot be read, with why."""
     return SourceObjects((), problems, (SourceFile(path, Use.UNREAD),))

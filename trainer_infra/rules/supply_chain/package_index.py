@@ -17,8 +17,8 @@ from trainer_infra.rules.supply_chain import downloads
 INDEX, EXTRA, TRUSTED, CHANNEL = "index", "further index", "trusted host", "channel"
 """What an option, a variable or a setting says of where packages come from."""
 _ROLES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("i", "index-url", "pypi-url", "default-index", "index", "registry"), INDEX),
-    **dict.fromkeys(("f", "extra-index-url", "find-links", "uv-index"), EXTRA),
+    **dict.fromkeys(("i", "index-url", "pypi-url", "default-index", "registry"), INDEX),
+    **dict.fromkeys(("f", "extra-index-url", "find-links", "uv-index", "index"), EXTRA),
     **dict.fromkeys(("trusted-host", "allow-insecure-host", "insecure-host"), TRUSTED),
     **dict.fromkeys(("c", "channel", "channels", "channel-alias", "default-channels"), CHANNEL),
 }
@@ -120,6 +120,8 @@ def _of_program(program: Program) -> Iterator[_Origin]:
         role = _ROLES.get(name.lstrip("-"))
         if role is not None and (role == CHANNEL) == is_conda:
             yield from (_Origin(role, each, name) for each in values)
+    if others[:2] == ("source", "add"):
+        yield from (_Origin(EXTRA, each, "source add") for each in others if "://" in each)
     if others[:1] == ("config",):
         added = (value for each in _ADD for value in options.get(each, ()))
         yield from _of_settings((*others[1:], *added))
@@ -157,7 +159,8 @@ def _of_text(place: CodeText) -> Iterator[_Origin]:
 def _fault(origin: _Origin, allow: tuple[str, ...] | None, trusted: Iterable[str]) -> str:
     """What is wrong with where packages come from, in words that show no credential; empty for nothing."""
     role, value = origin.role, origin.value
-    is_known = role in (CHANNEL, TRUSTED) or value.startswith(("http://", "https://", "//"))
+    is_named = role == TRUSTED or (role == CHANNEL and allow is not None)
+    is_known = is_named or value.startswith(("http://", "https://", "//"))
     host = downloads.host_of(value)
     if UNREAD in value or not is_known or not host:
         return ""
@@ -166,13 +169,13 @@ def _fault(origin: _Origin, allow: tuple[str, ...] | None, trusted: Iterable[str
         return "" if _is_in(value, allow) else f"takes packages from {shown}, which is not allowed"
     if downloads.is_inside(host):
         return ""
-    is_foreign = role == EXTRA and not _is_in(value, trusted)
+    is_foreign = role in (EXTRA, CHANNEL) and not _is_in(value, trusted)
     source = f"takes packages from {shown}"
     faults = {
         f"trusts {shown} without checking its certificate": role == TRUSTED,
         f"{source}, over plain HTTP": value.startswith("http://"),
         f"{source}, where anybody uploads any name": host == _TEST,
-        f"{source} too, and pip installs the highest version of any index": is_foreign,
+        f"{source} too, and a package may come from either": is_foreign,
     }
     return next((what for what, is_wrong in faults.items() if is_wrong), "")
 

@@ -1,5 +1,6 @@
 """unpinned-code: what a container installs or clones when it starts is the same code tomorrow."""
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -28,6 +29,11 @@ _GIT_VALUED: Final = frozenset(
 )
 _MOVES: Final = "so that the same job may train with other code tomorrow"
 _PIN: Final = "name the commit, @<40 hex digits>, or for a file its hash, #sha256=<64 hex digits>; or build it into the image"
+_TRUSTS: Final = re.compile(r"--?trust[-_]remote[-_]code(=(true|1|yes))?", re.IGNORECASE)
+_PIN_MODEL: Final = (
+    "name the commit of the model, --model_revision or --revision with 40 hex digits, or fetch the model by an "
+    "initializer and give its folder"
+)
 _PIN_FOLDER: Final = "check a commit out before, git checkout <40 hex digits>, or compare the archive with its checksum"
 
 
@@ -36,7 +42,22 @@ def _check_packages(place: ContainerCommand, context: Context[Parameters]) -> It
         for word in downloads.installed_words(each):
             if what := _moving_part(word):
                 yield place.finding(each, f"has {each.file} {what}, {_MOVES}", _PIN)
+        if _trusts_moving_code(each):
+            what = f"has {each.file} run code that comes with a model, {_MOVES}"
+            yield place.finding(each, what, _PIN_MODEL)
     yield from _clones(place, context.subject)
+
+
+def _trusts_moving_code(program: Program) -> bool:
+    """Whether it runs the code in a model's repository on a hub, whatever commit that is at."""
+    trusts = any(
+        _TRUSTS.fullmatch(each) and after.lower() not in ("false", "0", "no")
+        for each, after in itertools.pairwise((*program.starts, ""))
+    )
+    return trusts and not any(
+        downloads.PINNED.search(each) or each.startswith(("/", "./")) or UNREAD in each
+        for each in program.starts[1:]
+    )
 
 
 def _moving_part(word: str) -> str:
