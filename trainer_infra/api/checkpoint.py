@@ -63,13 +63,18 @@ def checkpoint_problems(given: Any) -> Iterator[Problem]:
         got = given["on_preemption"]
         yield Problem("checkpoint.on_preemption", "must be True or False", got=got)
     if not isinstance(given["uri"], str) or not given["uri"]:
-        what, fix = "names no place", "write output://NAME, pvc://CLAIM/PATH, or a URI such as s3://BUCKET/PATH"
+        what, fix = (
+            "names no place",
+            "write output://NAME, pvc://CLAIM/PATH, or a URI such as s3://BUCKET/PATH",
+        )
         yield Problem("checkpoint.uri", what, got=given["uri"], fix=fix)
     yield from _resume_problems(given["resume"])
 
 
 def _resume_problems(resume: Any) -> Iterator[Problem]:
-    is_place = isinstance(resume, str) and (resume == LATEST or "://" in resume or resume[:1] == "/")
+    is_place = isinstance(resume, str) and (
+        resume == LATEST or "://" in resume or resume[:1] == "/"
+    )
     is_step = isinstance(resume, int) and not isinstance(resume, bool) and resume >= 0
     if resume is not False and not is_place and not is_step:
         fix = 'write "latest", a step, the address of other checkpoints, or False'
