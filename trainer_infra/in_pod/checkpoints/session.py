@@ -29,7 +29,7 @@ class Session:
 
     def __init__(self, arrangement: Arrangement, ranks: Ranks, form: Format) -> None:
         self._arrangement = arrangement
-        self._ranks = ranks
+        self.ranks = ranks
         self._form = form
         self._shelf = Shelf(arrangement.place, ranks.place)
         self._writer = Writer(self._shelf, arrangement.run)
@@ -52,17 +52,17 @@ class Session:
             SharedError: Another run writes to the same place.
             OtherProcessError: One of these in another process.
         """
-        number = by_first(self._ranks, self._open)
-        unseen = self._writer.unseen(number, self._ranks.rank) if self._ranks.rank else ""
-        if any(self._ranks.most(bool(unseen))):
+        number = by_first(self.ranks, self._open)
+        unseen = self._writer.unseen(number, self.ranks.rank) if self.ranks.rank else ""
+        if any(self.ranks.most(bool(unseen))):
             raise OSError(unseen or "another process cannot write checkpoints, and says why")
         found, whole, is_own = Restoration(
-            self._arrangement, self._shelf, self._ranks, self._form
+            self._arrangement, self._shelf, self.ranks, self._form
         ).restored(given)
         if whole:
             self._begun = self._step = whole.step
             self._whole = whole.step if is_own else -1
-        if any(self._ranks.most(termination.is_told())):
+        if any(self.ranks.most(termination.is_told())):
             self.end()
         self._begun_at = time.monotonic()
         return found
@@ -75,15 +75,15 @@ class Session:
         questions = self._questions[step != self._step]
         self._step = step
         is_told, is_late = questions.ask(termination.is_told(), is_late)
-        if self._ranks.rank == 0 and self._writer.is_silent():
+        if self.ranks.rank == 0 and self._writer.is_silent():
             threading.Thread(target=self._writer.sign_again).start()
         is_due = is_late or (every is not None and step - self._begun >= every)
         return is_told, is_due and step > self._begun
 
     def wants_last(self, step: int) -> bool:
         """Whether a step is to be saved before the program ends; waits for the save that goes on."""
-        self._wait()
-        (is_new,) = self._ranks.most(step > self._whole)
+        self.wait()
+        (is_new,) = self.ranks.most(step > self._whole)
         return bool(is_new) and self._arrangement.on_preemption
 
     def save(self, step: int, state: Any) -> None:
@@ -93,11 +93,11 @@ class Session:
             SharedError: Another run has begun to write to the same place.
             OtherProcessError: The same in another process.
         """
-        self._wait()
-        turn = by_first(self._ranks, self._turn)
+        self.wait()
+        turn = by_first(self.ranks, self._turn)
         copy = self._form.copied(state)
-        whole = Whole(step, self._ranks.size, self._arrangement.run, turn, time.time())
-        writing = Writing(self._shelf, whole, self._ranks.rank)
+        whole = Whole(step, self.ranks.size, self._arrangement.run, turn, time.time())
+        writing = Writing(self._shelf, whole, self.ranks.rank)
         self._begun, self._begun_at = step, time.monotonic()
         self._saving = Saving(copy, writing, self._arrangement.keep, self._arrangement.save_seconds)
         self._saving.start()
@@ -108,10 +108,10 @@ class Session:
         Raises:
             SystemExit: always.
         """
-        self._wait()
+        self.wait()
         # torchrun kills the processes of a node when one of them has ended.
-        self._ranks.most(0)
-        if self._ranks.rank == 0:
+        self.ranks.most(0)
+        if self.ranks.rank == 0:
             say(f"told to end after step {max(self._step, 0)}")
         sys.exit(termination.EXIT_CODE)
 
@@ -135,7 +135,7 @@ class Session:
             pass
         return self._writer.next_turn()
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
         """Wait for the save that goes on, if one does."""
         if self._saving is None:
             return
@@ -144,6 +144,6 @@ class Session:
         if self._saving.is_done:
             self._whole = self._saving.step
         waited = time.monotonic() - began
-        if waited > _LONG and self._ranks.rank == 0:
+        if waited > _LONG and self.ranks.rank == 0:
             say(f"the training waited {waited:.0f} s for the checkpoint of step {self._saving.step} to be written")
         self._saving = None
