@@ -19,7 +19,11 @@ from typing import Any
 import torch
 from torch.distributed.checkpoint import default_planner, filesystem, planner
 from torch.distributed.checkpoint.metadata import Metadata
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_state_dict,
+    set_state_dict,
+)
 
 from trainer_infra.in_pod.checkpoints import plain_state
 from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, Writing, file_of
@@ -31,18 +35,22 @@ MODELS, OPTIMIZERS, TENSORS = "models", "optimizers", "tensors"
 
 
 def names(state: Mapping[str, Any]) -> frozenset[str]:
-    """Of the values of a state those that are saved here: an optimizer only with all modules that it changes."""
+    """Of the values of a state those that are saved here.
+
+    An optimizer is only with all modules that it changes, and if no other one does; a tensor only if it is divided.
+    """
     modules = [each for each in state.values() if isinstance(each, torch.nn.Module)]
-    known = {id(each) for module in modules for each in module.parameters()}
-    return frozenset(name for name, each in state.items() if _is_ours(each, known))
-
-
-def _is_ours(value: Any, known: set[int]) -> bool:
-    if isinstance(value, torch.optim.Optimizer):
-        return all(id(each) in known for group in value.param_groups for each in group["params"])
-    # A tensor that is not divided is each process's own.
-    is_divided = isinstance(value, torch.Tensor) and hasattr(value, "placements")
-    return is_divided or isinstance(value, torch.nn.Module)
+    free = {id(each) for module in modules for each in module.parameters()}
+    found = set()
+    for name, value in state.items():
+        if isinstance(value, torch.optim.Optimizer):
+            changed = {id(each) for group in value.param_groups for each in group["params"]}
+            if changed <= free:
+                free -= changed
+                found.add(name)
+        elif isinstance(value, torch.nn.Module) or hasattr(value, "placements"):
+            found.add(name)
+    return frozenset(found)
 
 
 class TorchState:
@@ -61,7 +69,7 @@ class TorchState:
     def copied(self) -> TorchCopy:
         """What this process is to write, where no step of the training changes it; all processes call it."""
         made = default_planner.DefaultSavePlanner()
-        made.set_up_planner(self._current(), is_coordinator=self._ranks.rank == 0)
+        made.set_up_planner(self._stepped(), is_coordinator=self._ranks.rank == 0)
         mine, plans, metadata = _planned(made, self._ranks)
         return TorchCopy([_copied(made, each) for each in made.finish_plan(mine).items], plans, metadata)
 
@@ -78,7 +86,9 @@ class TorchState:
         if said is None:
             raise ValueError(f"{stored.whole.folder} has no values of torch")
         metadata = pickle.loads(stored.read(METADATA, said))  # noqa: S301  the run's own place
-        made = default_planner.DefaultLoadPlanner()
+        _leave_out_unused(current, metadata)
+        # Settings of an optimizer that only one of both has are left as they are; all else is compared here.
+        made = default_planner.DefaultLoadPlanner(allow_partial_load=True)
         made.set_up_planner(current, metadata, is_coordinator=True)
         plain_state.refuse_another(_sizes(metadata), _sizes_of(made.state_dict))
         for item in made.finish_plan(made.create_local_plan()).items:
@@ -88,11 +98,17 @@ class TorchState:
     def _current(self) -> dict[str, Any]:
         current: dict[str, Any] = {TENSORS: dict(self._tensors)}
         if len(self._root):
-            # torch makes a state for an optimizer that has none, by a step that changes no weight.
-            new = [each for each in self._optimizers if not each.state]
             current[MODELS], current[OPTIMIZERS] = get_state_dict(self._root, self._optimizers)
-            for each in new:
-                each.state.clear()
+        return current
+
+    def _stepped(self) -> dict[str, Any]:
+        """The same without what torch makes for an optimizer without a state: as if it had taken a step."""
+        new = [each for each in self._optimizers if not each.state]
+        current = self._current()
+        for weight in get_state_dict(self._root, new)[1]["state"] if new else ():
+            del current[OPTIMIZERS]["state"][weight]
+        for each in new:
+            each.state.clear()
         return current
 
     def _set(self, current: Mapping[str, Any]) -> None:
@@ -102,6 +118,7 @@ class TorchState:
                 self._optimizers,
                 model_state_dict=current[MODELS],
                 optim_state_dict=current[OPTIMIZERS],
+                options=StateDictOptions(strict=False),
             )
 
 
@@ -204,17 +221,29 @@ def _load(made: Any, item: Any, stored: Stored, metadata: Any) -> None:
     made.commit_tensor(item, target)
 
 
+def _leave_out_unused(current: Mapping[str, Any], metadata: Any) -> None:
+    """Leave out the optimizer's state of weights that had none yet: no step had changed them."""
+    states = current.get(OPTIMIZERS, {}).get("state", {})
+    prefix = f"{OPTIMIZERS}.state."
+    known = [name for name in metadata.state_dict_metadata if name.startswith(prefix)]
+    for weight in [*states]:
+        if not any(name.startswith(f"{prefix}{weight}.") for name in known):
+            del states[weight]
+
+
 def _sizes(metadata: Any) -> dict[str, str]:
     return {
-        name: plain_state.shown(tuple(each.size)) if hasattr(each, "size") else ""
+        name: plain_state.shown(tuple(each.size))
         for name, each in metadata.state_dict_metadata.items()
+        if hasattr(each, "size")
     }
 
 
 def _sizes_of(state: Mapping[str, Any]) -> dict[str, str]:
     return {
-        name: plain_state.shown(tuple(each.shape)) if isinstance(each, torch.Tensor) else ""
+        name: plain_state.shown(tuple(each.shape))
         for name, each in state.items()
+        if isinstance(each, torch.Tensor)
     }
 
 
