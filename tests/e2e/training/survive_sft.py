@@ -12,7 +12,7 @@ from typing import Any
 import disturb
 import tiny_llama
 import torch
-from datasets import Dataset
+from datasets import load_dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
@@ -38,7 +38,13 @@ def train(folder: Path, steps: int) -> None:
     torch.set_num_threads(1)
     if not (folder / "model").exists():
         tiny_llama.write_model(folder / "model", 16)
-    rows = Dataset.from_list([{"text": f"{each} plus 1 is {each + 1}."} for each in range(40)])
+        tiny_llama.write_rows(folder / "sft", lambda number: {"text": f"{number} plus 1 is {number + 1}."})
+    rows, some = load_dataset(
+        "json",
+        data_files=str(folder / "sft" / "train.jsonl"),
+        split=["train", "train[:8]"],
+        cache_dir=str(folder / "cache"),
+    )
     arguments = SFTConfig(
         output_dir=str(folder / "out"),
         max_steps=steps,
@@ -48,6 +54,7 @@ def train(folder: Path, steps: int) -> None:
         logging_steps=1,
         eval_strategy="steps",
         eval_steps=4,
+        per_device_eval_batch_size=2,
         save_strategy="no",
         report_to="none",
         use_cpu=True,
@@ -60,7 +67,7 @@ def train(folder: Path, steps: int) -> None:
         processing_class=AutoTokenizer.from_pretrained(folder / "model"),
         args=arguments,
         train_dataset=rows,
-        eval_dataset=rows.select(range(8)),
+        eval_dataset=some,
     )
     saving = HuggingFaceCheckpointCallback(trainer)
     trainer.add_callback(Done())

@@ -35,7 +35,8 @@ def boost(rounds: int, rank: int, ranks: int) -> None:
     drawn = np.random.default_rng(0)
     rows, labels = drawn.normal(size=(400, 8)), drawn.integers(0, 2, 400)
     mine = xgboost.DMatrix(rows[rank::ranks], labels[rank::ranks])
-    settings = {"objective": "binary:logistic", "subsample": 0.7, "nthread": 1, "seed": 3}
+    # With `subsample` a booster of XGBoost that was stored, by whatever means, draws other rows than one that was not.
+    settings = {"objective": "binary:logistic", "max_depth": 4, "nthread": 1}
     checkpointer = Checkpointer()
     state: dict[str, Any] = checkpointer.restore({"booster": None, "round": 0})
     booster = state["booster"] or xgboost.Booster(settings, [mine])

@@ -45,6 +45,7 @@ class LightningCheckpointCallback(callback_class()):  # type: ignore[misc]  # on
         self._step = -1
         self._random_of_epoch: Any = None
         self._random_of_now: Any = None
+        self._is_epoch_over = False
 
     @property
     def resume_from(self) -> str | None:
@@ -65,7 +66,7 @@ class LightningCheckpointCallback(callback_class()):  # type: ignore[misc]  # on
             return
         loop = trainer.fit_loop
         loaders = loop._combined_loader.flattened  # noqa: SLF001  it has no other
-        if not all(plain_state.is_stateful(each) for each in loaders):
+        if not self._is_epoch_over and not all(map(plain_state.is_stateful, loaders)):
             for _ in range(loop.epoch_loop.batch_progress.current.ready):
                 next(loop._data_fetcher.iterator)  # noqa: SLF001  the same
         random_state.restore(self._random_of_now)
@@ -78,22 +79,28 @@ class LightningCheckpointCallback(callback_class()):  # type: ignore[misc]  # on
             self._random_of_epoch = random_state.current()
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
-        """Save what is due, after an optimizer's step."""
+        """Save what is due, after an optimizer's step; after the last one of an epoch not before its validation."""
         del pl_module
-        if trainer.global_step != self._step:
-            self._step = trainer.global_step
+        self._is_epoch_over = trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
+        if trainer.global_step != self._step and not self._is_epoch_over:
             self._save(trainer)
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Save what is due."""
+        del pl_module
+        self._save(trainer)
 
     def on_validation_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
         """Save and end in the midst of a validation."""
         del pl_module
-        self._save(trainer)
+        self._save(trainer, is_validation=True)
 
     def state_dict(self) -> dict[str, Any]:
         """The random numbers of all processes."""
         if self._session is None:
             return {}
-        mine, ranks = (self._random_of_epoch, random_state.current()), self._session.ranks
+        mine = self._is_epoch_over, self._random_of_epoch, random_state.current()
+        ranks = self._session.ranks
         every = ranks.gathered(mine) if isinstance(ranks, TorchRanks) else [mine]
         # Lightning reads nothing but tensors and numbers.
         return {_RANDOM: torch.frombuffer(bytearray(pickle.dumps(every)), dtype=torch.uint8)}
@@ -104,17 +111,18 @@ class LightningCheckpointCallback(callback_class()):  # type: ignore[misc]  # on
             return
         every = pickle.loads(state_dict[_RANDOM].numpy().tobytes())  # noqa: S301  the run's own place
         if len(every) == self._session.ranks.size:
-            self._random_of_epoch, self._random_of_now = every[self._session.ranks.rank]
-            random_state.restore(self._random_of_epoch)
+            mine = every[self._session.ranks.rank]
+            self._is_epoch_over, self._random_of_epoch, self._random_of_now = mine
+            random_state.restore(mine[2] if self._is_epoch_over else mine[1])
 
-    def _save(self, trainer: Any) -> None:
+    def _save(self, trainer: Any, *, is_validation: bool = False) -> None:
         if self._session is None:
             return
-        step = trainer.global_step
+        step = self._step = trainer.global_step
         must_save, is_last = self._session.must_save(step)
         if is_last and trainer.sanity_checking:
             self._session.end()
-        if must_save:
+        if is_last or (must_save and not is_validation):
             folder = self._session.folder_of(step)
             folder.mkdir(exist_ok=True)
             trainer.save_checkpoint(folder / FILE)
