@@ -2,11 +2,15 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from from_source.cluster import python
@@ -89,12 +93,27 @@ def _meeting(rank: int, processes: int, port: int) -> dict[str, str]:
 
 
 def _ended(commands: Sequence[Sequence[str]], environments: Sequence[dict[str, str]]) -> Ended:
-    """All of them, once they have ended; what the first one said."""
-    started = [
-        subprocess.Popen(
-            (sys.executable, *command), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for command, env in zip(commands, environments, strict=True)
-    ]
-    said = [each.communicate(timeout=600) for each in started]
-    return Ended(tuple(each.returncode for each in started), said[0][0], "".join(err for _, err in said))
+    """All of them, once they have ended; what the first one said. One that is killed takes the others with it."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(TemporaryFile("w+")) for _ in range(2 * len(commands))]
+        started = [
+            subprocess.Popen((sys.executable, *command), env=env, stdout=out, stderr=err, text=True)
+            for command, env, out, err in zip(commands, environments, files[::2], files[1::2], strict=True)
+        ]
+        stack.callback(lambda: [each.kill() for each in started])
+        _wait(started)
+        said = []
+        for each in files:
+            each.seek(0)
+            said.append(each.read())
+    return Ended(tuple(each.returncode for each in started), said[0], "".join(said[1::2]))
+
+
+def _wait(started: Sequence["subprocess.Popen[str]"]) -> None:
+    end = time.monotonic() + 900
+    while any(each.poll() is None for each in started):
+        assert time.monotonic() < end, "it did not end in time"
+        if any(each.returncode == -signal.SIGKILL for each in started):
+            for each in started:
+                each.kill()
+        time.sleep(0.05)

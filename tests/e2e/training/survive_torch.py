@@ -1,6 +1,6 @@
 """torch: two layers with dropout, in one process, by DDP or by FSDP2 (gloo, on CPU).
 
-Arguments: `alone`, `ddp` or `fsdp2`, and how many steps.
+Arguments: `alone`, `ddp` or `fsdp2`, how many steps, and perhaps how wide.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -19,7 +19,7 @@ ROWS = 12
 """Of each step, divided among the processes."""
 
 
-def train(how: str, steps: int) -> None:
+def train(how: str, steps: int, width: int = 32) -> None:
     """Train, from a checkpoint where there is one."""
     torch.set_num_threads(1)
     rank, ranks = 0, 1
@@ -27,7 +27,8 @@ def train(how: str, steps: int) -> None:
         distributed.init_process_group("gloo")
         rank, ranks = distributed.get_rank(), distributed.get_world_size()
     torch.manual_seed(0)
-    network = shared(how, nn.Sequential(nn.Linear(16, 32), nn.Dropout(0.1), nn.ReLU(), nn.Linear(32, 3)))
+    layers = nn.Linear(16, width), nn.Dropout(0.1), nn.ReLU(), nn.Linear(width, 3)
+    network = shared(how, nn.Sequential(*layers))
     optimizer = torch.optim.AdamW(network.parameters(), lr=0.01)
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     torch.manual_seed(rank)
@@ -84,4 +85,4 @@ def weights(network: Any) -> str:
 
 if __name__ == "__main__":
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    train(sys.argv[1], int(sys.argv[2]))
+    train(sys.argv[1], *map(int, sys.argv[2:]))
