@@ -94,7 +94,10 @@ def save_every_trainer() -> None:
 
     @functools.wraps(theirs)
     def train(self: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
-        found = HuggingFaceCheckpointCallback(self).resume_from
-        return theirs(self, found or resume_from_checkpoint, *args, **kwargs)
+        known = self.callback_handler.callbacks
+        if not any(isinstance(each, HuggingFaceCheckpointCallback) for each in known):
+            found = HuggingFaceCheckpointCallback(self).resume_from
+            resume_from_checkpoint = found or resume_from_checkpoint
+        return theirs(self, resume_from_checkpoint, *args, **kwargs)
 
     trainer.Trainer.train = train
