@@ -73,7 +73,10 @@ def read(stored: Stored, rank: int, given: Mapping[str, Any]) -> Callable[[], di
     except (AttributeError, ImportError) as error:
         raise ValueError(f"{stored.whole.folder}/{file} is of another program: {error}") from error
     jax_state.find_shards(values, stored)
-    found = {name: _ready(values[name], each) for name, each in given.items()}
+    found = {
+        name: values[name] if is_stateful(each) else jax_state.as_given(values[name], each)
+        for name, each in given.items()
+    }
 
     def put() -> dict[str, Any]:
         for name, each in given.items():
@@ -142,11 +145,6 @@ def _shapes(value: Any, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, (list, tuple)) and len(value) < 1000:  # noqa: PLR2004  longer ones are data
         for number, each in enumerate(value):
             yield from _shapes(each, f"{path}.{number}")
-
-
-def _ready(value: Any, given: Any) -> Any:
-    """The value, read as far as it is in the place still."""
-    return value if is_stateful(given) else jax_state.as_given(value, given)
 
 
 def _put(value: Any, given: Any) -> Any:

@@ -49,9 +49,16 @@ class Format(Protocol):
 
 
 class ProgramFormat:
-    """As a program gives its state to a `Checkpointer`: values by name."""
+    """As a program gives its state to a `Checkpointer`: values by name.
+
+    Raises:
+        TypeError: One of them cannot be saved.
+    """
 
     def __init__(self, state: Mapping[str, Any], ranks: Ranks) -> None:
+        for name, each in state.items():
+            if type(each).__module__.startswith("deepspeed."):
+                raise TypeError(f"state[{name!r}] is DeepSpeed's, which divides it; save it with save_checkpoint of its engine")
         self._ranks = ranks
         self._ours: frozenset[str] = frozenset()
         if "torch" in sys.modules:
