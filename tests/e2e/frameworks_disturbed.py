@@ -98,7 +98,9 @@ def _ended(commands: Sequence[Sequence[str]], environments: Sequence[dict[str, s
         files = [stack.enter_context(TemporaryFile("w+")) for _ in range(2 * len(commands))]
         started = [
             subprocess.Popen((sys.executable, *command), env=env, stdout=out, stderr=err, text=True)
-            for command, env, out, err in zip(commands, environments, files[::2], files[1::2], strict=True)
+            for command, env, out, err in zip(
+                commands, environments, files[::2], files[1::2], strict=True
+            )
         ]
         stack.callback(lambda: [each.kill() for each in started])
         _wait(started)

@@ -92,7 +92,9 @@ def test_disturbed_ten_times_it_ends_as_if_it_had_not_been(name: str, tmp_path: 
         pytest.param("xgboost of two", 1, marks=pytest.mark.soak),
     ],
 )
-def test_another_number_of_processes_goes_on_from_the_same_weights(name: str, processes: int, tmp_path: Path) -> None:
+def test_another_number_of_processes_goes_on_from_the_same_weights(
+    name: str, processes: int, tmp_path: Path
+) -> None:
     training, place = TRAININGS[name], tmp_path / "cut"
     told(training, place, 24)
     copy = tmp_path / "copy"
@@ -106,7 +108,9 @@ def test_another_number_of_processes_goes_on_from_the_same_weights(name: str, pr
 
 @pytest.mark.parametrize("name", ["fsdp2"])
 @pytest.mark.parametrize("damage", [b"", None])
-def test_a_damaged_and_a_missing_shard_are_passed_over_aloud(name: str, damage: bytes | None, tmp_path: Path) -> None:
+def test_a_damaged_and_a_missing_shard_are_passed_over_aloud(
+    name: str, damage: bytes | None, tmp_path: Path
+) -> None:
     training = TRAININGS[name]
     told(training, tmp_path, 24)
     (shard,) = tmp_path.glob("step-0000000025/*/torch/rank-00001.distcp")
@@ -125,7 +129,10 @@ def test_a_checkpoint_of_another_model_is_refused_by_all_processes(tmp_path: Pat
     told(training, tmp_path, 4)
     other = replace(training, arguments=(*training.arguments, "64"))
     refused = other.run(tmp_path)
-    assert "of another model: models.network.0.weight is 32x16 there and 64x16 in the program" in refused.err
+    assert (
+        "of another model: models.network.0.weight is 32x16 there and 64x16 in the program"
+        in refused.err
+    )
     assert "begins" not in refused.out
 
 

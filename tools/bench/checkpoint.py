@@ -34,12 +34,17 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="runs of each")
-    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="megabytes of the state")
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=SIZES, help="megabytes of the state"
+    )
     asked = parser.parse_args()
     for size in asked.sizes:
         for way in WAYS:
             found = [_saved(way, size) for _ in range(asked.rounds)]
-            print(json.dumps({"way": way, "MB": size, "rounds": asked.rounds, **_medians(found)}), flush=True)
+            print(
+                json.dumps({"way": way, "MB": size, "rounds": asked.rounds, **_medians(found)}),
+                flush=True,
+            )
     for seconds in STEPS:
         found = [_agreed(seconds) for _ in range(asked.rounds)]
         medians = _medians(found)
@@ -65,7 +70,11 @@ def _agreed(seconds: float) -> dict[str, float]:
 
 
 def _run(arguments: Sequence[str], place: Path, launcher: Sequence[str] = ()) -> dict[str, float]:
-    arranged = {"place": str(place), "run": "bench/checkpoint", "every_steps": 12 if not launcher else 10**9}
+    arranged = {
+        "place": str(place),
+        "run": "bench/checkpoint",
+        "every_steps": 12 if not launcher else 10**9,
+    }
     variables: Mapping[str, str] = python.variables("torch")
     env = {
         **os.environ,

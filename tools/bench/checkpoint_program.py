@@ -103,7 +103,9 @@ _UNIT = [1.0]
 def measured(name: str, megabytes: int, place: str) -> dict[str, float]:
     """What one save costs a training."""
     count = max(1, megabytes // 10)
-    network = nn.ParameterList(nn.Parameter(torch.rand(megabytes * 250_000 // count)) for _ in range(count))
+    network = nn.ParameterList(
+        nn.Parameter(torch.rand(megabytes * 250_000 // count)) for _ in range(count)
+    )
     matrix = torch.rand(256, 256)
     _UNIT[0] = statistics.median(_timed(lambda: torch.mm(matrix, matrix)) for _ in range(200))
     saves = way(name, network, place)

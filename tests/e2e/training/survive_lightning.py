@@ -70,7 +70,9 @@ def train(epochs: int) -> None:
         begun = (saving.resume_from or "-0/").rpartition("/")[0].rpartition("-")[2]
         disturb.say("begins", begun)
     loader = DataLoader(rows, batch_size=8 // ranks, shuffle=True)
-    trainer.fit(module, loader, DataLoader(rows, batch_size=20 // ranks), ckpt_path=saving.resume_from)
+    trainer.fit(
+        module, loader, DataLoader(rows, batch_size=20 // ranks), ckpt_path=saving.resume_from
+    )
     if trainer.is_global_zero:
         found = disturb.digest(each.detach().numpy() for each in module.parameters())
         disturb.say("ends", trainer.global_step, found)

@@ -38,7 +38,9 @@ def train(folder: Path, steps: int) -> None:
     torch.set_num_threads(1)
     if not (folder / "model").exists():
         tiny_llama.write_model(folder / "model", 16)
-        tiny_llama.write_rows(folder / "sft", lambda number: {"text": f"{number} plus 1 is {number + 1}."})
+        tiny_llama.write_rows(
+            folder / "sft", lambda number: {"text": f"{number} plus 1 is {number + 1}."}
+        )
     rows, some = load_dataset(
         "json",
         data_files=str(folder / "sft" / "train.jsonl"),

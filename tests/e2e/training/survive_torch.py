@@ -78,7 +78,8 @@ def one_step(network: Any, optimizer: Any, step: int, rank: int, ranks: int) -> 
 def weights(network: Any) -> str:
     """The weights, bit for bit."""
     whole = (
-        each.full_tensor() if hasattr(each, "full_tensor") else each for each in network.parameters()
+        each.full_tensor() if hasattr(each, "full_tensor") else each
+        for each in network.parameters()
     )
     return disturb.digest(each.detach().numpy() for each in whole)
 

@@ -17,7 +17,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 
 @pytest.fixture
-def bucket(s3: S3Server, tmp_path: Path) -> Iterator[Path]:
+def bucket(s3: S3Server) -> Iterator[Path]:
     """A bucket of one test."""
     folder = s3.buckets / "checkpoints"
     folder.mkdir()

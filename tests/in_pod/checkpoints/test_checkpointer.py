@@ -54,7 +54,8 @@ def test_without_a_save_it_ends_all_the_same(tmp_path: Path) -> None:
 
 def test_told_while_it_restores_it_ends_before_the_first_step(tmp_path: Path) -> None:
     told = PROGRAM.replace(
-        "state = checkpointer.restore", "os.kill(os.getpid(), signal.SIGTERM); state = checkpointer.restore"
+        "state = checkpointer.restore",
+        "os.kill(os.getpid(), signal.SIGTERM); state = checkpointer.restore",
     )
     done = run(tmp_path, program=told)
     assert (done.code, done.out) == (143, "")
@@ -97,7 +98,9 @@ def test_a_handler_that_took_the_signal_meanwhile_hands_it_back(tmp_path: Path) 
 
 
 def test_made_in_another_thread_it_says_that_nothing_is_saved_at_the_end(tmp_path: Path) -> None:
-    threaded = "import threading\n" + f"thread = threading.Thread(target=exec, args=({PROGRAM!r}, {{}}))\n"
+    threaded = (
+        "import threading\n" + f"thread = threading.Thread(target=exec, args=({PROGRAM!r}, {{}}))\n"
+    )
     done = run(tmp_path, program=threaded + "thread.start()\nthread.join()")
     assert "it was not made in the main thread" in done.err
     assert done.last == UNDISTURBED
@@ -167,18 +170,25 @@ def test_a_place_that_cannot_be_written_is_found_before_the_first_step(tmp_path:
 def test_a_checkpoint_of_another_program(tmp_path: Path) -> None:
     run(tmp_path)
     done = run(tmp_path, program=PROGRAM.replace('"sum": 0.0}', '"total": 0.0}'))
-    assert "is of another model: total is not there; sum is there, and the program has none" in done.error
+    assert (
+        "is of another model: total is not there; sum is there, and the program has none"
+        in done.error
+    )
     assert done.error.endswith("Give this run another uri, or resume=False")
 
 
 def test_a_value_that_cannot_be_pickled_is_found_before_the_first_step(tmp_path: Path) -> None:
-    done = run(tmp_path, program=PROGRAM.replace('"sum": 0.0}', '"sum": 0.0, "lock": threading.Lock()}'))
+    done = run(
+        tmp_path, program=PROGRAM.replace('"sum": 0.0}', '"sum": 0.0, "lock": threading.Lock()}')
+    )
     assert (done.code, done.out) == (1, "")
     assert "state['lock'], a lock, cannot be saved: " in done.error
 
 
 def test_random_numbers_go_on_where_they_were(tmp_path: Path) -> None:
-    drawing = PROGRAM.replace("import os,", "import random, os,").replace("step * 0.1", "random.random()")
+    drawing = PROGRAM.replace("import os,", "import random, os,").replace(
+        "step * 0.1", "random.random()"
+    )
     drawing = drawing.replace("told, times", "random.seed(1)\ntold, times")
     whole = run(tmp_path / "whole", program=drawing).last
     run(tmp_path / "cut", 7, 1, 0, program=drawing)
@@ -196,7 +206,9 @@ def test_nodes_that_know_nothing_of_each_other_have_their_own(tmp_path: Path) ->
 def test_processes_that_have_not_found_one_another_are_refused(tmp_path: Path) -> None:
     value = json.dumps({"place": str(tmp_path)})
     done = run_with({"TRAINER_INFRA_CHECKPOINT": value, "WORLD_SIZE": "4"})
-    assert "this is one of 4 processes (WORLD_SIZE), and they have not found one another" in done.error
+    assert (
+        "this is one of 4 processes (WORLD_SIZE), and they have not found one another" in done.error
+    )
 
 
 def test_without_an_arrangement_it_does_nothing() -> None:

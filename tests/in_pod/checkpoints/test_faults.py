@@ -57,7 +57,9 @@ def test_a_place_that_is_read_only_is_found_before_the_first_step(small: Path) -
     subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
     done = run(small)
     assert (done.code, done.out) == (1, "")
-    assert f"checkpoints cannot be written to {small}: [Errno 30] Read-only file system" in done.error
+    assert (
+        f"checkpoints cannot be written to {small}: [Errno 30] Read-only file system" in done.error
+    )
 
 
 def test_a_place_that_becomes_read_only_ends_the_saves(small: Path) -> None:
@@ -93,7 +95,9 @@ def test_a_place_that_is_gone_and_comes_again_goes_on(tmp_path: Path) -> None:
     assert steps_of(place) == [5, 10, 25, 30, 35, 40]
 
 
-def test_a_slow_place_is_told_of_when_a_save_takes_longer_than_there_is_time(tmp_path: Path) -> None:
+def test_a_slow_place_is_told_of_when_a_save_takes_longer_than_there_is_time(
+    tmp_path: Path,
+) -> None:
     done = run(tmp_path, save_seconds=0.000001)
     assert "the checkpoint of step 5 took 0 s, and save_seconds is 1e-06" in done.err
     assert done.last == UNDISTURBED

@@ -39,7 +39,9 @@ def test_it_is_not_whole_before_all_processes_have_written(tmp_path: Path) -> No
     with pytest.raises(OSError, match="1 of 2 processes wrote no part of it"):
         first.wait(patience=0)
     write(shelf, whole(10, size=2), rank=1, is_whole=False)
-    assert first.wait(patience=0).part(1)["files"] == {"rank-00001.pickle": {"size": 7, "crc32": 449999704}}
+    assert first.wait(patience=0).part(1)["files"] == {
+        "rank-00001.pickle": {"size": 7, "crc32": 449999704}
+    }
 
 
 def test_a_process_that_fails_tells_the_first_one_why(tmp_path: Path) -> None:
@@ -61,7 +63,9 @@ def test_a_try_that_fails_leaves_the_one_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"weight", b"weightz", b"", None])
-def test_a_file_that_is_not_what_was_written_is_damaged(tmp_path: Path, damage: bytes | None) -> None:
+def test_a_file_that_is_not_what_was_written_is_damaged(
+    tmp_path: Path, damage: bytes | None
+) -> None:
     shelf = Shelf(str(tmp_path))
     write(shelf, whole(10))
     file = tmp_path / "step-0000000010" / "000007" / FILE
@@ -91,7 +95,10 @@ def test_of_a_step_that_was_written_again_the_earlier_try_goes(tmp_path: Path) -
     for turn in (7, 8):
         write(shelf, whole(10, turn=turn))
     shelf.tidy(keep=1, newest=whole(10, turn=8))
-    assert {each.name for each in (tmp_path / "step-0000000010").iterdir()} == {"000008", "whole.json"}
+    assert {each.name for each in (tmp_path / "step-0000000010").iterdir()} == {
+        "000008",
+        "whole.json",
+    }
 
 
 def test_a_whole_one_stays_if_nothing_newer_is_whole(tmp_path: Path) -> None:

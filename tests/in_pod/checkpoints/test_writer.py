@@ -16,7 +16,9 @@ def writer_at(folder: Path, run: str) -> Writer:
 
 def test_another_run_does_not_begin_where_one_writes(tmp_path: Path) -> None:
     writer_at(tmp_path, "vision/digits").begin()
-    with pytest.raises(SharedError, match="run vision/digits writes its checkpoints to .* give each run"):
+    with pytest.raises(
+        SharedError, match=r"run vision/digits writes its checkpoints to .* give each run"
+    ):
         writer_at(tmp_path, "vision/letters").begin()
 
 
@@ -28,14 +30,18 @@ def test_another_run_goes_on_where_one_has_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("age", "may_begin"), [(SILENT - 60, False), (SILENT + 1, True)])
-def test_another_run_goes_on_where_one_was_killed_long_ago(tmp_path: Path, age: float, may_begin: bool) -> None:
+def test_another_run_goes_on_where_one_was_killed_long_ago(
+    tmp_path: Path, age: float, may_begin: bool
+) -> None:
     entry = {"run": "vision/digits", "number": 1, "at": time.time() - age}
     (tmp_path / FILE).write_text(json.dumps(entry))
     later = writer_at(tmp_path, "vision/letters")
     if may_begin:
         later.begin()
     else:
-        with pytest.raises(SharedError, match="If that run was killed, this one can begin in [56][0-9] s"):
+        with pytest.raises(
+            SharedError, match=r"If that run was killed, this one can begin in [56][0-9] s"
+        ):
             later.begin()
 
 
@@ -61,7 +67,9 @@ def test_a_process_of_another_node_sees_whether_it_writes_to_the_same_place(
     assert "is not the same place for all processes; mount one volume on all nodes" in said
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"run": "x", "number": 1, "at": 0, "new": 1}'])
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"run": "x", "number": 1, "at": 0, "new": 1}']
+)
 def test_what_is_no_entry_keeps_nobody_out(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
     writer_at(tmp_path, "vision/digits").begin()

@@ -27,7 +27,9 @@ class HuggingFaceCheckpointCallback(TrainerCallback):
 
     def __init__(self, trainer: Any) -> None:
         if trainer.args.save_only_model:
-            raise ValueError("save_only_model=True saves nothing that a run could resume from; leave it out")
+            raise ValueError(
+                "save_only_model=True saves nothing that a run could resume from; leave it out"
+            )
         self._trainer = trainer
         self._session = open_session(trainer.args.output_dir)
         self._is_ours = self._is_last = self._is_training = False
@@ -82,9 +84,7 @@ class HuggingFaceCheckpointCallback(TrainerCallback):
         if self._session is None:
             return
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-        self._session.save(
-            state.global_step, folder, may_go=self._is_ours, is_last=self._is_last
-        )
+        self._session.save(state.global_step, folder, may_go=self._is_ours, is_last=self._is_last)
         self._is_ours = False
 
 

@@ -26,7 +26,9 @@ class Checkpointer:
         self._arrangement = read_arrangement()
         self._session: Session | None = None
         if self._arrangement is not None and not termination.listen():
-            say("it was not made in the main thread, so that nothing is saved when the run is to end")
+            say(
+                "it was not made in the main thread, so that nothing is saved when the run is to end"
+            )
 
     def restore(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """The state of the newest whole checkpoint, or what was given.

@@ -37,10 +37,10 @@ class Divided:
             DamagedError: One is missing, or is not what was written.
         """
         import jax  # noqa: PLC0415  it is there
-        import numpy  # noqa: PLC0415  JAX has it
+        import numpy as np  # noqa: PLC0415  JAX has it
 
         wanted = [each.indices(size)[:2] for each, size in zip(index, self.shape)]
-        found = numpy.empty([stop - start for start, stop in wanted], jax.numpy.dtype(self.kind))
+        found = np.empty([stop - start for start, stop in wanted], jax.numpy.dtype(self.kind))
         for stored, shard in self.source:
             common = [
                 (max(start, low), min(stop, high))
@@ -71,19 +71,19 @@ class Arrays:
 
     def _of_numpy(self, leaf: Any) -> Any:
         import jax  # noqa: PLC0415  it is there
-        import numpy  # noqa: PLC0415  JAX has it
+        import numpy as np  # noqa: PLC0415  JAX has it
 
         if not isinstance(leaf, jax.Array):
             return leaf
         if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             leaf = jax.random.key_data(leaf)
         if leaf.is_fully_addressable or leaf.is_fully_replicated:
-            return numpy.array(leaf)
+            return np.array(leaf)
         made = Divided(self._count, tuple(leaf.shape), str(leaf.dtype))
         self._count += 1
         for shard in leaf.addressable_shards:
             if shard.replica_id == 0:
-                content = numpy.asarray(shard.data).tobytes()
+                content = np.asarray(shard.data).tobytes()
                 index = [each.indices(size)[:2] for each, size in zip(shard.index, leaf.shape)]
                 said = {"array": made.number, "index": index, "start": self._size}
                 self._size += len(content)
@@ -120,10 +120,10 @@ def _as_given(leaf: Any, old: Any) -> Any:
 
 
 def _shard(stored: Stored, shard: dict[str, Any], kind: Any) -> Any:
-    import numpy  # noqa: PLC0415  JAX has it
+    import numpy as np  # noqa: PLC0415  JAX has it
 
     content = stored.piece(shard["file"], shard["start"], shard["size"], shard["crc32"])
-    return numpy.frombuffer(content, kind).reshape([high - low for low, high in shard["index"]])
+    return np.frombuffer(content, kind).reshape([high - low for low, high in shard["index"]])
 
 
 def _is_array(value: Any) -> bool:

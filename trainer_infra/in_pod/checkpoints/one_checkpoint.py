@@ -110,7 +110,9 @@ class Stored:
         """
         return self.piece(file, 0, said["size"], said["crc32"], is_all=True)
 
-    def piece(self, file: str, start: int, size: int, checksum: int, *, is_all: bool = False) -> bytes:
+    def piece(
+        self, file: str, start: int, size: int, checksum: int, *, is_all: bool = False
+    ) -> bytes:
         """A piece of a file that has this checksum.
 
         Raises:

@@ -121,7 +121,9 @@ class Bucket:
     def write(self, name: str, content: Iterable[bytes]) -> None:
         """As in `Place`."""
         with _told_as_os_error():
-            self._obstore.put(self._store, name, pieces(content), chunk_size=PIECE, max_concurrency=4)
+            self._obstore.put(
+                self._store, name, pieces(content), chunk_size=PIECE, max_concurrency=4
+            )
 
     def read(self, name: str, start: int = 0, length: int | None = None) -> bytes:
         """As in `Place`."""

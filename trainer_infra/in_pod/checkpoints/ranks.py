@@ -63,7 +63,11 @@ def find_ranks() -> Ranks:
         RuntimeError: Its processes are several, and have not found one another yet.
     """
     torch, jax, xgboost = (sys.modules.get(name) for name in ("torch", "jax", "xgboost"))
-    if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
+    if (
+        torch is not None
+        and torch.distributed.is_available()
+        and torch.distributed.is_initialized()
+    ):
         return TorchRanks(torch.distributed)
     if jax is not None and _is_met(jax) and jax.process_count() > 1:
         return JaxRanks(jax)
@@ -153,11 +157,11 @@ class JaxRanks:
 
     def most(self, *values: int) -> tuple[int, ...]:
         """As in `Ranks`."""
-        import numpy  # noqa: PLC0415  JAX has it
+        import numpy as np  # noqa: PLC0415  JAX has it
         from jax.experimental import multihost_utils  # noqa: PLC0415  the same
 
-        every = multihost_utils.process_allgather(numpy.asarray(values, numpy.int32))
-        return tuple(numpy.asarray(every).reshape(self.size, -1).max(0).tolist())
+        every = multihost_utils.process_allgather(np.asarray(values, np.int32))
+        return tuple(np.asarray(every).reshape(self.size, -1).max(0).tolist())
 
 
 class XGBoostRanks:
@@ -171,9 +175,9 @@ class XGBoostRanks:
 
     def most(self, *values: int) -> tuple[int, ...]:
         """As in `Ranks`."""
-        import numpy  # noqa: PLC0415  XGBoost has it
+        import numpy as np  # noqa: PLC0415  XGBoost has it
 
-        mine = numpy.asarray(values, numpy.int64)
+        mine = np.asarray(values, np.int64)
         return tuple(self._collective.allreduce(mine, self._collective.Op.MAX).tolist())
 
 

@@ -52,8 +52,12 @@ class Restoration:
                 error = raised
             is_damaged = isinstance(error, DamagedError)
             if is_damaged:
-                say(f"the checkpoint of step {step} is damaged, and the one before is looked for: {error}")
-            some_damaged, some_refused = self._ranks.most(is_damaged, bool(error) and not is_damaged)
+                say(
+                    f"the checkpoint of step {step} is damaged, and the one before is looked for: {error}"
+                )
+            some_damaged, some_refused = self._ranks.most(
+                is_damaged, bool(error) and not is_damaged
+            )
             if some_refused:
                 raise _refusal(error, shelf, step)
             if not some_damaged:
@@ -67,11 +71,19 @@ class Restoration:
         for which, step in self._candidates:
             return 1 + 2 * step + which
         if self._damaged:
-            which_ones = "the only checkpoint" if self._damaged == 1 else f"each of {self._damaged} checkpoints"
-            raise OSError(f"{which_ones} in {self._asked_for.address} is damaged; resume=False begins anew")
+            which_ones = (
+                "the only checkpoint"
+                if self._damaged == 1
+                else f"each of {self._damaged} checkpoints"
+            )
+            raise OSError(
+                f"{which_ones} in {self._asked_for.address} is damaged; resume=False begins anew"
+            )
         if self._resume is not False and self._resume != LATEST:
             raise ValueError(self._no_such())
-        say(f"there is no checkpoint of this run in {self._shelves[0].address}; the training begins anew")
+        say(
+            f"there is no checkpoint of this run in {self._shelves[0].address}; the training begins anew"
+        )
         return 0
 
     def _listed(self) -> Iterator[tuple[int, int]]:
@@ -84,7 +96,9 @@ class Restoration:
             except DamagedError as error:
                 tried.add(step)
                 self._damaged += 1
-                say(f"the checkpoint of step {step} is damaged, and the one before is looked for: {error}")
+                say(
+                    f"the checkpoint of step {step} is damaged, and the one before is looked for: {error}"
+                )
                 continue
             if is_own:
                 tried.add(step)
@@ -117,4 +131,6 @@ def _refusal(error: Exception | None, shelf: Shelf, step: int) -> Exception:
             f"the checkpoint of step {step} in {shelf.address} is of another model: {error}. Give this run another "
             "uri, or resume=False"
         )
-    return error or OtherProcessError(f"another process cannot resume from step {step}, and says why")
+    return error or OtherProcessError(
+        f"another process cannot resume from step {step}, and says why"
+    )

@@ -139,11 +139,13 @@ class Session:
         """Wait for the save that goes on, if one does."""
         if self._saving is None:
             return
-        began = time.monotonic()
-        self._saving.join()
+        self._saving.join(_LONG)
+        if self._saving.is_alive():
+            if self.ranks.rank == 0:
+                say(
+                    f"the training waits: the checkpoint of step {self._saving.step} is still being written to {self._shelf.address}"
+                )
+            self._saving.join()
         if self._saving.is_done:
             self._whole = self._saving.step
-        waited = time.monotonic() - began
-        if waited > _LONG and self.ranks.rank == 0:
-            say(f"the training waited {waited:.0f} s for the checkpoint of step {self._saving.step} to be written")
         self._saving = None

@@ -58,7 +58,9 @@ class ProgramFormat:
     def __init__(self, state: Mapping[str, Any], ranks: Ranks) -> None:
         for name, each in state.items():
             if type(each).__module__.startswith("deepspeed."):
-                raise TypeError(f"state[{name!r}] is DeepSpeed's, which divides it; save it with save_checkpoint of its engine")
+                raise TypeError(
+                    f"state[{name!r}] is DeepSpeed's, which divides it; save it with save_checkpoint of its engine"
+                )
         self._ranks = ranks
         self._ours: frozenset[str] = frozenset()
         if "torch" in sys.modules:
@@ -100,7 +102,9 @@ class ProgramFormat:
             return None
         from trainer_infra.in_pod.checkpoints import torch_state  # noqa: PLC0415  torch is there
 
-        return torch_state.TorchState({name: state[name] for name in sorted(self._ours)}, self._ranks)
+        return torch_state.TorchState(
+            {name: state[name] for name in sorted(self._ours)}, self._ranks
+        )
 
 
 class _ProgramCopy:

@@ -64,14 +64,18 @@ class TorchState:
         self._optimizers = [
             each for each in state.values() if isinstance(each, torch.optim.Optimizer)
         ]
-        self._tensors = {name: each for name, each in state.items() if isinstance(each, torch.Tensor)}
+        self._tensors = {
+            name: each for name, each in state.items() if isinstance(each, torch.Tensor)
+        }
 
     def copied(self) -> TorchCopy:
         """What this process is to write, where no step of the training changes it; all processes call it."""
         made = default_planner.DefaultSavePlanner()
         made.set_up_planner(self._stepped(), is_coordinator=self._ranks.rank == 0)
         mine, plans, metadata = _planned(made, self._ranks)
-        return TorchCopy([_copied(made, each) for each in made.finish_plan(mine).items], plans, metadata)
+        return TorchCopy(
+            [_copied(made, each) for each in made.finish_plan(mine).items], plans, metadata
+        )
 
     def read(self, stored: Stored) -> Callable[[], None]:
         """Read into the modules, and return what sets the rest; all processes call both.

@@ -86,7 +86,9 @@ class Writer:
             OSError: The place cannot be written.
         """
         self._signed_at = time.monotonic()
-        self._shelf.write_object(FILE, vars(_Entry(self._run, self._number, time.time(), has_ended)))
+        self._shelf.write_object(
+            FILE, vars(_Entry(self._run, self._number, time.time(), has_ended))
+        )
 
     def sign_again(self, *, has_ended: bool = False) -> None:
         """The same, if no other one has begun; a place that cannot be written is told of at the next save."""
