@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback, trainer
@@ -83,8 +82,11 @@ class HuggingFaceCheckpointCallback(TrainerCallback):
         del control
         if self._session is None:
             return
-        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-        self._session.save(state.global_step, folder, may_go=self._is_ours, is_last=self._is_last)
+        self._session.save(
+            state.global_step, (self._session.folder_of(state.global_step), self._is_ours)
+        )
+        if self._is_last:
+            self._session.end()
         self._is_ours = False
 
 

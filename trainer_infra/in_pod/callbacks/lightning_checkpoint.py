@@ -126,4 +126,6 @@ class LightningCheckpointCallback(callback_class()):  # type: ignore[misc]  # on
             folder = self._session.folder_of(step)
             folder.mkdir(exist_ok=True)
             trainer.save_checkpoint(folder / FILE)
-            self._session.save(step, folder, may_go=True, is_last=is_last)
+            self._session.save(step, (folder, True))
+        if is_last:
+            self._session.end()

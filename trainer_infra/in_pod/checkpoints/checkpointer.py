@@ -74,10 +74,8 @@ class Checkpointer:
         if self._session is None:
             raise RuntimeError("Checkpointer.step was called before Checkpointer.restore")
         step = int(step)
-        is_told, is_due = self._session.ask(step)
-        if is_told:
-            if self._session.wants_last(step):
-                self._session.save(step, state)
-            self._session.end()
-        if is_due:
+        must_save, is_last = self._session.must_save(step)
+        if must_save:
             self._session.save(step, state)
+        if is_last:
+            self._session.end()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from trainer_infra.in_pod.checkpoints import termination
-from trainer_infra.in_pod.checkpoints.arrangement import read_arrangement
+from trainer_infra.in_pod.checkpoints.arrangement import Arrangement, read_arrangement
 from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, Writing, file_of
 from trainer_infra.in_pod.checkpoints.place import PIECE
 from trainer_infra.in_pod.checkpoints.ranks import Ranks, find_ranks
@@ -91,58 +91,29 @@ class FolderCopy:
         return {}
 
 
-class FrameworkSession:
-    """What a framework's callback asks at each step, and where it saves."""
+class FrameworkSession(Session):
+    """What a framework's callback asks at each step, and where it saves: a folder, and whether that may go then."""
 
-    def __init__(self, session: Session, form: FolderFormat) -> None:
-        self._session = session
-        self._form = form
-        self.ranks = session.ranks
-        self.resume_from: str | None = session.restore(None)
+    def __init__(self, arrangement: Arrangement, ranks: Ranks, form: FolderFormat) -> None:
+        super().__init__(arrangement, ranks, form)
+        self.folder_of = form.folder_of
+        """Where the framework writes the checkpoint of a step."""
+        self.resume_from: str | None = self.restore(None)
         """The folder of the checkpoint to resume from, as the framework wrote it."""
-
-    def folder_of(self, step: int) -> Path:
-        """The folder to write the checkpoint of a step to."""
-        return self._form.folder_of(step)
-
-    def must_save(self, step: int) -> tuple[bool, bool]:
-        """Whether the framework is to save this step, and whether that is the last one; ends if that is saved."""
-        is_told, is_due = self._session.ask(step)
-        if is_told and not self._session.wants_last(step):
-            self._session.end()
-        return is_due or is_told, is_told
-
-    def save(self, step: int, folder: Path, *, may_go: bool, is_last: bool) -> None:
-        """Copy what the framework has saved; after the last one, end the program."""
-        self._session.save(step, (folder, may_go))
-        if is_last:
-            self._session.end()
-
-    def wait(self) -> None:
-        """Wait until a folder that was saved is copied: the framework may remove it then."""
-        self._session.wait()
-
-    def end(self) -> None:
-        """End the program without a save."""
-        self._session.end()
 
 
 def open_session(below: str) -> FrameworkSession | None:
     """The session of a framework that writes below a folder of its node; None where no checkpoint was arranged.
 
     Raises:
-        OSError: The place cannot be written or read.
-        ValueError: The checkpoint to resume from is not there.
-        SharedError: Another run writes to the same place.
-        OtherProcessError: One of these in another process.
+        As `Session.restore`.
     """
     arrangement = read_arrangement()
     if arrangement is None:
         return None
     termination.listen()
     ranks = find_ranks()
-    form = FolderFormat(ranks, Path(below))
-    return FrameworkSession(Session(arrangement, ranks, form), form)
+    return FrameworkSession(arrangement, ranks, FolderFormat(ranks, Path(below)))
 
 
 def _contents(file: Path) -> Iterator[bytes]:

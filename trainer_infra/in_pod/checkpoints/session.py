@@ -67,8 +67,20 @@ class Session:
         self._begun_at = time.monotonic()
         return found
 
-    def ask(self, step: int) -> tuple[bool, bool]:
-        """Of a step that is done, whether the program is to end, and whether a save is due."""
+    def must_save(self, step: int) -> tuple[bool, bool]:
+        """Of a step that is done, whether to save it now, and whether to end then; ends where it is saved already."""
+        is_told, is_due = self._asked(step)
+        if not is_told:
+            return is_due, False
+        # For the save that goes on.
+        self.wait()
+        (is_new,) = self.ranks.most(step > self._whole)
+        if not is_new or not self._arrangement.on_preemption:
+            self.end()
+        return True, True
+
+    def _asked(self, step: int) -> tuple[bool, bool]:
+        """Whether the program is to end, and whether a save is due, in any process."""
         termination.listen()
         every, pause = self._arrangement.every_steps, self._arrangement.every_seconds
         is_late = pause is not None and time.monotonic() - self._begun_at >= pause
@@ -79,12 +91,6 @@ class Session:
             threading.Thread(target=self._writer.sign_again).start()
         is_due = is_late or (every is not None and step - self._begun >= every)
         return is_told, is_due and step > self._begun
-
-    def wants_last(self, step: int) -> bool:
-        """Whether a step is to be saved before the program ends; waits for the save that goes on."""
-        self.wait()
-        (is_new,) = self.ranks.most(step > self._whole)
-        return bool(is_new) and self._arrangement.on_preemption
 
     def save(self, step: int, state: Any) -> None:
         """Begin to save a state; waits for the save before.

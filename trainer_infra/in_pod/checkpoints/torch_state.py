@@ -10,6 +10,7 @@ may leave its group of processes while a checkpoint is still being written. Inte
 
 from __future__ import annotations
 
+import functools
 import io
 import pickle
 import zlib
@@ -31,13 +32,13 @@ from trainer_infra.in_pod.checkpoints.ranks import OtherProcessError, Ranks, Tor
 
 TORCH = "torch"
 METADATA = f"{TORCH}/.metadata"
-MODELS, OPTIMIZERS, TENSORS = "models", "optimizers", "tensors"
+MODELS, OPTIMIZERS = "models", "optimizers"
 
 
 def names(state: Mapping[str, Any]) -> frozenset[str]:
     """Of the values of a state those that are saved here.
 
-    An optimizer is only with all modules that it changes, and if no other one does; a tensor only if it is divided.
+    An optimizer is only with all modules that it changes, and if no other one does. A tensor is each process's own.
     """
     modules = [each for each in state.values() if isinstance(each, torch.nn.Module)]
     free = {id(each) for module in modules for each in module.parameters()}
@@ -48,7 +49,7 @@ def names(state: Mapping[str, Any]) -> frozenset[str]:
             if changed <= free:
                 free -= changed
                 found.add(name)
-        elif isinstance(value, torch.nn.Module) or hasattr(value, "placements"):
+        elif isinstance(value, torch.nn.Module):
             found.add(name)
     return frozenset(found)
 
@@ -64,9 +65,6 @@ class TorchState:
         self._optimizers = [
             each for each in state.values() if isinstance(each, torch.optim.Optimizer)
         ]
-        self._tensors = {
-            name: each for name, each in state.items() if isinstance(each, torch.Tensor)
-        }
 
     def copied(self) -> TorchCopy:
         """What this process is to write, where no step of the training changes it; all processes call it."""
@@ -77,7 +75,7 @@ class TorchState:
             [_copied(made, each) for each in made.finish_plan(mine).items], plans, metadata
         )
 
-    def read(self, stored: Stored) -> Callable[[], None]:
+    def read(self, stored: Stored) -> Callable[[], object]:
         """Read into the modules, and return what sets the rest; all processes call both.
 
         Raises:
@@ -97,13 +95,18 @@ class TorchState:
         plain_state.refuse_another(_sizes(metadata), _sizes_of(made.state_dict))
         for item in made.finish_plan(made.create_local_plan()).items:
             _load(made, item, stored, metadata)
-        return lambda: self._set(current)
+        return functools.partial(
+            set_state_dict,
+            self._root,
+            self._optimizers,
+            model_state_dict=current[MODELS],
+            optim_state_dict=current[OPTIMIZERS],
+            options=StateDictOptions(strict=False),
+        )
 
     def _current(self) -> dict[str, Any]:
-        current: dict[str, Any] = {TENSORS: dict(self._tensors)}
-        if len(self._root):
-            current[MODELS], current[OPTIMIZERS] = get_state_dict(self._root, self._optimizers)
-        return current
+        models, optimizers = get_state_dict(self._root, self._optimizers)
+        return {MODELS: models, OPTIMIZERS: optimizers}
 
     def _stepped(self) -> dict[str, Any]:
         """The same without what torch makes for an optimizer without a state: as if it had taken a step."""
@@ -114,16 +117,6 @@ class TorchState:
         for each in new:
             each.state.clear()
         return current
-
-    def _set(self, current: Mapping[str, Any]) -> None:
-        if len(self._root):
-            set_state_dict(
-                self._root,
-                self._optimizers,
-                model_state_dict=current[MODELS],
-                optim_state_dict=current[OPTIMIZERS],
-                options=StateDictOptions(strict=False),
-            )
 
 
 class TorchCopy:
