@@ -69,6 +69,14 @@ def test_killed_it_goes_on_from_one_interval_before(name: str, tmp_path: Path) -
     assert resumed.said("ends") == undisturbed(training, tmp_path)
 
 
+@pytest.mark.parametrize("name", sampled(["ddp", "jax of two", "xgboost of two"], every=3))
+def test_one_process_that_is_told_tells_the_others(name: str, tmp_path: Path) -> None:
+    done = TRAININGS[name].run(tmp_path, "one@24")
+    assert 0 not in done.codes
+    assert "told to end after step 25" in done.err
+    assert TRAININGS[name].run(tmp_path).begins == 25
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", TRAININGS)
 def test_disturbed_ten_times_it_ends_as_if_it_had_not_been(name: str, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What ends a training that `DISTURB=HOW@STEP` names: once the step is done, as a node, a supervisor or torchrun would.
 
-`term` tells the process, below torchrun its parent, to end; `kill` kills the last process.
+`term` tells the process, below torchrun its parent, to end, `one` only the last process; `kill` kills that.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ def done(step: int, rank: int = 0, ranks: int = 1) -> None:
     how, _, at = os.environ.get("DISTURB", "").partition("@")
     if not how or step != int(at):
         return
-    if how == "kill":
+    if how != "term":
         if rank == ranks - 1:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), {"one": signal.SIGTERM, "kill": signal.SIGKILL}[how])
         return
     if rank == 0:
         launcher = "TORCHELASTIC_RUN_ID" in os.environ

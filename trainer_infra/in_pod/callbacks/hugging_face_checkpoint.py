@@ -79,7 +79,7 @@ class HuggingFaceCheckpointCallback(TrainerCallback):
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Copy what the Trainer has saved."""
-        del control
+        del args, control
         if self._session is None:
             return
         self._session.save(
