@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trainer_infra.api.checkpoint import Checkpoint
     from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
     from trainer_infra.api.secret import Secret
     from trainer_infra.api.wire_types import *
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from trainer_infra.trainers.libraries.unsloth import Unsloth
 
 __all__ = [
+    "Checkpoint",
     "ClusterTrainingRuntime",
     "ContainerTrainer",
     "CustomTrainer",
@@ -101,6 +103,7 @@ _HOME = {
     "ContainerTrainer": "trainer_infra.trainers.container_trainer",
     "CustomTrainer": "trainer_infra.trainers.custom.custom_trainer",
     "DeepSpeed": "trainer_infra.trainers.frameworks.deepspeed",
+    "Checkpoint": "trainer_infra.api.checkpoint",
     "FaultTolerance": "trainer_infra.api.fault_tolerance",
     "Fsdp2": "trainer_infra.trainers.frameworks.fsdp2",
     "HuggingFaceTrainer": "trainer_infra.trainers.frameworks.hugging_face",

@@ -7,9 +7,10 @@ from typing import Any, Final, Literal
 
 from trainer_infra.api.input import Input
 from trainer_infra.errors import Problem
-from trainer_infra.json_values import JSONDict
 
 LATEST: Final = "latest"
+VARIABLE: Final = "TRAINER_INFRA_CHECKPOINT"
+"""Of the trainer: what `in_pod.checkpoints.arrangement` reads."""
 OUTPUT: Final = "output://"
 DEFAULT_PLACE: Final = "output://checkpoints"
 SAVE_SECONDS: Final = 60
@@ -40,14 +41,9 @@ class Checkpoint:
     save_seconds: Input[int] = SAVE_SECONDS
     """Seconds that the longest step and a save take together: pods get that long to end in, and some more."""
 
-    def to_wire(self) -> JSONDict:
-        """The arguments by their names in JSON."""
-        return {_wire_name(each.name): getattr(self, each.name) for each in fields(self)}
-
-
-def _wire_name(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(map(str.capitalize, rest))
+    def as_mapping(self) -> dict[str, Any]:
+        """The arguments by name, of any type until they are judged."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 def checkpoint_problems(given: Any) -> Iterator[Problem]:
@@ -56,21 +52,29 @@ def checkpoint_problems(given: Any) -> Iterator[Problem]:
         fix = 'write checkpoint=Checkpoint(uri="pvc://CLAIM/PATH", every=100)'
         yield Problem("checkpoint", "must be a Checkpoint", got=given, fix=fix)
         return
-    every = given.get("every")
+    every = given["every"]
     if every is not None and seconds_of(every) is None and not _is_count(every):
         fix = "write a number of steps, every=100, or a time, every='10m'"
         yield Problem("checkpoint.every", "must be steps or a time", got=every, fix=fix)
-    for name, path in (("keep", "keep"), ("saveSeconds", "save_seconds")):
-        if not _is_count(given.get(name)):
-            yield Problem(f"checkpoint.{path}", "must be a whole number from 1 on", got=given.get(name))
-    if not isinstance(given.get("onPreemption"), bool):
-        got = given.get("onPreemption")
+    for name in ("keep", "save_seconds"):
+        if not _is_count(given[name]):
+            yield Problem(f"checkpoint.{name}", "must be a whole number from 1 on", got=given[name])
+    if not isinstance(given["on_preemption"], bool):
+        got = given["on_preemption"]
         yield Problem("checkpoint.on_preemption", "must be True or False", got=got)
-    yield from _resume_problems(given.get("resume"))
+    if not isinstance(given["uri"], str) or not given["uri"]:
+        what, fix = (
+            "names no place",
+            "write output://NAME, pvc://CLAIM/PATH, or a URI such as s3://BUCKET/PATH",
+        )
+        yield Problem("checkpoint.uri", what, got=given["uri"], fix=fix)
+    yield from _resume_problems(given["resume"])
 
 
 def _resume_problems(resume: Any) -> Iterator[Problem]:
-    is_place = isinstance(resume, str) and (resume == LATEST or "://" in resume or resume[:1] == "/")
+    is_place = isinstance(resume, str) and (
+        resume == LATEST or "://" in resume or resume[:1] == "/"
+    )
     is_step = isinstance(resume, int) and not isinstance(resume, bool) and resume >= 0
     if resume is not False and not is_place and not is_step:
         fix = 'write "latest", a step, the address of other checkpoints, or False'

@@ -8,6 +8,7 @@ A JobSet without a `successPolicy` (JobSet v0.12, KEP-135) needs all its Jobs.
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -190,12 +191,26 @@ def with_policies(runtime: AnyRuntime, policies: Policies) -> AnyRuntime:
     if found:
         where = f"{runtime.kind} {runtime.metadata.name}"
         raise InvalidInput(replace(each, where=where) for each in found)
+    _put(spec, policies)
+    return type(runtime).from_wire(wire)
+
+
+def tolerant(spec: JSONObject, tolerance: FaultTolerance) -> JSONObject:
+    """The spec of a JobSet with the policies of `tolerance`; as it is where it has any of them."""
+    policies = tolerance.policies()
+    if any(_misfits(spec, policies)):
+        return spec
+    copy = deepcopy(dict(spec))
+    _put(copy, policies)
+    return copy
+
+
+def _put(spec: dict[str, Any], policies: Policies) -> None:
     spec.update(_of_job_set(policies))
     for _, job_spec in _training(spec):
         job_spec.update(_of_job(policies))
         if policies.pod_failure:
             job_spec["template"]["spec"]["restartPolicy"] = "Never"
-    return type(runtime).from_wire(wire)
 
 
 def _of_job_set(policies: Policies) -> JSONObject:

@@ -14,6 +14,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from trainer_infra import names
+from trainer_infra.api.checkpoint import Checkpoint
 from trainer_infra.api.finding import path_text
 from trainer_infra.deploy import outputs, secret_door, secret_transform
 from trainer_infra.deploy.operations import targets
@@ -22,6 +23,7 @@ from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to_inputs
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError, independent
 from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
+from trainer_infra.trainers import checkpoints
 from trainer_infra.trainers.argument_names import advice
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import stored_code
@@ -61,7 +63,7 @@ def job_arguments(
     """
     refuse_unknown_arguments(args, TrainJobArgs, where, also)
     try:
-        own = own_arguments(args)
+        own = with_kept_checkpoints(own_arguments(args))
     except InvalidInput as error:
         _refuse(error.problems, where)
         raise
@@ -214,6 +216,36 @@ def kept_outputs(given: Any) -> Any:
     if outputs.has_output(given):
         return pulumi.Output.all(*given).apply(kept_outputs)
     return dict.fromkeys(given, "") if all(isinstance(each, str) for each in given) else given
+
+
+def with_kept_checkpoints(args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments in which the place of the checkpoints is one of the outputs.
+
+    Raises:
+        InvalidInput: An output that is kept elsewhere has its name.
+    """
+    checkpoint = args.get("checkpoint")
+    added = checkpoints.output_of(checkpoint.uri) if isinstance(checkpoint, Checkpoint) else {}
+    if not added:
+        return args
+
+    def both(given: Any) -> Any:
+        if given is None:
+            return added
+        if not isinstance(given, Mapping):
+            return given
+        for name, address in added.items():
+            if address and name in given:
+                what = "is the output in which checkpoint.uri is kept"
+                fix = f'write checkpoint=Checkpoint(uri="output://{name}"), or name the output otherwise'
+                raise InvalidInput([Problem(f"outputs[{name!r}]", what, fix=fix)])
+        return {**added, **given}
+
+    given = kept_outputs(args.get("outputs"))
+    return {
+        **args,
+        "outputs": given.apply(both) if isinstance(given, pulumi.Output) else both(given),
+    }
 
 
 def default_namespace() -> str:

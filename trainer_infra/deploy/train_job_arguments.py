@@ -10,13 +10,15 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Required, Self, TypeAlias, TypedDict
 
 from trainer_infra import names
+from trainer_infra.api.checkpoint import Checkpoint, checkpoint_problems
 from trainer_infra.api.finding import path_text
-from trainer_infra.api.input import Input
+from trainer_infra.api.input import Input, is_stand_in
 from trainer_infra.api.secret import Secret
 from trainer_infra.deploy import secret_door
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import InvalidInput, Problem, independent
 from trainer_infra.json_values import JSONObject, json_leaves
+from trainer_infra.trainers import checkpoints
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.pods import env_and_args
 from trainer_infra.trainers.trainer import PACKABLE, PackableTrainer, PackedTrainer, is_trainer
@@ -79,6 +81,8 @@ class TrainJobArgs(TypedDict, total=False):
     """Labels of the TrainJob."""
     annotations: Labels
     """Annotations of the TrainJob."""
+    checkpoint: Checkpoint | None
+    """Where and when the program saves its state, and from what it resumes: `trainer_infra.checkpoint`."""
     outputs: Input[Outputs | None]
     """Names of what the run leaves behind, or names with where each is kept: `pvc://CLAIM/PATH`, or
     a URI; see `trainer_infra.storage`. Kept when the run is gone."""
@@ -102,6 +106,7 @@ class Arguments:
     active_deadline_seconds: Any = None
     labels: Any = None
     annotations: Any = None
+    checkpoint: Any = None
 
     def as_mapping(self) -> dict[str, Any]:
         """The arguments as plain structures, a trainer as its own arguments."""
@@ -110,6 +115,8 @@ class Arguments:
             # Those that its constructor does not take, it computes itself.
             own = [each.name for each in fields(self.trainer) if each.init]
             values["trainer"] = {PACKABLE: {each: getattr(self.trainer, each) for each in own}}
+        if isinstance(self.checkpoint, Checkpoint):
+            values["checkpoint"] = self.checkpoint.as_mapping()
         return values
 
     def with_values(self, values: JSONObject) -> Self:
@@ -140,7 +147,7 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
         raise InvalidInput(misshapen)
     secrets: dict[str, Any] = {}
     code: JSONObject | None = None
-    unfit = [*_unfit(_wire(job.initializer), "initializer")]
+    unfit = [*_unfit(_wire(job.initializer), "initializer"), *_unfit_checkpoint(job.checkpoint)]
     if is_trainer(job.trainer):
         packed = _packed(job.trainer, [*unfit, *_unfit_runtime(job)])
         trainer: Any = packed.trainer
@@ -149,6 +156,9 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
     else:
         unfit += _unfit(_wire(job.trainer), "trainer")
         trainer = secret_door.without_secrets(_wire(job.trainer), "trainer", secrets)
+    if job.checkpoint is not None and not unfit and not is_stand_in(trainer):
+        env = [*((trainer or {}).get("env") or ()), checkpoints.variable_of(job.checkpoint)]
+        trainer = {**(trainer or {}), "env": env}
     spec: dict[str, Any] = {
         "runtimeRef": runtime_ref(job.runtime),
         "initializer": secret_door.without_secrets(_wire(job.initializer), "initializer", secrets),
@@ -163,6 +173,12 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
         raise InvalidInput(unfit)
     runtime = None if isinstance(job.runtime, str) else job.runtime
     return {"runtime": runtime, "spec": spec, "code": code, **metadata, "secretData": secrets}
+
+
+def _unfit_checkpoint(given: Any) -> Iterator[Problem]:
+    if given is not None:
+        found = checkpoint_problems(as_python(given))
+        yield from independent(each for each in found if not is_unknown(each.got))
 
 
 def _packed(trainer: PackableTrainer, unfit: Sequence[Problem]) -> PackedTrainer:

@@ -81,7 +81,7 @@ class TrainJob(TrainerResource):
         inputs = given | registration.run_inputs(job, where)
         registration.claim_objects(names.TRAIN_JOB, [inputs], self, where)
         super().__init__(TrainJobProvider(), resource_name, dict.fromkeys(OUTPUTS) | inputs, opts)
-        self.output_names = output_names(args.get("outputs"))
+        self.output_names = output_names(job.get("outputs"))
         self.outputs = NamedValues(self.outputs, "outputs", where, self.output_names)
         self._result: TrainJobResult | None = None
         if wait_for is not None:

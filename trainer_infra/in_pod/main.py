@@ -11,10 +11,9 @@ import importlib.util
 import json
 import os
 import runpy
-import signal
 import sys
 from collections.abc import Callable
-from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
+from types import AsyncGeneratorType, CoroutineType, GeneratorType, TracebackType
 from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  pathlib starts slowly
@@ -24,9 +23,6 @@ SOURCE = os.path.join(os.environ.get("TRAINER_INFRA_SOURCE") or os.path.join(HER
 def main() -> None:
     """Run what launch.json names."""
     sys.excepthook = show_error
-    if os.getpid() == 1:
-        # The kernel spares a container's first process what ends any other one.
-        signal.signal(signal.SIGTERM, end_with_signal)
     launch = read_object(os.path.join(HERE, "launch.json"))  # noqa: PTH118
     set_path()
     if "program" in launch:
@@ -38,11 +34,6 @@ def main() -> None:
         run_script(os.path.join(SOURCE, launch["script"]))  # noqa: PTH118
     else:
         call_function(load_function(launch), launch.get("framework"))
-
-
-def end_with_signal(number: int, _frame: FrameType | None) -> None:
-    """End with the exit code of a program that a signal ended."""
-    sys.exit(128 + number)
 
 
 def set_path() -> None:

@@ -1,13 +1,13 @@
 """What `checkpoint=` of a TrainJob arranges in its pods: the place, the time to end in, and torchrun's share of it.
 
-A checkpoint's place is an output of the run. What a program reads of it stands in one env variable of the trainer,
-so a manifest may have it too. The pods' `terminationGracePeriodSeconds` is a runtime patch (reference behaviour 5.1,
-v2.3 or newer). torchrun kills its workers 30 s after it was told to end, whatever the pod's time, unless
-`TORCH_ELASTIC_SHUTDOWN_TIMEOUT` says another (torch.distributed.elastic, `multiprocessing.api`). Pure.
+A checkpoint's place is an output of the run. What a program reads of it stands in one env variable of the trainer. The
+pods' `terminationGracePeriodSeconds` is a runtime patch (reference behaviour 5.1, v2.3 or newer). torchrun kills its
+workers 30 s after it was told to end, whatever the pod's time, unless `TORCH_ELASTIC_SHUTDOWN_TIMEOUT` says another
+(torch.distributed.elastic, `multiprocessing.api`). Policies for failures: `render.plugins.checkpoint`. Pure.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from trainer_infra import names
@@ -16,63 +16,79 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render.phases import Plugin
 from trainer_infra.trainers import code_mount
-from trainer_infra.trainers.claim_volumes import with_patch, with_spec
+from trainer_infra.trainers.claim_volumes import pod_specs, with_patch, with_spec
 
 ELASTIC_TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+GRACE: Final = "terminationGracePeriodSeconds"
 MARGIN: Final = 15
 """Seconds that pods have beyond a save: torchrun and the interpreter end after their workers."""
-VARIABLE: Final = "TRAINER_INFRA_CHECKPOINT"
-"""Of the trainer: what `in_pod.checkpoints.arrangement` reads."""
 MANAGER: Final = "trainer-infra.dev/checkpoint"
-_OUTPUT: Final = "checkpoints"
+_NAME: Final = checkpoint.DEFAULT_PLACE.removeprefix(checkpoint.OUTPUT)
 
 
-def output_of(given: JSONObject) -> dict[str, str]:
-    """The output that a checkpoint adds to those of the run, with its address; none where it names one of them."""
-    uri = str(given.get("uri") or "")
-    if uri.startswith(checkpoint.OUTPUT):
-        name = uri.removeprefix(checkpoint.OUTPUT)
-        return {_OUTPUT: ""} if name == _OUTPUT else {}
-    return {_OUTPUT: uri}
+def output_of(uri: Any) -> dict[str, Any]:
+    """The output that a checkpoint adds to those of the run, with its address; none where it names one of them.
+
+    An address may be one that only the deployment tells.
+    """
+    if isinstance(uri, str) and uri.startswith(checkpoint.OUTPUT):
+        return {_NAME: ""} if uri == checkpoint.DEFAULT_PLACE else {}
+    return {_NAME: uri}
 
 
-def arrangement(given: JSONObject, run: str) -> JSONDict:
-    """What the program reads: see `in_pod.checkpoints.arrangement`."""
-    uri, every = str(given.get("uri") or ""), given.get("every")
+def variable_of(given: JSONObject) -> JSONDict:
+    """The env variable of a checkpoint's arguments: see `in_pod.checkpoints.arrangement`."""
+    uri, every = given["uri"], given["every"]
     seconds = checkpoint.seconds_of(every)
-    place = uri if uri.startswith(checkpoint.OUTPUT) else checkpoint.DEFAULT_PLACE
     values: Mapping[str, Any] = {
-        "place": place,
-        "run": run,
+        "place": uri if str(uri).startswith(checkpoint.OUTPUT) else checkpoint.DEFAULT_PLACE,
         "every_steps": None if seconds is not None else every,
         "every_seconds": seconds,
-        "keep": given.get("keep"),
-        "resume": given.get("resume"),
-        "on_preemption": given.get("onPreemption"),
-        "save_seconds": given.get("saveSeconds"),
+        **{key: given[key] for key in ("keep", "resume", "on_preemption", "save_seconds")},
     }
-    return {key: each for key, each in values.items() if each is not None}
+    said = {key: each for key, each in values.items() if each is not None}
+    return {"name": checkpoint.VARIABLE, "value": json.dumps(said)}
 
 
-def attach_checkpoint(
-    job: JSONDict, runtime: Runtime, given: JSONObject, plugins: Iterable[Plugin]
-) -> JSONDict:
+def variable_text(trainer: JSONObject) -> str:
+    """What spec.trainer says of checkpoints; empty where it has none."""
+    env = trainer.get("env") or ()
+    place = _place(env, checkpoint.VARIABLE)
+    return "" if place is None else str(env[place].get("value") or "")
+
+
+def _place(env: Sequence[Any], name: str) -> int | None:
+    """The index of an env variable, whatever else a user wrote there."""
+    known = (
+        at for at, each in enumerate(env) if isinstance(each, Mapping) and each.get("name") == name
+    )
+    return next(known, None)
+
+
+def attach_checkpoint(job: JSONDict, runtime: Runtime, plugins: Iterable[Plugin]) -> JSONDict:
     """A TrainJob whose program finds its checkpoints, and whose pods have the time to save one.
+
+    A time that the runtime or a patch sets is left as it is, for the rules to judge.
 
     Raises:
         InvalidInput: The runtime has no container that could save.
     """
-    metadata = job["metadata"]
-    run = f"{names.namespace_of(metadata.get('namespace'))}/{metadata['name']}"
-    trainer = dict(job["spec"].get("trainer") or {})
-    env = [*(trainer.get("env") or ())]
-    known = {each["name"] for each in env}
-    wanted = {
-        VARIABLE: json.dumps(arrangement(given, run)),
-        ELASTIC_TIMEOUT: str(given["saveSeconds"]),
-    }
-    env += [{"name": name, "value": each} for name, each in wanted.items() if name not in known]
+    trainer = job["spec"].get("trainer") or {}
+    text = variable_text(trainer)
+    if not text:
+        return job
+    said, metadata, env = json.loads(text), job["metadata"], [*trainer["env"]]
+    said["run"] = f"{names.namespace_of(metadata.get('namespace'))}/{metadata['name']}"
+    at = _place(env, checkpoint.VARIABLE) or 0
+    env[at] = {"name": checkpoint.VARIABLE, "value": json.dumps(said)}
+    seconds, policy = said["save_seconds"], runtime.spec.ml_policy
+    if policy and policy.torch is not None and _place(env, ELASTIC_TIMEOUT) is None:
+        env.append({"name": ELASTIC_TIMEOUT, "value": str(seconds)})
     job = with_spec(job, trainer={**trainer, "env": env})
-    grace = {"terminationGracePeriodSeconds": int(given["saveSeconds"]) + MARGIN}
-    steps = code_mount.training_steps(runtime, plugins)
-    return with_patch(job, MANAGER, dict.fromkeys(steps, grace))
+    steps = [
+        step
+        for step in code_mount.training_steps(runtime, plugins)
+        if not any(GRACE in each for each in pod_specs(job, runtime, step))
+    ]
+    grace = {GRACE: seconds + MARGIN}
+    return with_patch(job, MANAGER, dict.fromkeys(steps, grace)) if steps else job

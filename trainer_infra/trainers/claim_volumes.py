@@ -32,7 +32,8 @@ def of_one_volume(
     Raises:
         InvalidInput: The volume that there is cannot be written.
     """
-    known = {claim: each for each in _volumes_of(job, runtime, step) if (claim := _claim(each))}
+    there = (each for pod in pod_specs(job, runtime, step) for each in pod.get("volumes") or ())
+    known = {claim: each for each in there if (claim := _claim(each))}
     added: list[JSONDict] = []
     renamed: dict[str, JSONObject] = {}
     for each in volumes:
@@ -46,7 +47,8 @@ def of_one_volume(
     return added, [_renamed(each, renamed) for each in mounts]
 
 
-def _volumes_of(job: JSONObject, runtime: Runtime, step: str) -> Iterator[JSONObject]:
+def pod_specs(job: JSONObject, runtime: Runtime, step: str) -> Iterator[JSONObject]:
+    """What the runtime and each runtime patch of the TrainJob say of the pods of a replicated job."""
     template = runtime.spec.template
     specs = [(template.spec if template else None) or {}]
     for patch in job["spec"].get("runtimePatches") or ():
@@ -55,7 +57,7 @@ def _volumes_of(job: JSONObject, runtime: Runtime, step: str) -> Iterator[JSONOb
     for spec in specs:
         for each in spec.get("replicatedJobs") or ():
             if each["name"] == step:
-                yield from resolve.pod_spec(each).get("volumes") or ()
+                yield resolve.pod_spec(each)
 
 
 def _claim(volume: JSONObject) -> str:

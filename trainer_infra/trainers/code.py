@@ -17,7 +17,7 @@ from typing import Any, Self
 from trainer_infra.json_values import JSONDict
 
 _PARSING = Lock()
-OURS = ("main.py", "packages.py", "lib/")
+OURS = ("init.py", "main.py", "packages.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
 PLACES = ("packagesAt", "origin", "stored")
 """Keys of the wire form that say where something is kept or comes from."""

@@ -13,6 +13,8 @@ from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers import volume_address
 from trainer_infra.trainers.code import Code
 
+INIT: Final = "init.py"
+"""The file of a code mount that is a pod's first process, and starts what its arguments say."""
 INSTALLING: Final = "packages.py"
 """The file of a code mount that installs packages, and then starts what its arguments say."""
 PACKAGES: Final = "packages.txt"

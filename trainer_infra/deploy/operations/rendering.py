@@ -28,6 +28,7 @@ from trainer_infra.render.deviation import Deviation
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import (
     adapter_base,
+    checkpoints,
     claim_volumes,
     compose,
     initializer_uris,
@@ -116,6 +117,7 @@ def compose_run(
     plugins = plugin_registry.plugins_with(properties.plugins)
     job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
     job = kept_outputs.with_output_dir(job, properties.outputs)
+    job = checkpoints.attach_checkpoint(job, runtime, plugins)
     job = adapter_base.with_model_uri(job, properties.code)
     place = partial(target_address, properties)
     job = adapter_base.with_adapter_claim(job, runtime, properties.code, place, plugins)

@@ -4,6 +4,7 @@ from typing import Final
 
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import (
+    checkpoint,
     coscheduling,
     flux,
     jax,
@@ -32,5 +33,6 @@ PLUGINS: Final[tuple[Plugin, ...]] = (
     yunikorn.PLUGIN,
     kueue.PLUGIN,
     stored_code.PLUGIN,
+    checkpoint.PLUGIN,
     jobset.PLUGIN,
 )

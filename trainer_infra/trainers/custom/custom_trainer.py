@@ -24,9 +24,11 @@ Train = Callable[..., object] | str | os.PathLike[str]
 
 KUBEFLOW: Final = {"func": "train", "packages_to_install": "packages"}
 """Names that the kubeflow SDK has for fields of ours."""
-_NAMES_CALLBACKS: Final = re.compile(
-    r"trainer_infra\.callbacks\b|from\s+trainer_infra\s+import\b[^#\n]*\bcallbacks\b"
+_LIBRARIES: Final = (
+    ("callbacks", pod_library.callback_files),
+    ("checkpoint", pod_library.checkpoint_files),
 )
+"""Modules that code may name, with what then travels with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +183,12 @@ def _is_mountable(code: Code) -> bool:
 
 
 def _launching_files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
-    names_callbacks = any(_NAMES_CALLBACKS.search(text) for text in source.files.values())
-    return {
-        **pod_library.launcher_files(),
-        **(pod_library.callback_files() if names_callbacks else {}),
-        "launch.json": json.dumps(source.launch),
-        "args.json": json.dumps(dict(sorted(plain.items()))),
-    }
+    files = dict(pod_library.launcher_files())
+    for module, library in _LIBRARIES:
+        named = re.compile(
+            rf"trainer_infra\.{module}\b|from\s+trainer_infra\s+import\b[^#\n]*\b{module}\b"
+        )
+        if any(named.search(text) for text in source.files.values()):
+            files |= library()
+    launch, args = json.dumps(source.launch), json.dumps(dict(sorted(plain.items())))
+    return {**files, "launch.json": launch, "args.json": args}

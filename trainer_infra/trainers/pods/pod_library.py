@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra import in_pod
-from trainer_infra.trainers.package_mounts import INSTALLING
+from trainer_infra.trainers.package_mounts import INIT, INSTALLING
 
 _PACKAGE: Final = Path(in_pod.__file__).parents[1]
 _REPORTING: Final = frozenset({"hugging_face"})
@@ -18,18 +18,23 @@ _REPORTING: Final = frozenset({"hugging_face"})
 
 @functools.cache
 def launcher_files() -> dict[str, str]:
-    """What every job has: the launcher, `report` and `storage`."""
+    """What every job has: the first process, the launcher, `report` and `storage`."""
     shipped = _library("report.py", "storage.py", "in_pod/report.py", "in_pod/storage.py")
     packages = ("lib/trainer_infra/__init__.py", "lib/trainer_infra/in_pod/__init__.py")
-    return {"main.py": _text("in_pod/main.py"), **dict.fromkeys(packages, ""), **shipped}
+    started = {name: _text(f"in_pod/{name}") for name in (INIT, "main.py")}
+    return {**started, **dict.fromkeys(packages, ""), **shipped}
 
 
 @functools.cache
 def callback_files() -> dict[str, str]:
     """What code has that names the callbacks."""
-    folder = _PACKAGE / "in_pod" / "callbacks"
-    modules = sorted(each.relative_to(_PACKAGE).as_posix() for each in folder.glob("*.py"))
-    return _library("callbacks.py", *modules)
+    return _library("callbacks.py", *_modules("callbacks"))
+
+
+@functools.cache
+def checkpoint_files() -> dict[str, str]:
+    """What code has that names the checkpoints."""
+    return _library("checkpoint.py", *_modules("checkpoints"))
 
 
 @functools.cache
@@ -51,6 +56,11 @@ def framework_files(name: str) -> dict[str, str]:
     callbacks = callback_files() if name in _REPORTING else {}
     own = _library("in_pod/frameworks/__init__.py", f"in_pod/frameworks/{name}.py")
     return {**callbacks, **own}
+
+
+def _modules(folder: str) -> list[str]:
+    found = (_PACKAGE / "in_pod" / folder).glob("*.py")
+    return sorted(each.relative_to(_PACKAGE).as_posix() for each in found)
 
 
 def _library(*paths: str) -> dict[str, str]:
