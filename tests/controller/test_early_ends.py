@@ -26,17 +26,20 @@ from tests.controller.running_manager import (
     train_job,
     until,
     with_condition,
+    without_servers,
 )
+from tests.controller.test_lost_leadership import TERMS
 from tests.fake_api_server.memory import Memory
 from trainer_infra import names
 from trainer_infra.controller.early_end_watch import SUCCEEDED, EarlyEndWatch
 from trainer_infra.controller.informer import ObjectKey
+from trainer_infra.controller.manager import Manager, ManagerSettings
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import refusals
 from trainer_infra.kube.client import KubeClient, ObjectChange, ObjectSelection
 from trainer_infra.kube.resource import EVENT, JOB, JOBSET, POD, TRAIN_JOB
 from trainer_infra.lifecycle import early_end
-from trainer_infra.render.behaviour import REFERENCE
+from trainer_infra.render.behaviour import OURS, REFERENCE
 
 KEY = ObjectKey(NAMESPACE, "tj")
 DISRUPTED = {
@@ -387,6 +390,30 @@ def test_an_account_without_the_new_rights_sees_what_is_there_and_runs_end() -> 
             await complete(client, job)
             kind, message = await end(client)
             assert (kind, "nothing is left of pod tj-node-0-1" in message) == ("Complete", True)
+
+    run(work())
+
+
+def test_a_replica_that_waits_sees_what_happens_while_nobody_leads() -> None:
+    async def work() -> None:
+        client = memory()
+        settings = ManagerSettings(without_servers({"leader_election": TERMS}), OURS)
+        first = asyncio.create_task(Manager(client, settings).run())
+        job, pods = await two_nodes(client)
+        other = Manager(client, settings)
+        second = asyncio.create_task(other.run())
+        await asyncio.sleep(0.2)
+        # It is killed: its Lease stays for three seconds.
+        first.cancel()
+        await asyncio.wait([first])
+        await succeed(client, pods[1], told="evicted")
+        await forget_events(client)
+        await until(lambda: events(client, "EndedEarly"))
+        await succeed(client, pods[0])
+        await complete(client, job)
+        assert "was evicted from its node and ended with 0" in (await end(client))[1]
+        other.stop()
+        await second
 
     run(work())
 

@@ -72,15 +72,25 @@ class PodObservation:
         looks.pods = tuple(islice(waiting, KEPT))
         return looks.pods
 
-    async def ended_early(self, key: ObjectKey) -> Objects:
-        """The pods that `early_ends` has of a run, without those of Jobs that are gone, as after a restart."""
-        found = self.early_ends.pods(key)
-        jobs = await self._of(JOB, key) if found else ()
+    async def ended_early(self, key: ObjectKey, job: TrainJob, noted: Objects) -> Objects:
+        """The pods that `early_ends` has of a run that goes on, and that are not noted yet.
+
+        Without those of Jobs that are gone or going, as after a restart.
+        """
+        known = {each["metadata"]["name"] for each in noted}
+        new = [
+            each for each in self.early_ends.pods(key) if each["metadata"]["name"] not in known
+        ]
+        is_over = conditions.is_finished(status.stored_conditions(job))
+        if not new or is_over or job.metadata.deletion_timestamp is not None:
+            return ()
         there = {
-            each["metadata"]["uid"] for each in jobs if "deletionTimestamp" not in each["metadata"]
+            each["metadata"]["uid"]
+            for each in await self._of(JOB, key)
+            if "deletionTimestamp" not in each["metadata"]
         }
         return tuple(
-            each for each in found if each["metadata"]["labels"][names.JOB_UID_LABEL] in there
+            each for each in new if each["metadata"]["labels"][names.JOB_UID_LABEL] in there
         )
 
     async def at_end(
@@ -111,7 +121,6 @@ class PodObservation:
     def forget(self, key: ObjectKey) -> None:
         """The TrainJob is gone."""
         self._looks.pop(key, None)
-        self.early_ends.forget(key)
 
     async def _of(self, resource: Resource, key: ObjectKey) -> Objects:
         selection = ObjectSelection(

@@ -111,6 +111,7 @@ class TrainJobReconciler:
             self._memories.pop(key, None)
             self.without_job_set.discard(key)
             self.pods.forget(key)
+            self.pods.early_ends.forget(key)
             self._metrics.forget(key)
             return Outcome()
         try:
@@ -333,16 +334,12 @@ class TrainJobReconciler:
 
     async def _with_early_ends(self, key: ObjectKey, job: TrainJob) -> TrainJob:
         """The TrainJob, which says now of which pods it was seen that they ended early."""
-        if _is_finished(job) or not (found := await self.pods.ended_early(key)):
-            return job
         noted = early_end.noted_pods(job.metadata.annotations)
-        known = {each["metadata"]["name"] for each in noted}
-        new = tuple(each for each in found if each["metadata"]["name"] not in known)
-        if new:
+        if new := await self.pods.ended_early(key, job, noted):
             text = early_end.notes_text((*new, *noted))
             job = await self._annotate(job, names.EARLY_ENDS, text, names.EARLY_ENDS_MANAGER)
-        for each in new:
-            self._recorder.record(job, events.ended_early(each), self._leader.client.now())
+            for each in new:
+                self._recorder.record(job, events.ended_early(each), self._leader.client.now())
         self.pods.early_ends.forget(key)
         return job
 
