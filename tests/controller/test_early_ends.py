@@ -31,14 +31,13 @@ from tests.controller.running_manager import (
 from tests.controller.test_lost_leadership import TERMS
 from tests.fake_api_server.memory import Memory
 from trainer_infra import names
-from trainer_infra.controller.early_end_watch import SUCCEEDED, EarlyEndWatch
+from trainer_infra.controller.early_end_watch import PODS, SUCCEEDED, EarlyEndWatch
 from trainer_infra.controller.informer import ObjectKey
 from trainer_infra.controller.manager import Manager, ManagerSettings
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import refusals
 from trainer_infra.kube.client import KubeClient, ObjectChange, ObjectSelection
 from trainer_infra.kube.resource import EVENT, JOB, JOBSET, POD, TRAIN_JOB
-from trainer_infra.lifecycle import early_end
 from trainer_infra.render.behaviour import OURS, REFERENCE
 
 KEY = ObjectKey(NAMESPACE, "tj")
@@ -464,12 +463,12 @@ def test_what_is_kept_does_not_grow_with_the_pods_of_a_cluster() -> None:
         task = asyncio.create_task(watch.run(seen.append))
         await asyncio.sleep(0.05)
         job = await add_job(client)
-        for number in range(3 * early_end.MOST):
+        for number in range(3 * PODS):
             told = "" if number % 2 else "deleted"
             await succeed(client, await add_pod(client, job, number), told=told)
         await asyncio.sleep(0.05)
-        assert len(seen) == 3 * early_end.MOST / 2
-        assert len(watch.pods(KEY)) == early_end.MOST
+        assert len(seen) == 3 * PODS / 2
+        assert len(watch.pods(KEY)) == PODS
         watch.forget(KEY)
         assert watch.pods(KEY) == ()
         task.cancel()

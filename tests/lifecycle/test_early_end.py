@@ -16,7 +16,6 @@ from tests.lifecycle.worlds import CREATED, NOW, RUNTIME, condition, job, jobset
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.lifecycle import admission, conditions, early_end
 from trainer_infra.lifecycle.admission import Before
-from trainer_infra.lifecycle.early_end import EarlyEnd
 from trainer_infra.lifecycle.plan import plan
 from trainer_infra.render.behaviour import OURS, REFERENCE
 from trainer_infra.render.observed_objects import ObservedObjects
@@ -224,24 +223,32 @@ def test_a_driver_that_did_not_ask_for_events_has_no_doubt() -> None:
 @given(st.permutations([pod_of(0), pod_of(1, deleted=3), pod_of(2, deleted=12), pod_of(3)]))
 def test_the_order_of_pods_does_not_matter(pods: list[dict[str, Any]]) -> None:
     found = early_end.pod_ends(world(*pods, jobs=(job_of("0-3"),)))
-    assert (found.early, found.unknown) == ((EarlyEnd("tj-node-0-1-abcde", "was deleted"),), ())
+    assert found == early_end.PodEnds(("pod tj-node-0-1-abcde was deleted",))
 
 
 def test_a_pod_that_was_seen_to_go_is_remembered_whatever_its_nodes_clock_says() -> None:
     slow = pod_of(1, deleted=20, ended=10, why="EvictionByEvictionAPI")
-    assert not early_end.how_told(slow)
-    text = early_end.notes_text((early_end.as_noted(slow),))
-    assert len(text) < 100
+    assert not early_end.told(slow)
+    text = json.dumps([early_end.as_noted(slow)])
+    assert len(text) < 400
     (noted,) = early_end.noted_pods({"trainer-infra.dev/early-ends": text})
     assert ended(world(pod_of(0), noted)) == early("was evicted from its node")
 
 
-def test_of_a_whole_fleet_that_is_drained_the_first_few_are_remembered() -> None:
-    pods = [early_end.as_noted(pod_of(index, deleted=3)) for index in range(1_000)]
-    assert len(json.loads(early_end.notes_text(pods))) == early_end.MOST
+def test_a_pod_that_was_seen_to_be_deleted_is_remembered_so() -> None:
+    noted = early_end.as_noted(pod_of(1, deleted=3))
+    assert ended(world(pod_of(0), noted)) == early("was deleted")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", "1", "null", '{"a": 1}', '{"a": ["b"]}'])
+DAMAGED = (
+    *("", "{", "[1]", "1", "null", '"a"', '{"a": 1}', "[{}]", '[{"metadata": 1}]'),
+    '[{"metadata": {"labels": 1}}]',
+    '[{"metadata": {"name": "a", "deletionTimestamp": ""}}]',
+    '[{"metadata": {"labels": {"batch.kubernetes.io/controller-uid": "j"}, "deletionTimestamp": ""}}]',
+)
+
+
+@pytest.mark.parametrize("text", DAMAGED)
 def test_a_damaged_note_says_nothing(text: str) -> None:
     assert early_end.noted_pods({"trainer-infra.dev/early-ends": text}) == ()
 

@@ -26,6 +26,8 @@ PAUSE: Final = 30.0
 """Seconds before another try where the API server says no."""
 RUNS: Final = 1_000
 """Runs of which pods are kept; those that were told of first go."""
+PODS: Final = 8
+"""Pods that are kept of a run, here and in its annotation; one is enough for the verdict."""
 SUCCEEDED: Final = ObjectSelection(
     POD, labels=names.JOBSET_NAME_LABEL, fields="status.phase=Succeeded"
 )
@@ -84,7 +86,7 @@ class EarlyEndWatch:
         if "deletionTimestamp" not in metadata or not is_counted:
             return
         key = ObjectKey(metadata["namespace"], metadata["labels"][names.JOBSET_NAME_LABEL])
-        self._pods[key] = (*self.pods(key), noted)[: early_end.MOST]
+        self._pods[key] = (*self.pods(key), noted)[:PODS]
         while len(self._pods) > RUNS:
             del self._pods[next(iter(self._pods))]
         changed(key)

@@ -5,6 +5,7 @@ What it adds is what only a cluster brings: objects that are there already, answ
 and when to look again.
 """
 
+import json
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.controller import child_memory, projection
 from trainer_infra.controller.child_memory import Child, ChildMemory
 from trainer_infra.controller.controller_metrics import ControllerMetrics
+from trainer_infra.controller.early_end_watch import PODS
 from trainer_infra.controller.event_recorder import EventRecorder
 from trainer_infra.controller.informer import ObjectCache, ObjectKey
 from trainer_infra.controller.leader_election import LeaderClient
@@ -336,7 +338,7 @@ class TrainJobReconciler:
         """The TrainJob, which says now of which pods it was seen that they ended early."""
         noted = early_end.noted_pods(job.metadata.annotations)
         if new := await self.pods.ended_early(key, job, noted):
-            text = early_end.notes_text((*new, *noted))
+            text = json.dumps([*new, *noted][:PODS])
             job = await self._annotate(job, names.EARLY_ENDS, text, names.EARLY_ENDS_MANAGER)
             for each in new:
                 self._recorder.record(job, events.ended_early(each), self._leader.client.now())

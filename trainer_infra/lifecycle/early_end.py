@@ -18,7 +18,7 @@ after it had ended, by whomever, has ended well.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -32,8 +32,6 @@ EVENT_FIELDS: Final = tuple(
     f"involvedObject.kind=Pod,reason={reason}" for reason in ("Started", "Killing")
 )
 """Field selectors of the events that tell of pods that are gone."""
-MOST: Final = 8
-"""Pods that are remembered of one run; one is enough for the verdict."""
 _SUFFIX: Final = 6
 """Characters that the Job controller adds to `<job>-<index>`."""
 _HOW: Final = {
@@ -41,33 +39,15 @@ _HOW: Final = {
     "EvictionByEvictionAPI": "was evicted from its node",
     "DeletionByTaintManager": "was evicted from its node for a taint",
 }
-"""What a reason of the condition DisruptionTarget means."""
-_DELETED: Final = "was deleted"
-_TOLD: Final = "was told to end"
-
-
-@dataclass(frozen=True, slots=True)
-class EarlyEnd:
-    """A pod that was told to end before it had ended, and ended with 0."""
-
-    pod: str
-    """Its name."""
-    how: str
-    """How it was told, as a clause."""
-
-    def sentence(self) -> str:
-        """What happened, and what Kubernetes makes of it, without a full stop."""
-        return (
-            f"pod {self.pod} {self.how} and ended with 0, which Kubernetes counts as success although the "
-            "training may not have reached its end"
-        )
+"""What a reason of the condition DisruptionTarget means; without one a pod was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodEnds:
     """How the pods of a JobSet's complete Jobs ended, where that is not simply well."""
 
-    early: tuple[EarlyEnd, ...] = ()
+    early: tuple[str, ...] = ()
+    """What happened to each that ended early, as a clause: `pod tj-node-0-1-abcde was deleted`."""
     unknown: tuple[str, ...] = ()
     """`<job>-<index>` of which no pod is left, and no event tells how it ended."""
 
@@ -75,14 +55,12 @@ class PodEnds:
         """The message of a run that failed for it."""
         others = f"; so did {len(self.early) - 1} more" if len(self.early) > 1 else ""
         return (
-            f"{self.early[0].sentence()}{others}: let the program end with 143 when it is told to end "
+            f"{sentence(self.early[0])}{others}: let the program end with 143 when it is told to end "
             "(SIGTERM), as trainer_infra.checkpoint does, then run it again"
         )
 
     def doubt(self) -> str:
-        """What is not known of a run that completed, as a clause; empty where all is."""
-        if not self.unknown:
-            return ""
+        """What is not known of a run that completed."""
         others = f" and of {len(self.unknown) - 1} more" if len(self.unknown) > 1 else ""
         return (
             f"nothing is left of pod {self.unknown[0]}{others} that tells whether it was told to end before "
@@ -90,46 +68,47 @@ class PodEnds:
         )
 
 
+def sentence(clause: str) -> str:
+    """What happened to a pod that ended early, and what Kubernetes makes of it, without a full stop."""
+    return (
+        f"{clause} and ended with 0, which Kubernetes counts as success although the training may not have "
+        "reached its end"
+    )
+
+
 def pod_ends(observed: ObservedObjects) -> PodEnds:
     """How the pods of the complete Jobs ended, as far as these were read."""
     pods = defaultdict(list)
     for pod in observed.pods:
         pods[_label(pod, names.JOB_UID_LABEL)].append(pod)
-    early: list[EarlyEnd] = []
-    unknown: list[str] = []
+    early, unknown = list[str](), list[str]()
     for job in observed.jobs:
-        status, name = job.get("status") or {}, job["metadata"]["name"]
+        status = job.get("status") or {}
         if not conditions.is_true(status.get("conditions") or (), names.COMPLETE):
             continue
-        told, ended = _by_index(pods[job["metadata"]["uid"]])
-        early += told.values()
+        by_index = _by_index(pods[job["metadata"]["uid"]])
         for index in _indexes(status.get("completedIndexes") or ""):
-            if index in told or index in ended:
-                continue
-            found = _by_events(f"{name}-{index}", observed.pod_events or ())
-            if found is None:
-                unknown.append(f"{name}-{index}")
-            elif found.how:
-                early.append(found)
+            place = f"{job['metadata']['name']}-{index}"
+            if index not in by_index:
+                by_index[index] = _by_events(place, observed.pod_events or ())
+            if by_index[index] is None:
+                unknown.append(place)
+        early += filter(None, by_index.values())
     return PodEnds(tuple(early), tuple(unknown))
 
 
-def _by_index(pods: Iterable[JSONObject]) -> tuple[dict[str, EarlyEnd], set[str]]:
-    """By completion index who ended early, and of which indexes a pod ended well."""
-    told: dict[str, EarlyEnd] = {}
-    ended = set()
+def _by_index(pods: Iterable[JSONObject]) -> dict[str, str | None]:
+    """What happened to the pod of each index that succeeded, as a clause; empty where it ended by itself."""
+    found: dict[str, str | None] = {}
     for pod in pods:
         if (pod.get("status") or {}).get("phase") == "Succeeded":
             index = _label(pod, names.COMPLETION_INDEX) or pod["metadata"]["name"]
-            if how := how_told(pod):
-                told[index] = EarlyEnd(pod["metadata"]["name"], how)
-            else:
-                ended.add(index)
-    # A pod that was made anew in place of one that was told to end is the one that counts.
-    return {index: each for index, each in told.items() if index not in ended}, ended
+            # Of two the one counts that was made in place of the other, which was told to end.
+            found[index] = found.get(index, "?") and told(pod)
+    return found
 
 
-def how_told(pod: JSONObject) -> str:
+def told(pod: JSONObject) -> str:
     """How a pod was told to end before it had, as a clause; empty of one that ended by itself.
 
     Times are whole seconds: within the same one it was told. One without times of containers was seen to be
@@ -140,27 +119,24 @@ def how_told(pod: JSONObject) -> str:
         return ""
     states = ((each.get("state") or {}) for each in status.get("containerStatuses") or ())
     ended = max((each.get("terminated", {}).get("finishedAt") or "" for each in states), default="")
-    if ended and _asked_at(metadata) > ended:
-        return ""
-    return _HOW.get(_disruption(pod), _DELETED)
+    if ended:
+        # The time of a deletion is when its grace is over.
+        until = conditions.parse_timestamp(metadata["deletionTimestamp"])
+        asked = until - timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
+        if asked > conditions.parse_timestamp(ended):
+            return ""
+    return f"pod {metadata['name']} {_HOW.get(_disruption(pod).get('reason', ''), 'was deleted')}"
 
 
-def _disruption(pod: JSONObject) -> str:
+def _disruption(pod: JSONObject) -> JSONObject:
     found = (pod.get("status") or {}).get("conditions") or ()
-    return str((conditions.true_condition(found, "DisruptionTarget") or {}).get("reason", ""))
-
-
-def _asked_at(metadata: JSONObject) -> str:
-    """When a deletion was asked for: its time is when the grace is over."""
-    until = conditions.parse_timestamp(metadata["deletionTimestamp"])
-    grace = timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
-    return conditions.timestamp(until - grace)
+    return conditions.true_condition(found, "DisruptionTarget") or {}
 
 
 def is_early(pod: JSONObject) -> bool:
-    """Whether a pod that succeeded was told to end before it had, and its Job will count it."""
+    """Whether a pod succeeded that was told to end before it had, and its Job will count it."""
     is_counted = names.UNCOUNTED in (pod["metadata"].get("finalizers") or ())
-    return is_counted and bool(how_told(pod))
+    return is_counted and (pod.get("status") or {}).get("phase") == "Succeeded" and bool(told(pod))
 
 
 def as_noted(pod: JSONObject) -> JSONObject:
@@ -169,42 +145,25 @@ def as_noted(pod: JSONObject) -> JSONObject:
     So no clocks of machines are compared.
     """
     keys = (names.JOB_UID_LABEL, names.COMPLETION_INDEX)
-    return _noted(pod["metadata"]["name"], *(_label(pod, key) for key in keys), _disruption(pod))
-
-
-def _noted(name: str, job: str, index: str, reason: str) -> JSONObject:
-    disruption = {"type": "DisruptionTarget", "status": "True", "reason": reason}
+    labels = {key: _label(pod, key) for key in keys}
+    disruption = {key: _disruption(pod).get(key, "") for key in ("type", "status", "reason")}
     return {
-        "metadata": {
-            "name": name,
-            "labels": {names.JOB_UID_LABEL: job, names.COMPLETION_INDEX: index},
-            "deletionTimestamp": "",
-        },
+        "metadata": {"name": pod["metadata"]["name"], "labels": labels, "deletionTimestamp": ""},
         "status": {"phase": "Succeeded", "conditions": [disruption]},
     }
-
-
-def notes_text(pods: Sequence[JSONObject]) -> str:
-    """Remembered pods, the first few, as the annotation `names.EARLY_ENDS` has them."""
-    return json.dumps(
-        {
-            each["metadata"]["name"]: [*each["metadata"]["labels"].values(), _disruption(each)]
-            for each in pods[:MOST]
-        }
-    )
 
 
 def noted_pods(annotations: JSONObject | None) -> tuple[JSONObject, ...]:
     """The pods that are remembered in the annotations of a TrainJob; none where that is damaged."""
     try:
-        notes = json.loads((annotations or {}).get(names.EARLY_ENDS) or "{}")
-        return tuple(_noted(name, *map(str, said)) for name, said in notes.items())
-    except (ValueError, TypeError, AttributeError):
+        found = json.loads((annotations or {}).get(names.EARLY_ENDS) or "[]")
+        return tuple(each for each in found if _label(each, names.JOB_UID_LABEL) and told(each))
+    except (LookupError, TypeError, ValueError, AttributeError):
         return ()
 
 
-def _by_events(place: str, events: Iterable[JSONObject]) -> EarlyEnd | None:
-    """The end of the last pod of an index, `how` empty where it ended by itself; None where no event tells."""
+def _by_events(place: str, events: Iterable[JSONObject]) -> str | None:
+    """The same of the last pod of an index that is gone; None where no event tells."""
     times: dict[str, tuple[str, bool]] = {}
     killed = set()
     for each in events:
@@ -221,7 +180,7 @@ def _by_events(place: str, events: Iterable[JSONObject]) -> EarlyEnd | None:
     if not times:
         return None
     last = max(times, key=lambda name: times[name])
-    return EarlyEnd(last, _TOLD if last in killed else "")
+    return f"pod {last} was told to end" if last in killed else ""
 
 
 def _indexes(text: str) -> Iterator[str]:

@@ -99,9 +99,9 @@ def pods_waiting(reasons: Iterable[FailureReason]) -> Iterator[Event]:
 
 def ended_early(pod: JSONObject) -> Event:
     """A pod was told to end and ended with 0 while the run goes on."""
-    found = early_end.EarlyEnd(pod["metadata"]["name"], early_end.how_told(pod))
+    said = early_end.sentence(early_end.told(pod))
     then = "unless all nodes start anew, the TrainJob will not be Complete"
-    return _event(WARNING, names.ENDED_EARLY, f"{found.sentence()}: {then}")
+    return _event(WARNING, names.ENDED_EARLY, f"{said}: {then}")
 
 
 def ttl_expired() -> Event:
