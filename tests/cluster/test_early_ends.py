@@ -181,8 +181,9 @@ def test_a_pod_that_is_removed_after_its_end_leaves_the_run_complete(
     assert (run.phase, run.message) == ("Complete", "jobset completed successfully")
 
 
+@pytest.mark.usefixtures("collector")
 def test_a_run_that_ended_early_runs_again_and_is_judged_by_its_own_pods(
-    cluster: Cluster, world: World, job: Job, collector: None
+    cluster: Cluster, world: World, job: Job
 ) -> None:
     begin(cluster, world, job)
     event(world, "Killing", "Stopping container node")

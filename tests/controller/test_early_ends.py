@@ -238,13 +238,13 @@ def test_what_happened_while_no_process_was_there_is_doubted_after_an_hour() -> 
     run(work())
 
 
-async def by_itself(client: KubeClient, job: JSONObject, pods: list[JSONObject]) -> None:
+async def by_itself(client: KubeClient, _job: JSONObject, pods: list[JSONObject]) -> None:
     """Nobody disturbs it."""
     for each in pods:
         await succeed(client, each)
 
 
-async def removed_afterwards(client: KubeClient, job: JSONObject, pods: list[JSONObject]) -> None:
+async def removed_afterwards(client: KubeClient, _job: JSONObject, pods: list[JSONObject]) -> None:
     """A node is drained on which a pod has ended, and the other one goes on."""
     await succeed(client, pods[1])
     await client.delete(POD, pods[1]["metadata"]["name"], NAMESPACE)
@@ -274,7 +274,7 @@ async def suspended(client: KubeClient, job: JSONObject, pods: list[JSONObject])
         await succeed(client, each)
 
 
-async def restarted(client: KubeClient, job: JSONObject, pods: list[JSONObject]) -> None:
+async def restarted(client: KubeClient, _job: JSONObject, pods: list[JSONObject]) -> None:
     """JobSet makes its Job anew, and the pods of the one before end as they are told."""
     await client.delete(JOB, "tj-node-0", NAMESPACE)
     for each in pods:
@@ -335,7 +335,11 @@ class Asked(Relayed):
     def note(self, verb: str, selection: ObjectSelection) -> None:
         if selection.resource in {POD, JOB, EVENT}:
             self.asked.append(f"{verb} {selection.resource.plural} {selection.fields}".strip())
-            if self.refused and selection.resource != JOB and "jobset-name=" not in selection.labels:
+            if (
+                self.refused
+                and selection.resource != JOB
+                and "jobset-name=" not in selection.labels
+            ):
                 raise refusals.of_status(403, {}, "asked by a test")
 
     @override

@@ -18,7 +18,9 @@ POLICIES: Final = ("with_fault_tolerance", "Kubernetes' own")
 def runtime(policy: str = POLICIES[0]) -> ClusterTrainingRuntime:
     """Nodes without a framework."""
     found = catalog.get("plain-distributed")
-    wire = (with_fault_tolerance(found, FaultTolerance()) if policy == POLICIES[0] else found).to_wire()
+    wire = (
+        with_fault_tolerance(found, FaultTolerance()) if policy == POLICIES[0] else found
+    ).to_wire()
     for job in wire["spec"]["template"]["spec"]["replicatedJobs"]:
         for container in job["template"]["spec"]["template"]["spec"]["containers"]:
             container["imagePullPolicy"] = "IfNotPresent"
@@ -47,7 +49,11 @@ class Nodes:
         for each in self.namespace.all("pods"):
             metadata = each["metadata"]
             is_index = metadata["labels"].get(names.COMPLETION_INDEX) == str(index)
-            if is_index and each["status"]["phase"] == "Running" and "deletionTimestamp" not in metadata:
+            if (
+                is_index
+                and each["status"]["phase"] == "Running"
+                and "deletionTimestamp" not in metadata
+            ):
                 return str(metadata["name"])
         return ""
 

@@ -21,9 +21,7 @@ from trainer_infra.render.behaviour import OURS, REFERENCE
 from trainer_infra.render.observed_objects import ObservedObjects
 
 DONE = condition("Completed", "True", "AllJobsCompleted", "jobset completed successfully")
-COUNTED = (
-    " and ended with 0, which Kubernetes counts as success although the training may not have reached its end"
-)
+COUNTED = " and ended with 0, which Kubernetes counts as success although the training may not have reached its end"
 ADVICE = (
     ": let the program end with 143 when it is told to end (SIGTERM), as trainer_infra.checkpoint does, then "
     "run it again"
@@ -189,13 +187,19 @@ FIRST, SECOND = "tj-node-0-1-abcde", "tj-node-0-1-fghij"
             early("was told to end", SECOND),
         ),
         (
-            [event(FIRST, "Started", 1)]
-            + [event(FIRST, "Killing", 5, "Container node failed liveness probe, will be restarted")],
+            [
+                event(FIRST, "Started", 1),
+                event(
+                    FIRST, "Killing", 5, "Container node failed liveness probe, will be restarted"
+                ),
+            ],
             COMPLETE,
         ),
         (
-            [event(FIRST, "Started", 1)]
-            + [event(FIRST, "Killing", 5, "Stopping container log", "spec.initContainers{log}")],
+            [
+                event(FIRST, "Started", 1),
+                event(FIRST, "Killing", 5, "Stopping container log", "spec.initContainers{log}"),
+            ],
             COMPLETE,
         ),
     ],

@@ -14,7 +14,9 @@ from trainer_infra.local import runs
 from trainer_infra.runs.run import Run, RunKey
 
 GO = "../../../../claims/go"
-TRAINING = f"trap 'echo saved; exit 0' TERM; echo on; until [ -e {GO} ]; do sleep 0.02; done; echo end"
+TRAINING = (
+    f"trap 'echo saved; exit 0' TERM; echo on; until [ -e {GO} ]; do sleep 0.02; done; echo end"
+)
 FAILS_ONCE = (
     f"if [ $JOB_COMPLETION_INDEX = 1 ] && [ ! -e {GO}2 ]; then sleep 0.2; touch {GO}2; exit 1; fi; "
 )

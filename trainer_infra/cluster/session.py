@@ -69,8 +69,7 @@ class LastSeenPods:
             self._watching[namespace] = task
 
     def failed_pods(self, namespace: str, jobset: JSONObject) -> dict[str, FailedPod]:
-        """The failed pods of the JobSet's present try, and those that ended early, by name; its namespace is watched
-        now."""
+        """The pods of the JobSet's present try that failed or ended early, by name; its namespace is watched now."""
         self.look(namespace)
         attempt = str((jobset.get("status") or {}).get("restarts", 0))
         wanted = (jobset["metadata"]["uid"], attempt)

@@ -78,9 +78,7 @@ class PodObservation:
         Without those of Jobs that are gone or going, as after a restart.
         """
         known = {each["metadata"]["name"] for each in noted}
-        new = [
-            each for each in self.early_ends.pods(key) if each["metadata"]["name"] not in known
-        ]
+        new = [each for each in self.early_ends.pods(key) if each["metadata"]["name"] not in known]
         is_over = conditions.is_finished(status.stored_conditions(job))
         if not new or is_over or job.metadata.deletion_timestamp is not None:
             return ()
