@@ -97,5 +97,5 @@ def _step_of_all(namespace: Namespace, least: int) -> int:
 
 
 def _phase(stack: Stack, namespace: Namespace, name: str) -> str:
-    runs = json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json"))
-    return str(runs["items"][0]["phase"])
+    run = json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json"))
+    return str(run["phase"])
