@@ -60,7 +60,7 @@ def test_a_restart_trains_again_though_the_other_pod_ended_with_0(home: Path) ->
     jobset = {"failurePolicy": {"maxRestarts": 1}}
     run = Job(command=shell(FAILS_ONCE + TRAINING), nodes=2, jobset=jobset).submit()
     eventually(log_has(run, "saved"))
-    eventually(lambda: lines(run, NODES[0]) == ["on", "saved", "on"])
+    eventually(lambda: lines(run, NODES[0]).count("on") == 2)
     assert now(run).phase == "Running"
     go(home)
     assert finished(run).phase == "Complete"
