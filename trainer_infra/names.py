@@ -50,9 +50,6 @@ JOB_GROUP_INDEX_LABEL: Final = "jobset.sigs.k8s.io/job-group-index"
 COORDINATOR_LABEL: Final = "jobset.sigs.k8s.io/coordinator"
 JOB_NAME_LABEL: Final = "batch.kubernetes.io/job-name"
 JOB_NAME_OLD_LABEL: Final = "job-name"
-JOB_UID_LABEL: Final = "batch.kubernetes.io/controller-uid"
-UNCOUNTED: Final = "batch.kubernetes.io/job-tracking"
-"""The finalizer of a pod that its Job has not counted yet."""
 JOB_COMPLETION_INDEX: Final = "JOB_COMPLETION_INDEX"  # env name that the Job controller adds
 
 # Node labels that say which accelerators a machine has (GPU feature discovery, GKE, Karpenter).
@@ -272,10 +269,7 @@ IN_ORDER_COMPLETED: Final = (
 DEFAULT_FAILURE_POLICY: Final = "DefaultFailurePolicy"
 
 # Why a Job failed: (reason, message) of its condition (Kubernetes batch/v1).
-BACKOFF_LIMIT: Final = (
-    "BackoffLimitExceeded",
-    "Job has reached the specified backoff limit",
-)
+BACKOFF_LIMIT: Final = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 JOB_DEADLINE: Final = ("DeadlineExceeded", "Job was active longer than specified deadline")
 FAILED_INDEXES: Final = ("FailedIndexes", "Job has failed indexes")
 MAX_FAILED_INDEXES: Final = (
@@ -356,9 +350,7 @@ FIELD_MANAGER: Final = "trainer-infra"
 TRAINER_MANAGER: Final = "trainer"
 """The manager of what the controller writes (reference behaviour 3.11)."""
 WAITING_MANAGER: Final = "trainer-waiting"
-"""The manager of the controller's annotation `WAITING` on TrainJobs."""
-EARLY_ENDS_MANAGER: Final = "trainer-early-ends"
-"""The manager of `EARLY_ENDS`."""
+"""The manager of the controller's annotations on TrainJobs."""
 SUSPEND_MANAGER: Final = "trainer-infra-suspend"
 STATUS_MANAGER: Final = "trainer-infra-status"
 OWN_PREFIX: Final = "trainer-infra.dev/"

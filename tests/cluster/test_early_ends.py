@@ -8,6 +8,7 @@ from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, World, container, ended, eventually
 from trainer_infra import names
 from trainer_infra.cluster.provider.engine_provider import Cluster
+from trainer_infra.lifecycle import early_end
 from trainer_infra.runs.run import Run, RunKey
 
 JSON = dict[str, Any]
@@ -57,10 +58,10 @@ def add_pod(world: World, job: JSON) -> None:
         names.REPLICATED_JOB_LABEL: "node",
         names.JOB_INDEX_LABEL: "0",
         names.COMPLETION_INDEX: "0",
-        names.JOB_UID_LABEL: job["metadata"]["uid"],
+        early_end.JOB_UID_LABEL: job["metadata"]["uid"],
     }
     spec = {"containers": [{"name": "node", "image": "none"}], "restartPolicy": "Never"}
-    metadata = {"name": POD, "labels": labels, "finalizers": [names.UNCOUNTED]}
+    metadata = {"name": POD, "labels": labels, "finalizers": [early_end.UNCOUNTED]}
     world.make("Pod", {"metadata": metadata, "spec": spec})
     world.status("Pod", POD, {"phase": "Running", "containerStatuses": [container(RUNNING)]})
 

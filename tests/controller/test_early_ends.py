@@ -38,6 +38,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import refusals
 from trainer_infra.kube.client import KubeClient, ObjectChange, ObjectSelection
 from trainer_infra.kube.resource import EVENT, JOB, JOBSET, POD, TRAIN_JOB
+from trainer_infra.lifecycle import early_end
 from trainer_infra.render.behaviour import OURS, REFERENCE
 
 KEY = ObjectKey(NAMESPACE, "tj")
@@ -66,14 +67,14 @@ async def add_pod(client: KubeClient, job: JSONObject, index: int) -> JSONObject
     """A pod that runs."""
     labels = {
         names.JOBSET_NAME_LABEL: "tj",
-        names.JOB_UID_LABEL: job["metadata"]["uid"],
+        early_end.JOB_UID_LABEL: job["metadata"]["uid"],
         names.COMPLETION_INDEX: str(index),
     }
     metadata = {
         "name": f"tj-node-0-{index}-{next(_SUFFIX)}",
         "namespace": NAMESPACE,
         "labels": labels,
-        "finalizers": [names.UNCOUNTED],
+        "finalizers": [early_end.UNCOUNTED],
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
     spec = {"containers": [{"name": "node", "image": "none"}]}
@@ -239,7 +240,7 @@ def test_what_happened_while_no_process_was_there_is_doubted_after_an_hour() -> 
 
 
 async def by_itself(client: KubeClient, _job: JSONObject, pods: list[JSONObject]) -> None:
-    """Nobody disturbs it."""
+    """Nothing disturbs it."""
     for each in pods:
         await succeed(client, each)
 

@@ -1,4 +1,4 @@
-"""Two nodes that go on until a test ends them, and how somebody tells one of them to end before."""
+"""Two nodes that go on until a test ends them, and how one of them is told to end before."""
 
 import json
 from collections.abc import Callable, Mapping

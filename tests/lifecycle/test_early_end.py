@@ -1,4 +1,4 @@
-"""A pod that was told to end and ended with 0 is no success of its run, whoever told it, and no other pod is one.
+"""A pod that was told to end and ended with 0 is no success of its run, and every other pod that succeeded is one.
 
 Times are seconds after CREATED; a pod ends at 10 unless a test says otherwise.
 """

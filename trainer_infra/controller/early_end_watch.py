@@ -82,7 +82,7 @@ class EarlyEndWatch:
 
     def _note(self, pod: JSONObject, changed: Callable[[ObjectKey], None]) -> None:
         noted, metadata = early_end.as_noted(pod), pod["metadata"]
-        is_counted = names.UNCOUNTED in (metadata.get("finalizers") or ())
+        is_counted = early_end.UNCOUNTED in (metadata.get("finalizers") or ())
         if "deletionTimestamp" not in metadata or not is_counted:
             return
         key = ObjectKey(metadata["namespace"], metadata["labels"][names.JOBSET_NAME_LABEL])

@@ -88,7 +88,7 @@ class PodObservation:
             if "deletionTimestamp" not in each["metadata"]
         }
         return tuple(
-            each for each in new if each["metadata"]["labels"][names.JOB_UID_LABEL] in there
+            each for each in new if each["metadata"]["labels"][early_end.JOB_UID_LABEL] in there
         )
 
     async def at_end(

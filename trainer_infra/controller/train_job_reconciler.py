@@ -7,6 +7,7 @@ and when to look again.
 
 import json
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -332,30 +333,34 @@ class TrainJobReconciler:
         """Keep in an annotation why it does not go on; a TrainJob that is being deleted stays as it is."""
         there = (job.metadata.annotations or {}).get(names.WAITING, "")
         if sentence != there and job.metadata.deletion_timestamp is None:
-            await self._annotate(job, names.WAITING, sentence, names.WAITING_MANAGER)
+            await self._annotate(job, {names.WAITING: sentence})
 
     async def _with_early_ends(self, key: ObjectKey, job: TrainJob) -> TrainJob:
         """The TrainJob, which says now of which pods it was seen that they ended early."""
         noted = early_end.noted_pods(job.metadata.annotations)
         if new := await self.pods.ended_early(key, job, noted):
             text = json.dumps([*new, *noted][:PODS])
-            job = await self._annotate(job, names.EARLY_ENDS, text, names.EARLY_ENDS_MANAGER)
+            job = await self._annotate(job, {names.EARLY_ENDS: text})
             for each in new:
                 self._recorder.record(job, events.ended_early(each), self._leader.client.now())
         self.pods.early_ends.forget(key)
         return job
 
-    async def _annotate(self, job: TrainJob, annotation: str, text: str, manager: str) -> TrainJob:
-        """Write one annotation of the TrainJob, or take it away."""
+    async def _annotate(self, job: TrainJob, changes: Mapping[str, str]) -> TrainJob:
+        """Write annotations of ours; an empty one goes, and what is not changed stays."""
         metadata = job.metadata
+        there = metadata.annotations or {}
+        ours = {each: there.get(each, "") for each in (names.WAITING, names.EARLY_ENDS)}
+        kept = {key: each for key, each in {**ours, **changes}.items() if each}
         named = {"name": metadata.name, "namespace": metadata.namespace, "uid": metadata.uid}
-        annotations = {"annotations": {annotation: text}} if text else {}
         value = {
             "apiVersion": names.API_VERSION,
             "kind": names.TRAIN_JOB,
-            "metadata": {**named, **annotations},
+            "metadata": {**named, **({"annotations": kept} if kept else {})},
         }
-        stored = await self._leader.within(WITHIN).apply(value, manager=manager, force=True)
+        stored = await self._leader.within(WITHIN).apply(
+            value, manager=names.WAITING_MANAGER, force=True
+        )
         self._caches.train_jobs.put(stored)
         return TrainJob.from_wire(stored)
 

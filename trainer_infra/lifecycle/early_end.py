@@ -3,7 +3,7 @@
 The Job controller counts such a pod as succeeded (Kubernetes 1.34, pkg/controller/job), so JobSet completes a
 training of which a part never reached its end. Who tells a pod to end, and what is left to see it by:
 
-- a person or a program deletes it: `deletionTimestamp`, until its Job has counted it; then no pod;
+- a user or a program deletes it: `deletionTimestamp`, until its Job has counted it; then no pod;
 - a drain, the scheduler, a taint: the same, with the condition DisruptionTarget. A node that is lost, short of
   memory or disk, or shuts down makes the pod Failed, whatever it ended with;
 - for each of these the kubelet writes an event, `Killing`, which Kubernetes keeps for an hour;
@@ -13,7 +13,7 @@ training of which a part never reached its end. Who tells a pod to end, and what
 - JobSet, which restarts or has ended, and who deletes Jobs: the pods are of no Job that is there.
 
 So only complete Jobs count, by UID, and of each index the pod that it was counted for. A pod that was deleted
-after it had ended, by whomever, has ended well.
+after it had ended has ended well.
 """
 
 import json
@@ -28,6 +28,9 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions
 from trainer_infra.render.observed_objects import ObservedObjects
 
+JOB_UID_LABEL: Final = "batch.kubernetes.io/controller-uid"
+UNCOUNTED: Final = "batch.kubernetes.io/job-tracking"
+"""The finalizer of a pod that its Job has not counted yet."""
 EVENT_FIELDS: Final = tuple(
     f"involvedObject.kind=Pod,reason={reason}" for reason in ("Started", "Killing")
 )
@@ -80,7 +83,7 @@ def pod_ends(observed: ObservedObjects) -> PodEnds:
     """How the pods of the complete Jobs ended, as far as these were read."""
     pods = defaultdict(list)
     for pod in observed.pods:
-        pods[_label(pod, names.JOB_UID_LABEL)].append(pod)
+        pods[_label(pod, JOB_UID_LABEL)].append(pod)
     early, unknown = list[str](), list[str]()
     for job in observed.jobs:
         status = job.get("status") or {}
@@ -135,7 +138,7 @@ def _disruption(pod: JSONObject) -> JSONObject:
 
 def is_early(pod: JSONObject) -> bool:
     """Whether a pod succeeded that was told to end before it had, and its Job will count it."""
-    is_counted = names.UNCOUNTED in (pod["metadata"].get("finalizers") or ())
+    is_counted = UNCOUNTED in (pod["metadata"].get("finalizers") or ())
     return is_counted and (pod.get("status") or {}).get("phase") == "Succeeded" and bool(told(pod))
 
 
@@ -144,7 +147,7 @@ def as_noted(pod: JSONObject) -> JSONObject:
 
     So no clocks of machines are compared.
     """
-    keys = (names.JOB_UID_LABEL, names.COMPLETION_INDEX)
+    keys = (JOB_UID_LABEL, names.COMPLETION_INDEX)
     labels = {key: _label(pod, key) for key in keys}
     disruption = {key: _disruption(pod).get(key, "") for key in ("type", "status", "reason")}
     return {
@@ -157,7 +160,7 @@ def noted_pods(annotations: JSONObject | None) -> tuple[JSONObject, ...]:
     """The pods that are remembered in the annotations of a TrainJob; none where that is damaged."""
     try:
         found = json.loads((annotations or {}).get(names.EARLY_ENDS) or "[]")
-        return tuple(each for each in found if _label(each, names.JOB_UID_LABEL) and told(each))
+        return tuple(each for each in found if _label(each, JOB_UID_LABEL) and told(each))
     except (LookupError, TypeError, ValueError, AttributeError):
         return ()
 
