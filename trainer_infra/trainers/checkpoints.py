@@ -44,6 +44,7 @@ def variable_of(given: JSONObject) -> JSONDict:
         "place": uri if str(uri).startswith(checkpoint.OUTPUT) else checkpoint.DEFAULT_PLACE,
         "every_steps": None if seconds is not None else every,
         "every_seconds": seconds,
+        "mean_time_between_failures": checkpoint.seconds_of(given["mean_time_between_failures"]),
         **{key: given[key] for key in ("keep", "resume", "on_preemption", "save_seconds")},
     }
     said = {key: each for key, each in values.items() if each is not None}
