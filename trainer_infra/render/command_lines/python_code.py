@@ -25,6 +25,9 @@ _FETCHES: Final = (
 _SENDS: Final = frozenset({"connect", "create_connection", "open_connection", "connect_ex"})
 _GIVES: Final = ("os.dup2", "pty.spawn", "os.openpty")
 _SLEEPS: Final = "sleep"
+_SIGTERM: Final = 15
+_EXITS: Final = frozenset({"sys.exit", "exit", "quit", "os._exit", "SystemExit"})
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MARKS: Final = (
     *("system", "popen", "Popen", "subprocess", "spawn", "execvp", "dup2", "sleep", "pause"),
     *(
@@ -38,6 +41,7 @@ _MARKS: Final = (
         "urllib3",
         "wget",
     ),
+    *("SIGTERM", "signal.signal", "jit_checkpoint", "_dir=", "dirpath=", "_signal_handler("),
 )
 """Code without any of these is not read."""
 _AN_HOUR: Final = 3600
@@ -56,6 +60,12 @@ class PythonCode:
     """Whether it gives a terminal or its own files to a connection."""
     sleeps: bool = False
     """Whether all that it does in the end is to wait."""
+    takes_sigterm: bool = False
+    """Whether it has a handler of its own for SIGTERM."""
+    ends_well: bool = False
+    """Whether it ends with 0 when it is told to end: such a handler says so, or an option of transformers."""
+    texts: tuple[tuple[str, str], ...] = ()
+    """Texts that it gives to what it calls, by the names of the arguments."""
 
 
 @lru_cache(maxsize=1 << 8)
@@ -77,13 +87,83 @@ def _read(text: str) -> PythonCode:
     fetched = _fetched(nodes)
     runs = (each for name, each in named if name in _RUNS or name.endswith(".loader.exec_module"))
     connects = any(name.rpartition(".")[2] in _SENDS for name, _ in named)
+    handlers = _sigterm_handlers(nodes, named)
+    keywords = [one for _, each in named for one in each.keywords if one.arg]
     return PythonCode(
         text,
         tuple(words for name, each in named if name in _STARTS for words in _words(each)),
         any(_is_fetched(argument, fetched) for each in runs for argument in each.args),
         connects and any(name in _GIVES for name, _ in named),
         bool(tree.body) and _is_sleep(tree.body[-1]),
+        bool(handlers),
+        any(_ends_well(each, nodes, ()) for each in handlers) or any(map(_saves_and_ends, keywords)),
+        tuple((str(one.arg), text) for one in keywords if (text := _text(one.value)) != UNREAD),
     )
+
+
+def _sigterm_handlers(
+    nodes: Sequence[ast.AST], named: Iterable[tuple[str, ast.Call]]
+) -> list[ast.expr]:
+    """What is called when SIGTERM comes, as it is written where it is registered."""
+    loops = {
+        each.target.id: each.iter
+        for each in nodes
+        if isinstance(each, ast.For | ast.comprehension) and isinstance(each.target, ast.Name)
+    }
+
+    def is_sigterm(signal: ast.AST) -> bool:
+        if isinstance(signal, ast.Name) and signal.id in loops:
+            signal = loops[signal.id]
+        found = (each for each in ast.walk(signal) if isinstance(each, ast.expr))
+        return any(_dotted(each).endswith("SIGTERM") or _constant(each) == _SIGTERM for each in found)
+
+    return [
+        each.args[1]
+        for name, each in named
+        if name.endswith(("signal.signal", ".add_signal_handler"))
+        and each.args[1:]
+        and is_sigterm(each.args[0])
+        and not _dotted(each.args[1]).endswith("SIG_DFL")
+    ]
+
+
+def _ends_well(handler: ast.AST, nodes: Sequence[ast.AST], seen: tuple[str, ...]) -> bool:
+    """Whether a handler ends the program with 0, by itself or by a function of the same text that it calls."""
+    if isinstance(handler, ast.Call) and handler.args:
+        # functools.partial
+        handler = handler.args[0]
+    name = _dotted(handler).rpartition(".")[2] if isinstance(handler, ast.expr) else ""
+    if name and name not in seen:
+        own = (
+            each for each in nodes if isinstance(each, _FUNCTIONS) and each.name == name
+        )
+        return any(_ends_well(each, nodes, (*seen, name)) for each in own)
+    if isinstance(handler, ast.expr) and not isinstance(handler, ast.Lambda):
+        return False
+    body = handler.body if isinstance(handler, _FUNCTIONS) else [handler]
+    for each in (one for part in body for one in ast.walk(part)):
+        if isinstance(each, ast.Call) and _exits_well(each):
+            return True
+        if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Name) and each.exc.id == "SystemExit":
+            return True
+        if isinstance(each, ast.Call) and _ends_well(each.func, nodes, seen):
+            return True
+    return False
+
+
+def _exits_well(call: ast.Call) -> bool:
+    is_exit = _dotted(call.func) in _EXITS
+    return is_exit and (not call.args or _constant(call.args[0]) in (0, None, False))
+
+
+def _constant(node: ast.expr) -> object:
+    """The value of a constant; what is none is not one of those that are looked for."""
+    return node.value if isinstance(node, ast.Constant) else node
+
+
+def _saves_and_ends(option: ast.keyword) -> bool:
+    """Whether transformers' Trainer is told to save when it is told to end, and then to end as if it were done."""
+    return option.arg == "enable_jit_checkpoint" and _constant(option.value) is True
 
 
 def _write_out_imported(nodes: Iterable[ast.AST]) -> None:
