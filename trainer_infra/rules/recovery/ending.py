@@ -6,10 +6,11 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.render.command_lines.program_options import LauncherKind
+from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.recovery import saving
 from trainer_infra.rules.recovery.saving import Saving
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
-from trainer_infra.rules.value import ABSENT
+from trainer_infra.rules.value import ABSENT, UnseenValue
 
 TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 """The variable by which torchrun waits for its workers; its option comes first."""
@@ -87,20 +88,26 @@ def _is_elastic(place: Saving) -> bool:
 
 
 def _timeout(place: Saving) -> tuple[int | None, Value]:
-    """Seconds that torchrun gives its workers, None for what it does not read; and where that is said."""
-    command = place.command
+    """Seconds that torchrun gives its workers, None for what it does not read; and where that is said.
+
+    Raises:
+        UnseenValue: That is known only when it runs.
+    """
+    command, variable = place.command, place.variable(TIMEOUT)
     for each in command.line.programs if command else ():
         given = each.option("shutdown_timeout")
-        if command and each.kind in _ELASTIC and given is not None:
-            return _seconds(given), command.words[each.item]
-    variable = place.variable(TIMEOUT)
+        if command and each.kind in _ELASTIC and (given is not None or each.unread):
+            return _seconds(given or UNREAD, command.words[each.item])
     if not variable.text() or not _is_elastic(place):
         return USUAL, Value(ABSENT, variable.root)
-    return _seconds(variable.text()), variable
+    return _seconds(variable.text(), variable)
 
 
-def _seconds(text: str) -> int | None:
-    return int(text) if text.strip().isdecimal() and len(text) < len(str(2**31)) else None
+def _seconds(text: str, where: Value) -> tuple[int | None, Value]:
+    if UNREAD in text or "$" in text:
+        raise UnseenValue(where.written.path)
+    is_number = text.strip().isdecimal() and len(text) < len(str(2**31))
+    return int(text) if is_number else None, where
 
 
 def _before(place: Saving) -> tuple[int, Value]:

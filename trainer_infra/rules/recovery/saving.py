@@ -50,7 +50,7 @@ class Saving:
 
 def variable_of(container: Value, name: str) -> Value:
     """The value of a variable of a container; absent where it has none."""
-    found = [each["value"] for each in container["env"].items() if each["name"].raw == name]
+    found = [each["value"] for each in container["env"].items() if each["name"].text() == name]
     return found[-1] if found else container["env"]["value"]
 
 
