@@ -18,12 +18,15 @@ from trainer_infra.rules.rule import (
     Value,
     World,
 )
+from trainer_infra.rules.value import ABSENT
 
 _KINDS: Final = frozenset((names.TRAIN_JOB, names.JOBSET))
 _ENDED: Final = ("Complete", "Completed", "Failed")
 _NAMES_OURS: Final = re.compile(
     r"trainer_infra\.(checkpoint|callbacks)\b|\bfrom\s+trainer_infra\s+import\b|\bCheckpointer\b"
 )
+_OF_CODE: Final = 3
+"""Words of `python -c TEXT`."""
 Key = tuple[str, str, str]
 """Namespace, volume and path; or a URI alone."""
 
@@ -50,9 +53,10 @@ def _sharing(world: World) -> dict[Key, tuple[str, ...]]:
     found: dict[Key, tuple[str, ...]] = {}
     for kind in sorted(_KINDS):
         for subject in world.of_kind(kind):
-            every, _ = subject.places(saving.trainings)
-            for key in {_key(each) for each in every if each.said and not _has_ended(subject)} - {None}:
-                found[key] = (*found.get(key, ()), _name(subject))
+            every = () if _has_ended(subject) else subject.places(saving.savings)[0]
+            for key in {_key(each) for each in every}:
+                if key is not None:
+                    found[key] = (*found.get(key, ()), _name(subject))
     return found
 
 
@@ -64,7 +68,7 @@ def _has_ended(subject: Subject) -> bool:
 
 def _name(subject: Subject) -> str:
     # A TrainJob and the JobSet that it is rendered to have one name.
-    return f"run {subject.namespace}/{subject.name}".replace(" /", " ")
+    return "/".join(filter(None, (subject.namespace, subject.name)))
 
 
 def _key(place: Saving) -> Key | None:
@@ -102,22 +106,31 @@ CHECKPOINT_VALUES: Final = Rule(
 
 
 def _check_use(place: Saving, context: Context[Parameters]) -> Iterator[Finding]:
-    code = context.subject.code
-    if code is None or code["code"]["stored"].is_there():
+    where, texts = _program(place, context.subject)
+    if where is None:
         return
-    files: dict[str, Value] = dict(code["code"]["files"].fields())
-    launch = saving.read(files["launch.json"].text()) if "launch.json" in files else None
-    texts = [each.text() for path, each in files.items() if path.endswith(".py")]
-    if not texts or (launch or {}).keys() & {"program", "framework"}:
-        return
-    uses = any(map(_NAMES_OURS.search, texts))
-    if place.said and not uses:
-        what = "is given, and the program names no Checkpointer, so that nothing is saved"
-        fix = "use trainer_infra.checkpoint.Checkpointer in it, or leave checkpoint= out"
-        yield place.value.finding(what, None, fix)
-    elif not place.said and any("Checkpointer" in each for each in texts):
+    if place.said and not any(map(_NAMES_OURS.search, texts)):
+        what = "names no Checkpointer, so that nothing is saved although the run has a checkpoint"
+        fix = "use trainer_infra.checkpoint.Checkpointer, or leave checkpoint= out"
+        yield where.finding(what, None, fix)
+    elif place.said == {} and any("Checkpointer(" in each for each in texts):
         what = "uses Checkpointer, which does nothing in a run without checkpoint="
-        yield code["code"].finding(what, None, "give the TrainJob checkpoint=Checkpoint(...)")
+        yield where.finding(what, None, "give the TrainJob checkpoint=Checkpoint(...)")
+
+
+def _program(place: Saving, subject: Subject) -> tuple[Value | None, list[str]]:
+    """Where the Python program stands whose text is known as a whole, and its files; else None."""
+    if subject.code is not None:
+        code = subject.code["code"]
+        files = dict(code["files"].fields())
+        launch = saving.read(files["launch.json"].text()) if "launch.json" in files else None
+        texts = [each.text() for path, each in files.items() if path.endswith(".py")]
+        is_whole = not (launch or {}).keys() & {"program", "framework"} and code["stored"].raw is ABSENT
+        return code if texts and is_whole else None, texts
+    words = place.command.words if place.command else ()
+    if len(words) < _OF_CODE or words[1].raw != "-c" or "python" not in str(words[0].raw):
+        return None, []
+    return words[2], [words[2].text()]
 
 
 CHECKPOINT_USED: Final = Rule(

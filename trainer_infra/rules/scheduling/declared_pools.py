@@ -9,6 +9,7 @@ from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import OutputJob
 from trainer_infra.rules.placement import (
     amounts,
+    lookup,
     machines,
     node_constraints,
     patches,
@@ -133,7 +134,44 @@ def _reason(pod: Pod, context: Context[Parameters]) -> str:
     pools = machines.usable_pools(pod, asked, context.subject, context.world)
     if pools and all(each.preemptible for each in pools):
         return f"a machine of pool {pools[0].name}"
+    for each in lookup.items(pod.spec["tolerations"]):
+        key, value = each["key"].text(), each["value"].text()
+        if value in _SPOT.get(key, ()) or (key in _SPOT and each["operator"].text() == "Exists"):
+            return "a spot machine, which it tolerates,"
+    return _reason_in_queue(context)
+
+
+def _reason_in_queue(context: Context[Parameters]) -> str:
+    """Whose job may take the quota back for which Kueue ends this one; empty where nobody's is known to."""
+    queue = queue_objects.cluster_queue(context.subject, context.world)
+    if queue is None:
+        return ""
+    own = _priority(context.subject.object.at("metadata", "labels", names.KUEUE_PRIORITY_LABEL), context)
+    within = queue.object.at("spec", "preemption", "withinClusterQueue").text()
+    if within.startswith("Lower") and own is not None:
+        classes = lookup.all_of(context.world, names.WORKLOAD_PRIORITY_CLASS)
+        higher = (each.name for each in classes if (each.object["value"].number() or 0) > own)
+        if name := next(higher, ""):
+            return f"the quota, for a job of priority {name},"
+    cohort = queue_objects.cohort(queue).text()
+    borrows = any(
+        each["borrowingLimit"].raw not in (0, "0")
+        for _, flavor in queue_objects.quotas(queue)
+        for each in flavor["resources"].items()
+    )
+    for other in queue_objects.members(context.world) if cohort and borrows else ():
+        takes = other.object.at("spec", "preemption", "reclaimWithinCohort").text() in ("Any", "LowerPriority")
+        if takes and other is not queue and queue_objects.cohort(other).text() == cohort:
+            return f"the quota that it borrows of ClusterQueue {other.name}"
     return ""
+
+
+def _priority(label: Value, context: Context[Parameters]) -> int | None:
+    """The value of a job's class, 0 without one; None where that is not known."""
+    if not label.text():
+        return 0
+    found = lookup.find_object(context.world, names.WORKLOAD_PRIORITY_CLASS, label.text())
+    return None if found is None else found.object["value"].number()
 
 
 def _wants_spot(label: WantedLabel) -> bool:
@@ -149,18 +187,19 @@ def _is_spot(labels: Value) -> bool:
 
 PREEMPTIBLE_CHECKPOINTS: Final = Rule(
     id="preemptible-checkpoints",
-    title="Jobs on preemptible machines must keep checkpoints",
+    title="Jobs that may be preempted must keep checkpoints",
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "cost", "checkpoints"),
-    why="Each time a machine is taken away the training starts over, and all hours until then are lost.",
+    why="Each time a machine or quota is taken away the training starts over, and all hours until then are lost.",
     fix="Mount a volume that outlives the pod and write checkpoints to it, or use other machines.",
     places=output.jobs,
     check=_check_checkpoints,
     looks_around=True,
 )
 """A job is on preemptible machines where its node selector, or each term of its required node affinity,
-says so in the words of a cloud or of Karpenter, where all flavors of its queue do, or where all pools
-that it may use are declared so. It can keep checkpoints where a container that trains has a volume that
+says so in the words of a cloud or of Karpenter, where all flavors of its queue do, where all pools that it may use are
+declared so, or where it tolerates the taint of such a machine. Kueue may end it for a job of a higher class, or of the
+queue in its cohort whose quota it borrows. It can keep checkpoints where a container that trains has a volume that
 outlives the pod, or names an object store for its results.
 """
