@@ -21,6 +21,7 @@ SCHEDULER = "acme_queues:SCHEDULER"
 FRAMEWORK = "acme_queues:FRAMEWORK"
 STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 QUEUED = {"trainer-infra.dev/scheduler": "acme", "trainer-infra.dev/queue": "team"}
+INIT = ("python", "/opt/trainer-infra/code/init.py")
 CODE = Code({"main.py": ""}, (), secret_args=False)
 
 
@@ -123,6 +124,7 @@ def test_custom_trainer_starts_with_the_frameworks_launcher_in_all_its_jobs() ->
     made = compose.compose(kept, on, CODE, (), behaviour())
     assert made.job.spec.trainer is not None
     assert made.job.spec.trainer.command == (
+        *INIT,
         *("acmerun", "--env=A,B,TRAINER_INFRA_OUTPUT_MODEL"),
         "/opt/trainer-infra/code/main.py",
     )
@@ -138,7 +140,7 @@ def test_on_another_runtime_custom_trainer_starts_with_python() -> None:
     on = ClusterTrainingRuntime.from_wire(runtime())
     made = compose.compose(job(), on, CODE, (), behaviour())
     assert made.job.spec.trainer is not None
-    assert made.job.spec.trainer.command == ("python", "/opt/trainer-infra/code/main.py")
+    assert made.job.spec.trainer.command == (*INIT, "python", "/opt/trainer-infra/code/main.py")
 
 
 def test_the_command_line_renders_with_both(tmp_path: Path) -> None:

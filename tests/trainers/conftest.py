@@ -111,7 +111,8 @@ class Pod:
                 _mount(mounts[names.SECRET_MOUNT], packed.secret_data, volume["secret"])
         trainer = attached["spec"]["trainer"]
         env = {entry["name"]: entry.get("value", "") for entry in trainer.get("env", ())}
-        command = [python, "-S", *trainer["command"][1:], *trainer.get("args", ())]
+        words = (*trainer["command"], *trainer.get("args", ()))
+        command = [part for each in words for part in ([python, "-S"] if each == "python" else [each])]
         for mounted, real in mounts.items():
             command = [each.replace(mounted, str(real)) for each in command]
             env = {name: text.replace(mounted, str(real)) for name, text in env.items()}

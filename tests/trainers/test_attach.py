@@ -27,6 +27,7 @@ from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.trainer import PackableTrainer
 
 IN_POD = Path(in_pod.__file__).parent
+INIT = ("python", "/opt/trainer-infra/code/init.py")
 CODE = Code({"main.py": "x", "source/a b.py": "y", "..c": "z"}, ("b==1",), secret_args=False)
 
 
@@ -78,7 +79,7 @@ def test_command_mounts_and_config_map() -> None:
     assert attached == job(
         trainer={
             "env": [{"name": "A", "value": "1"}],
-            "command": ["python", "/opt/trainer-infra/code/main.py"],
+            "command": [*INIT, "python", "/opt/trainer-infra/code/main.py"],
         },
         runtimePatches=[{"manager": "a.b/c"}, patch],
     )
@@ -97,7 +98,7 @@ def test_command_mounts_and_config_map() -> None:
 def test_torch_runs_under_torchrun() -> None:
     attached, _ = code_mount.attach_code(job(), torch(), CODE)
     assert attached["spec"]["trainer"] == {
-        "command": ["torchrun", "/opt/trainer-infra/code/main.py"]
+        "command": [*INIT, "torchrun", "/opt/trainer-infra/code/main.py"]
     }
 
 
@@ -107,7 +108,7 @@ def test_mpi_starts_the_code_on_every_rank_with_the_users_variables() -> None:
     attached, _ = code_mount.attach_code(given, runtime, Code({}, (), secret_args=True))
     spec = attached["spec"]
     assert spec["trainer"]["command"] == [
-        *("mpirun", "-x", "A", "-x", "TRAINER_INFRA_SECRET_ARGS"),
+        *(*INIT, "mpirun", "-x", "A", "-x", "TRAINER_INFRA_SECRET_ARGS"),
         *("python", "/opt/trainer-infra/code/main.py"),
     ]
     patched = spec["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]

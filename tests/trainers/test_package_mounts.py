@@ -15,6 +15,7 @@ from trainer_infra.render.behaviour import OURS
 from trainer_infra.trainers import code_mount, compose, package_mounts
 from trainer_infra.trainers.code import Code
 
+INIT = ("python", "/opt/trainer-infra/code/init.py")
 STEP = ("python", "/opt/trainer-infra/code/packages.py")
 MAIN = "/opt/trainer-infra/code/main.py"
 
@@ -46,9 +47,9 @@ def test_the_step_goes_before_what_starts_on_each_node(
     code: Code, runtime: str, before: tuple[str, ...], after: tuple[str, ...]
 ) -> None:
     spec, _ = attached(code, runtime, "")
-    assert spec["trainer"]["command"] == [*before, *STEP, *after, MAIN]
+    assert spec["trainer"]["command"] == [*INIT, *before, *STEP, *after, MAIN]
     spec, _ = attached(code, runtime, None)
-    assert spec["trainer"]["command"] == [*before, *after, MAIN], "the target installs"
+    assert spec["trainer"]["command"] == [*INIT, *before, *after, MAIN], "the target installs"
     in_image = replace(code, files={**code.files, "packages.py": ""}, image_has_packages=True)
     assert in_image.to_wire()["imageHasPackages"] is True
 
@@ -121,7 +122,7 @@ def test_an_image_that_has_the_packages_installs_none_and_is_another_run(write: 
         for each in (False, True)
     )
     spec, config_map = attached(without, "torch-distributed", "")
-    assert spec["trainer"]["command"] == ["torchrun", MAIN]
+    assert spec["trainer"]["command"] == [*INIT, "torchrun", MAIN]
     assert not {"packages.py", "packages.txt"} & config_map["data"].keys()
     assert Code.from_wire(without.to_wire()) == without
     assert installing.of_the_user() != without.of_the_user()

@@ -242,7 +242,10 @@ def with_kept_checkpoints(args: dict[str, Any]) -> dict[str, Any]:
         return {**added, **given}
 
     given = kept_outputs(args.get("outputs"))
-    return {**args, "outputs": given.apply(both) if isinstance(given, pulumi.Output) else both(given)}
+    return {
+        **args,
+        "outputs": given.apply(both) if isinstance(given, pulumi.Output) else both(given),
+    }
 
 
 def default_namespace() -> str:

@@ -46,10 +46,8 @@ def main(command: list[str]) -> int:
     while ended != child:
         # Whose parent has ended is this one's to wait for.
         ended, status = os.waitpid(-1, 0)
-    code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        return 128 - code
-    return 128 + told[0] if told else code
+    code = -told[0] if told else os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ workers 30 s after it was told to end, whatever the pod's time, unless `TORCH_EL
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from trainer_infra import names
@@ -51,6 +51,21 @@ def variable_of(given: JSONObject) -> JSONDict:
     return {"name": checkpoint.VARIABLE, "value": json.dumps(said)}
 
 
+def variable_text(trainer: JSONObject) -> str:
+    """What spec.trainer says of checkpoints; empty where it has none."""
+    env = trainer.get("env") or ()
+    place = _place(env, checkpoint.VARIABLE)
+    return "" if place is None else str(env[place].get("value") or "")
+
+
+def _place(env: Sequence[Any], name: str) -> int | None:
+    """The index of an env variable, whatever else a user wrote there."""
+    known = (
+        at for at, each in enumerate(env) if isinstance(each, Mapping) and each.get("name") == name
+    )
+    return next(known, None)
+
+
 def attach_checkpoint(job: JSONDict, runtime: Runtime, plugins: Iterable[Plugin]) -> JSONDict:
     """A TrainJob whose program finds its checkpoints, and whose pods have the time to save one.
 
@@ -60,16 +75,17 @@ def attach_checkpoint(job: JSONDict, runtime: Runtime, plugins: Iterable[Plugin]
         InvalidInput: The runtime has no container that could save.
     """
     trainer = job["spec"].get("trainer") or {}
-    env = {each["name"]: each for each in trainer.get("env") or ()}
-    if checkpoint.VARIABLE not in env:
+    text = variable_text(trainer)
+    if not text:
         return job
-    said = json.loads(env[checkpoint.VARIABLE]["value"])
-    metadata, seconds = job["metadata"], said["save_seconds"]
+    said, metadata, env = json.loads(text), job["metadata"], [*trainer["env"]]
     said["run"] = f"{names.namespace_of(metadata.get('namespace'))}/{metadata['name']}"
-    env[checkpoint.VARIABLE] = {"name": checkpoint.VARIABLE, "value": json.dumps(said)}
-    if runtime.spec.ml_policy is not None and runtime.spec.ml_policy.torch is not None:
-        env.setdefault(ELASTIC_TIMEOUT, {"name": ELASTIC_TIMEOUT, "value": str(seconds)})
-    job = with_spec(job, trainer={**trainer, "env": list(env.values())})
+    at = _place(env, checkpoint.VARIABLE) or 0
+    env[at] = {"name": checkpoint.VARIABLE, "value": json.dumps(said)}
+    seconds, policy = said["save_seconds"], runtime.spec.ml_policy
+    if policy and policy.torch is not None and _place(env, ELASTIC_TIMEOUT) is None:
+        env.append({"name": ELASTIC_TIMEOUT, "value": str(seconds)})
+    job = with_spec(job, trainer={**trainer, "env": env})
     steps = [
         step
         for step in code_mount.training_steps(runtime, plugins)

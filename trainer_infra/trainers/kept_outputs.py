@@ -19,7 +19,7 @@ from trainer_infra.json_values import JSONDict
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.render.torchtune import MANAGED, OUTPUT, runtime_items
-from trainer_infra.trainers import code_mount, volume_address
+from trainer_infra.trainers import checkpoints, code_mount, volume_address
 from trainer_infra.trainers.claim_volumes import with_spec
 from trainer_infra.trainers.code import Code
 
@@ -109,9 +109,10 @@ def missing_outputs(job: JSONDict, code: Code | None, kept: Collection[str]) -> 
 
     Settings of a framework are in the code's launch.json.
     """
-    args = (job["spec"].get("trainer") or {}).get("args") or ()
+    trainer = job["spec"].get("trainer") or {}
     launch = code.files.get("launch.json", "") if code else ""
-    used = {name for text in (*args, launch) for name in _WRITTEN_TO.findall(text)}
+    texts = (*(trainer.get("args") or ()), launch, checkpoints.variable_text(trainer))
+    used = {name for text in texts for name in _WRITTEN_TO.findall(text)}
     for name in sorted(used - set(kept)):
         fix = f'add it, outputs=["{name}"], or give the trainer another output='
         yield Problem("outputs", f"has no {name!r}, where the trainer writes", fix=fix)

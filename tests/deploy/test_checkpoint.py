@@ -1,0 +1,140 @@
+"""A run with a checkpoint goes on where it was when it is suspended, killed or made again."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.project import Stack, processes_of
+from tests.local.jobs import eventually
+
+SAVING = """
+from trainer_infra import Checkpoint, TrainJobs
+
+def count(steps, pause=0.0):
+    import time
+    from trainer_infra.checkpoint import Checkpointer
+    checkpointer = Checkpointer()
+    state = checkpointer.restore({{"step": 0, "sum": 0.0}})
+    print("begins at", state["step"], flush=True)
+    for step in range(state["step"], steps):
+        state = {{"step": step + 1, "sum": state["sum"] + step * 0.1}}
+        checkpointer.step(step + 1, state)
+        print("has done", step + 1, flush=True)
+        time.sleep(pause)
+    print("ends with", state["sum"], flush=True)
+
+def counting(steps=20, pause=0.0, nodes=1, **checkpoint):
+    return dict(runtime="plain-distributed", checkpoint=Checkpoint(**checkpoint),
+                trainer=CustomTrainer(count, func_args={{"steps": steps, "pause": pause}}, num_nodes=nodes))
+
+{0}
+"""
+
+
+def program(stack: Stack, text: str) -> None:
+    stack.program(SAVING.format(text))
+
+
+def begins(stack: Stack, name: str) -> list[int]:
+    """The step at which each attempt of a run began."""
+    return [int(each) for each in re.findall(r"begins at (\d+)", stack.trainer("logs", name))]
+
+
+def has_done(stack: Stack, name: str, step: int) -> bool:
+    return f"has done {step}\n" in stack.trainer("logs", name)
+
+
+def run_to_its_end(stack: Stack, name: str) -> None:
+    eventually(lambda: stack.runs()[0]["phase"] in {"Complete", "Failed"})
+    assert stack.runs()[0]["phase"] == "Complete", stack.trainer("describe", name)
+    assert f"ends with {sum(step * 0.1 for step in range(20))}" in stack.trainer("logs", name)
+
+
+def test_its_place_is_an_output_and_a_new_run_may_begin_with_it(stack: Stack) -> None:
+    program(
+        stack,
+        'job = TrainJob("job", **counting(every=5), wait_for="complete")\n'
+        'pulumi.export("at", job.outputs["checkpoints"])',
+    )
+    stack.up()
+    place = Path(stack.outputs()["at"])
+    assert sorted(each.name for each in place.glob("step-*")) == [
+        f"step-{n:010}" for n in (10, 15, 20)
+    ]
+    stack.unchanged()
+
+    program(stack, f'TrainJob("job", **counting(steps=22, resume="{place}"), wait_for="complete")')
+    stack.up()
+    assert begins(stack, stack.job()["name"]) == [20]
+
+
+def test_a_suspended_run_goes_on_where_it_was(stack: Stack) -> None:
+    program(stack, 'TrainJob("job", **counting(pause=0.2, nodes=2))')
+    stack.up()
+    name = stack.job()["name"]
+    eventually(lambda: has_done(stack, name, 3))
+    stack.trainer("suspend", name)
+    eventually(lambda: stack.runs()[0]["phase"] == "Suspended")
+    stack.trainer("resume", name)
+    run_to_its_end(stack, name)
+    first, *others = sorted(begins(stack, name))
+    assert first == 0
+    assert max(others) >= 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_node_that_is_ended_from_outside_goes_on_where_it_was(
+    stack: Stack, number: signal.Signals
+) -> None:
+    program(stack, 'TrainJob("job", **counting(pause=0.2, every=1))')
+    stack.up()
+    name = stack.job()["name"]
+    eventually(lambda: has_done(stack, name, 3))
+    (trainer,) = (
+        each.pid
+        for each in processes_of(stack.folder, "main.py")
+        if "init.py" not in each.cmdline()[1]
+    )
+    os.kill(trainer, number)
+    run_to_its_end(stack, name)
+    assert begins(stack, name)[1] >= 3
+
+
+def test_each_member_of_a_batch_has_its_own(stack: Stack) -> None:
+    program(
+        stack,
+        'jobs = TrainJobs("jobs", {{"a": counting(every=5), "b": counting(steps=7, every=5)}},'
+        ' wait_for="complete")\n'
+        'pulumi.export("at", jobs.results.apply(lambda each: {{k: v["outputs"] for k, v in each.items()}}))',
+    )
+    stack.up()
+    found = {
+        member: sorted(int(each.name[5:]) for each in Path(outputs["checkpoints"]).glob("step-*"))
+        for member, outputs in stack.outputs()["at"].items()
+    }
+    assert found == {"a": [10, 15, 20], "b": [5]}
+
+
+REFUSED = {
+    'checkpoint="s3://bucket/x"': "checkpoint: must be a Checkpoint",
+    'checkpoint=Checkpoint(every="ten")': "checkpoint.every: must be steps or a time",
+    "checkpoint=Checkpoint(keep=0)": "checkpoint.keep: must be a whole number from 1 on, got 0",
+    'checkpoint=Checkpoint(resume="step")': "checkpoint.resume: names nothing to resume from",
+    'checkpoint=Checkpoint(uri="pvc://")': "outputs['checkpoints']: names no volume claim",
+    'checkpoint=Checkpoint(uri="output://other")': "outputs: has no 'other', where the trainer writes",
+    'checkpoint=Checkpoint(uri="pvc://c/x"), outputs={"checkpoints": "pvc://d"}': (
+        "outputs['checkpoints']: is the output in which checkpoint.uri is kept"
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED.items())
+def test_what_cannot_work_is_refused_at_preview(stack: Stack, arguments: str, said: str) -> None:
+    program(
+        stack,
+        f'TrainJob("job", runtime="plain-distributed", trainer=CustomTrainer(train), {arguments})',
+    )
+    assert said in stack.preview(ok=False)

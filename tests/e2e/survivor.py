@@ -1,0 +1,100 @@
+"""A training that saves its state, the ways in which a cluster disturbs it, and how it must end."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from textwrap import dedent
+from typing import Final
+
+from tests.deploy.project import Stack
+from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.jobs import eventually
+from tests.e2e.test_outputs_and_retry import CLAIM
+
+STEPS: Final = 30
+COUNTING: Final = """
+from trainer_infra import Checkpoint
+
+def count(steps):
+    import time
+    from trainer_infra.checkpoint import Checkpointer
+    checkpointer = Checkpointer()
+    state = checkpointer.restore({"step": 0, "sum": 0.0})
+    begun = state["step"]
+    for step in range(begun, steps):
+        state = {"step": step + 1, "sum": state["sum"] + step * 0.1}
+        checkpointer.step(step + 1, state)
+        print("has done", step + 1, flush=True)
+        time.sleep(0.5)
+    print("began at", begun, "and ends with", state["sum"], flush=True)
+
+TrainJob("job", runtime="plain-distributed", namespace=NS,
+         checkpoint=Checkpoint(uri="pvc://models/{run}", every=10, save_seconds=5),
+         trainer=CustomTrainer(count, func_args={"steps": %d}, image=place["image"], num_nodes=2,
+                               resources_per_node={"cpu": "50m"}))
+"""
+
+
+def delete_pod(_stack: Stack, namespace: Namespace, pod: str) -> None:
+    """As somebody does by hand."""
+    namespace.kubectl("delete", "pod", pod, "--wait=false")
+
+
+def evict_pod(_stack: Stack, namespace: Namespace, pod: str) -> None:
+    """As a drain does."""
+    asked = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+    path = f"/api/v1/namespaces/{namespace.name}/pods/{pod}/eviction"
+    namespace.kubectl("create", "--raw", path, "-f", "-", given=json.dumps(asked))
+
+
+def suspend(stack: Stack, namespace: Namespace, _pod: str) -> None:
+    """As Kueue does when it preempts, and a user for the night."""
+    name = stack.job()["name"]
+    stack.trainer("suspend", name, "-n", namespace.name)
+    eventually(lambda: not namespace.all("pods"))
+    stack.trainer("resume", name, "-n", namespace.name)
+
+
+DISTURBANCES: Final[Mapping[str, Callable[[Stack, Namespace, str], None]]] = {
+    "delete": delete_pod,
+    "evict": evict_pod,
+    "suspend": suspend,
+}
+
+
+def train_disturbed(stack: Stack, namespace: Namespace, how: str, times: int = 1) -> None:
+    """Run it, disturb it at a step, and see that it goes on from there to the end of an undisturbed run."""
+    namespace.kubectl("apply", "-f", "-", given=CLAIM)
+    stack.program(PROGRAM + dedent(COUNTING % STEPS))
+    stack.up()
+    name = stack.job()["name"]
+    reached = 0
+    for _ in range(times):
+        reached = eventually(lambda least=reached + 3: _step_of_all(stack, namespace, name, least))
+        pod = namespace.names("pods")[0]
+        DISTURBANCES[how](stack, namespace, pod)
+    eventually(lambda: _phase(stack, namespace, name) in {"Complete", "Failed"})
+    assert _phase(stack, namespace, name) == "Complete", stack.trainer(
+        "describe", name, "-n", namespace.name
+    )
+    said = stack.trainer("logs", name, "-n", namespace.name)
+    ends = re.findall(r"began at (\d+) and ends with ([\d.]+)", said)
+    assert {end for _, end in ends} == {str(sum(step * 0.1 for step in range(STEPS)))}
+    assert len(ends) == 2, "both nodes came to their end"
+    assert max(int(begun) for begun, _ in ends) >= reached, said
+
+
+def _step_of_all(stack: Stack, namespace: Namespace, name: str, least: int) -> int:
+    """The step that each of the two nodes has done, at least; 0 until it is as many as wanted."""
+    done = []
+    for pod in namespace.all("pods"):
+        if pod["status"].get("phase") == "Running":
+            said = namespace.kubectl("logs", pod["metadata"]["name"])
+            done.append(max(map(int, re.findall(r"has done (\d+)", said)), default=0))
+    found = min(done) if len(done) == 2 else 0
+    return found if found >= least else 0
+
+
+def _phase(stack: Stack, namespace: Namespace, name: str) -> str:
+    runs = json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json"))
+    return str(runs["items"][0]["phase"])

@@ -1,0 +1,22 @@
+"""A training that saves goes on where it was, however a cluster disturbs it."""
+
+import pytest
+
+from tests.deploy.project import Stack
+from tests.e2e.cluster import Namespace
+from tests.e2e.survivor import DISTURBANCES, train_disturbed
+
+
+@pytest.mark.parametrize("how", DISTURBANCES)
+def test_a_disturbed_run_is_complete_with_what_an_undisturbed_one_has(
+    cluster_stack: Stack, namespace: Namespace, how: str
+) -> None:
+    train_disturbed(cluster_stack, namespace, how)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("how", DISTURBANCES)
+def test_disturbed_more_often_than_a_job_replaces_pods_it_is_complete(
+    cluster_stack: Stack, namespace: Namespace, how: str
+) -> None:
+    train_disturbed(cluster_stack, namespace, how, times=8)
