@@ -19,7 +19,7 @@ _TIME: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
 _SECONDS: Final[Mapping[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _MEANT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])[a-z]*", re.IGNORECASE)
 """A time in other words, such as `10 min`."""
-_SCHEME: Final = re.compile(r"([a-z][-+.a-z0-9]*)://[^/\s]", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"([a-z][-+.a-z0-9]*)://", re.IGNORECASE)
 _WRITTEN: Final = frozenset(
     (
         *("output", "pvc", "file", "s3", "s3a", "gs", "gcs", "az", "adl", "abfs", "abfss", "azure"),

@@ -23,7 +23,8 @@ GRACE: Final = "terminationGracePeriodSeconds"
 MARGIN: Final = 15
 """Seconds that pods have beyond a save: torchrun and the interpreter end after their workers."""
 MANAGER: Final = "trainer-infra.dev/checkpoint"
-_NAME: Final = checkpoint.DEFAULT_PLACE.removeprefix(checkpoint.OUTPUT)
+NAME: Final = checkpoint.DEFAULT_PLACE.removeprefix(checkpoint.OUTPUT)
+"""The output that a checkpoint adds to those of its run."""
 
 
 def output_of(uri: Any) -> dict[str, Any]:
@@ -32,8 +33,8 @@ def output_of(uri: Any) -> dict[str, Any]:
     An address may be one that only the deployment tells.
     """
     if isinstance(uri, str) and uri.startswith(checkpoint.OUTPUT):
-        return {_NAME: ""} if uri == checkpoint.DEFAULT_PLACE else {}
-    return {_NAME: uri}
+        return {NAME: ""} if uri == checkpoint.DEFAULT_PLACE else {}
+    return {NAME: uri}
 
 
 def variable_of(given: JSONObject) -> JSONDict:

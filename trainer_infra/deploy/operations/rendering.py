@@ -6,14 +6,15 @@ engine `controller`: without an answer of the cluster a preview goes on with wha
 is refused where the cluster has no such runtime.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from trainer_infra import names
-from trainer_infra.api import manifests
+from trainer_infra.api import checkpoint, manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy.operations import declared_run, targets
 from trainer_infra.deploy.operations.declared_run import output_places, runtime_of, target_address
@@ -35,11 +36,19 @@ from trainer_infra.trainers import (
     kept_outputs,
     program_inputs,
 )
+from trainer_infra.trainers.code import OURS
 from trainer_infra.trainers.compose import Composition
+
+if TYPE_CHECKING:
+    from trainer_infra.deploy.operations.preemption_outlook import PreemptionOutlook
 
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 """Metadata of a cluster's runtime that is its writer's."""
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_OF_PREEMPTION: Final = (
+    *(checkpoint.VARIABLE, "terminationGracePeriodSeconds", "Checkpointer", "TERM"),
+    *("signal.signal", "jit_checkpoint"),
+)
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
 """What a run keeps, besides name and runtime."""
 
@@ -54,6 +63,8 @@ class Preview:
     """What is worth knowing of a new run although nothing is wrong."""
     is_kept: bool
     """Whether it is the run that it was: nothing is new then."""
+    remarks: tuple[str, ...] = ()
+    """What its preemption costs, and how often saving pays."""
 
 
 def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Target) -> Preview:
@@ -91,6 +102,8 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         problems += initializer_uris.unreadable_uris(wire, runtime)
         problems += program_inputs.unfetched_inputs(wire, job.code, run.objects)
     problems += target.problems(wire, run.objects, job.controller)
+    outlook = None if same else _outlook(job, run)
+    problems += outlook.problems if outlook else ()
     if problems:
         raise InvalidInput(problems)
     if same and _is_shown_alike(job, born):
@@ -98,11 +111,24 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
     lacks = program_inputs.missing_inputs(wire, job.code, run.objects)
-    remarks = (
-        f"TrainJob {name}: {e}" for e in (*lacks, *initializer_uris.seen_folders(wire, runtime))
-    )
+    found = (*lacks, *initializer_uris.seen_folders(wire, runtime))
+    remarks = (f"TrainJob {name}: {e}" for e in (*found, *(outlook.warnings if outlook else ())))
     said = (*filter(None, [stored.remark]), *run.warnings, *remarks)
-    return Preview(TrainJobProperties(plain), () if same else said, same)
+    costs = outlook.remarks if outlook else ()
+    return Preview(TrainJobProperties(plain), () if same else said, same, costs)
+
+
+def _outlook(job: TrainJobProperties, run: Composition) -> "PreemptionOutlook | None":
+    """What a preemption does to the run; None for one in which nothing speaks of signals, times or checkpoints."""
+    files = job.code.files.items() if job.code else ()
+    own = (text for path, text in files if not path.startswith(OURS))
+    job_sets = (json.dumps(each) for each in run.objects if each["kind"] == names.JOBSET)
+    if not any(mark in text for text in (*job_sets, *own) for mark in _OF_PREEMPTION):
+        return None
+    # Most runs do not need the rules, which take 0.2 s to import.
+    from trainer_infra.deploy.operations import preemption_outlook  # noqa: PLC0415
+
+    return preemption_outlook.preemption_outlook(job, run)
 
 
 def compose_run(
