@@ -97,7 +97,10 @@ def _timeout(place: Saving) -> tuple[int | None, Value]:
     for each in command.line.programs if command else ():
         given = each.option("shutdown_timeout")
         if command and each.kind in _ELASTIC and (given is not None or each.unread):
-            return _seconds(given or UNREAD, command.words[each.item])
+            named = [at for at, word in enumerate(command.words) if "shutdown" in str(word.raw)]
+            at = named[-1] if named else each.item
+            is_apart = "=" not in str(command.words[at].raw)
+            return _seconds(given or UNREAD, command.words[min(at + is_apart, len(command.words) - 1)])
     if not variable.text() or not _is_elastic(place):
         return USUAL, Value(ABSENT, variable.root)
     return _seconds(variable.text(), variable)

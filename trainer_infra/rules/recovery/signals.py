@@ -22,7 +22,7 @@ from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severit
 
 _TERM: Final = frozenset({"TERM", "SIGTERM", "15"})
 _TRAINS: Final = re.compile(
-    r"^\s*(?:import|from)\s+(?:torch|jax|transformers|trl|lightning|pytorch_lightning|xgboost|tensorflow|keras)\b",
+    r"^\s*(?:import|from)\s[^\n#]*\b(?:torch|jax|transformers|trl|(?:pytorch_)?lightning|xgboost|tensorflow|keras)\b",
     re.MULTILINE,
 )
 """Code that trains: a server ends with 0 as it should."""
