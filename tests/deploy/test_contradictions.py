@@ -7,7 +7,7 @@ from tests.deploy.test_target_kubernetes import nowhere
 
 __all__ = ["nowhere"]
 
-HEAD = '''
+HEAD = """
 from trainer_infra import Checkpoint, FaultTolerance, TrainJobs, catalog, with_fault_tolerance
 
 def saves():
@@ -53,7 +53,7 @@ def job(name="job", function=saves, on="torch-distributed", checkpoint=Checkpoin
 GRACE, TIMEOUT = "terminationGracePeriodSeconds", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 DISRUPTED = {"onPodConditions": [{"type": "DisruptionTarget"}]}
 TOLD = {"onExitCodes": {"operator": "In", "values": [143]}}
-'''
+"""
 
 VALUES = {
     "every=0": "checkpoint.every: must be steps or a time, got 0",
@@ -113,8 +113,10 @@ CONTRADICTIONS = {
     ),
     "pods of a patch": (
         "job(runtime_patches=patch({GRACE: 45}))",
-        "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec"
-        ".template.spec.terminationGracePeriodSeconds: gives the pod 45 s to end in",
+        (
+            "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec"
+            ".template.spec.terminationGracePeriodSeconds: gives the pod 45 s to end in"
+        ),
     ),
     "no time at all": ("job(on=runtime(pod={GRACE: 0}))", "gives the pod 0 s to end in"),
     "pods of another framework": (
@@ -164,13 +166,17 @@ CONTRADICTIONS = {
         "counts a pod that is deleted",
     ),
     "a policy without preempted pods": (
-        'job(on=runtime(job={"podFailurePolicy": {"rules": [{"action": "FailJob", **DISRUPTED}]}}, '
-        'pod={"restartPolicy": "Never"}))',
+        (
+            'job(on=runtime(job={"podFailurePolicy": {"rules": [{"action": "FailJob", **DISRUPTED}]}}, '
+            'pod={"restartPolicy": "Never"}))'
+        ),
         "ends the run for a pod that is preempted or evicted",
     ),
     "an exit code that ends the Job": (
-        'job(on=runtime(job={"podFailurePolicy": {"rules": [{"action": "Ignore", **DISRUPTED}, '
-        '{"action": "FailJob", **TOLD}]}}, pod={"restartPolicy": "Never"}))',
+        (
+            'job(on=runtime(job={"podFailurePolicy": {"rules": [{"action": "Ignore", **DISRUPTED}, '
+            '{"action": "FailJob", **TOLD}]}}, pod={"restartPolicy": "Never"}))'
+        ),
         "ends the run for a pod that is deleted",
     ),
     "pods that restart in place": (
@@ -182,8 +188,10 @@ CONTRADICTIONS = {
         "takes SIGTERM, as Checkpointer does, and only the one that is set last hears of it",
     ),
     "a trap": (
-        'job(on="plain-distributed", checkpoint=None, '
-        """trainer={"command": ["bash", "-c", "trap 'exit 0' TERM; python t.py & wait"]})""",
+        (
+            'job(on="plain-distributed", checkpoint=None, '
+            """trainer={"command": ["bash", "-c", "trap 'exit 0' TERM; python t.py & wait"]})"""
+        ),
         "ends the program with 0 when it is told to end",
     ),
     "an option of transformers": (
@@ -195,14 +203,18 @@ CONTRADICTIONS = {
         "the shell stays, and never tells the program to end",
     ),
     "members that share a place": (
-        'member = dict(runtime="plain-distributed", trainer=CustomTrainer(saves),'
-        ' checkpoint=Checkpoint(uri="s3://b/x"))\n'
-        'TrainJobs("jobs", {"a": member, "b": member | {"attempt": 2}})',
+        (
+            'member = dict(runtime="plain-distributed", trainer=CustomTrainer(saves),'
+            ' checkpoint=Checkpoint(uri="s3://b/x"))\n'
+            'TrainJobs("jobs", {"a": member, "b": member | {"attempt": 2}})'
+        ),
         "checkpoint.uri: is where jobs-a saves, too",
     ),
     "jobs that share a place": (
-        'job(checkpoint=Checkpoint(uri="s3://b/x"))\n'
-        'job("other", checkpoint=Checkpoint(uri="s3://b/x"), function=idles)',
+        (
+            'job(checkpoint=Checkpoint(uri="s3://b/x"))\n'
+            'job("other", checkpoint=Checkpoint(uri="s3://b/x"), function=idles)'
+        ),
         "saves, too: each would remove the other one's checkpoints, got 's3://b/x'",
     ),
 }
@@ -221,10 +233,14 @@ GOOD = (
     'job(on="plain-distributed", checkpoint=Checkpoint(uri="s3://b/{run}", every="10m", keep=5))',
     'job(on="jax-distributed", checkpoint=Checkpoint(save_seconds=600), active_deadline_seconds=86400)',
     'job(on=runtime(pod={GRACE: 700}), checkpoint=Checkpoint(save_seconds=600), env={TIMEOUT: "650"})',
-    'job(on=with_fault_tolerance(catalog.get("torch-distributed"), '
-    "FaultTolerance(uncounted_exit_codes=(143,))))",
-    'member = dict(runtime="xgboost-distributed", trainer=CustomTrainer(saves, num_nodes=2))\n'
-    'TrainJobs("jobs", {name: dict(member, checkpoint=Checkpoint(uri=f"s3://b/{name}")) for name in "ab"})',
+    (
+        "free = FaultTolerance(uncounted_exit_codes=(143,))\n"
+        'job(on=with_fault_tolerance(catalog.get("torch-distributed"), free))'
+    ),
+    (
+        'member = dict(runtime="xgboost-distributed", trainer=CustomTrainer(saves, num_nodes=2))\n'
+        'TrainJobs("jobs", {name: dict(member, checkpoint=Checkpoint(uri=f"s3://b/{name}")) for name in "ab"})'
+    ),
     'job(on="deepspeed-distributed", checkpoint=Checkpoint(every=50, resume="s3://b/other"))',
 )
 
@@ -243,7 +259,7 @@ WARNED = {
     'job(on="plain-distributed", trainer={"command": ["python", "t.py"]})': (
         "the command is not started by trainer_infra's launcher"
     ),
-    'job(checkpoint=None, on=runtime(pod={GRACE: 600}), function=idles)': (
+    "job(checkpoint=None, on=runtime(pod={GRACE: 600}), function=idles)": (
         "does nothing for the training: torchrun kills its workers after 30 s"
     ),
 }

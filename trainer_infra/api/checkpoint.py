@@ -72,7 +72,9 @@ def checkpoint_problems(given: Any) -> Iterator[Problem]:
         if not _is_count(given[name]):
             yield Problem(f"checkpoint.{name}", "must be a whole number from 1 on", got=given[name])
     if given["keep"] == 1 and _is_count(given["keep"]):
-        what = "leaves nothing to resume from when the run ends while the last checkpoint is written"
+        what = (
+            "leaves nothing to resume from when the run ends while the last checkpoint is written"
+        )
         yield Problem("checkpoint.keep", what, got=1, fix="write 2 or more")
     if not isinstance(given["on_preemption"], bool):
         got = given["on_preemption"]
@@ -90,7 +92,9 @@ def _interval_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
     seconds, between = seconds_of(every), seconds_of(failures)
     if every is not None and seconds is None and not _is_count(every):
         meant = _MEANT.fullmatch(every.strip()) if isinstance(every, str) else None
-        own = f"every='{meant[1]}{meant[2].lower()}'" if meant and float(meant[1]) else "every='10m'"
+        own = (
+            f"every='{meant[1]}{meant[2].lower()}'" if meant and float(meant[1]) else "every='10m'"
+        )
         fix = f"write a number of steps, every=100, or a time, {own}"
         yield Problem("checkpoint.every", "must be steps or a time", got=every, fix=fix)
     if failures is not None and between is None:
@@ -122,14 +126,19 @@ def _resume_problems(resume: Any, uri: Any) -> Iterator[Problem]:
     is_place = isinstance(resume, str) and ("://" in resume or resume[:1] == "/")
     is_step = isinstance(resume, int) and not isinstance(resume, bool) and resume >= 0
     if isinstance(resume, str) and _CREDENTIALS.search(resume):
-        what, fix = "has credentials in it, and an address is shown", "pass them in env as Secret(...)"
+        what, fix = (
+            "has credentials in it, and an address is shown",
+            "pass them in env as Secret(...)",
+        )
         yield Problem("checkpoint.resume", what, fix=fix)
     elif resume is not False and resume != LATEST and not is_place and not is_step:
         fix = 'write "latest", a step, the address of other checkpoints, or False'
         yield Problem("checkpoint.resume", "names nothing to resume from", got=resume, fix=fix)
     elif is_place and (resume.startswith(OUTPUT) or resume.rstrip("/") == str(uri).rstrip("/")):
         what = "is where the run itself saves"
-        yield Problem("checkpoint.resume", what, resume, 'leave it out: "latest" resumes from there')
+        yield Problem(
+            "checkpoint.resume", what, resume, 'leave it out: "latest" resumes from there'
+        )
     elif is_place and ".." in resume.split("/"):
         yield Problem("checkpoint.resume", "may not have .. in it", got=resume)
 

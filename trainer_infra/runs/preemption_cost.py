@@ -7,10 +7,12 @@ J. T. Daly, "A higher order estimate of the optimum checkpoint interval for rest
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api import checkpoint
+from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve, resources
 from trainer_infra.render.launch_warnings import pod_count
@@ -19,6 +21,18 @@ from trainer_infra.runs.sentences import duration_shown, number_shown
 FAR: Final = 3
 """How many times an interval is longer or shorter than the best one that is worth a word."""
 _HOUR: Final = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionOutlook:
+    """What is known of a run before its first preemption."""
+
+    problems: tuple[Problem, ...] = ()
+    """What contradicts its checkpoint."""
+    warnings: tuple[str, ...] = ()
+    """What may well be wrong."""
+    remarks: tuple[str, ...] = ()
+    """What a preemption costs, and how often saving pays."""
 
 
 def said_of(variables: Mapping[str, Any]) -> JSONObject:
@@ -41,14 +55,18 @@ def of_job_set(job_set: JSONObject) -> tuple[str, str]:
     if not said:
         return "", ""
     nodes = sum(map(pod_count, (each for each in jobs if each["name"] != names.LAUNCHER)))
-    devices = max((resources.devices(each.get("resources") or {}) for each in containers), default=0)
+    devices = max(
+        (resources.devices(each.get("resources") or {}) for each in containers), default=0
+    )
     return cost_sentence(said, nodes, devices), interval_advice(said)
 
 
 def cost_sentence(said: JSONObject, nodes: int, devices: int) -> str:
     """What a preemption loses at most, by what is said of the checkpoint; `devices` are those of one node."""
     seconds, steps = said.get("every_seconds"), said.get("every_steps")
-    lost = duration_shown(seconds) if seconds else f"{steps} steps" if steps else "all since the start"
+    lost = (
+        duration_shown(seconds) if seconds else f"{steps} steps" if steps else "all since the start"
+    )
     of = f"{nodes} node{'s' * (nodes != 1)}"
     of += f" with {devices} GPU{'s' * (devices != 1)} each" if devices else ""
     if not said:
@@ -57,9 +75,7 @@ def cost_sentence(said: JSONObject, nodes: int, devices: int) -> str:
     price = f", {hours} GPU hours" if hours else ""
     if not said.get("on_preemption", True):
         return f"a preemption loses at most {lost} on {of}{price}"
-    return (
-        f"a preemption loses one step where the run has the time to save, else at most {lost} on {of}{price}"
-    )
+    return f"a preemption loses one step where the run has the time to save, else at most {lost} on {of}{price}"
 
 
 def interval_advice(said: JSONObject) -> str:

@@ -5,7 +5,7 @@ problem, what else they find a warning. Pure.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
@@ -22,6 +22,7 @@ from trainer_infra.rules.subject import AnyRuntime, Subject, subject_of, with_re
 from trainer_infra.rules.value import Root, Value
 from trainer_infra.rules.world import World
 from trainer_infra.runs import preemption_cost
+from trainer_infra.runs.preemption_cost import PreemptionOutlook
 from trainer_infra.trainers.code import OURS
 from trainer_infra.trainers.compose import Composition
 
@@ -36,17 +37,6 @@ _NOT_OURS: Final = (
     "the command is not started by trainer_infra's launcher, so the program must end with 143 itself when it is told to "
     "end, as Checkpointer does, and its image must have trainer_infra"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class PreemptionOutlook:
-    """What is known of a run before its first preemption."""
-
-    problems: tuple[Problem, ...] = ()
-    warnings: tuple[str, ...] = ()
-    """What may well be wrong."""
-    remarks: tuple[str, ...] = ()
-    """What a preemption costs, and how often saving pays."""
 
 
 def with_code(subject: Subject, code: Any) -> Subject:
@@ -82,7 +72,9 @@ def preemption_outlook(job: TrainJobProperties, run: Composition) -> PreemptionO
 def _graded(subject: Subject, *, is_local: bool) -> Iterator[tuple[Finding, bool]]:
     """What the rules find, and whether it is grave."""
     wanted = (each for each in RULES if each.tags[0] == "recovery" or each.id == _OF_RESULTS)
-    chosen = [ConfiguredRule.default(each) for each in wanted if not (is_local and each.id == _OF_RESULTS)]
+    chosen = [
+        ConfiguredRule.default(each) for each in wanted if not (is_local and each.id == _OF_RESULTS)
+    ]
     for verdict in judge(subject, World(), chosen):
         is_grave = verdict.chosen.severity.is_at_least(Severity.HIGH)
         yield from ((where_to_fix(each), is_grave) for each in verdict.findings)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api import checkpoint, manifests
@@ -26,6 +26,7 @@ from trainer_infra.json_values import JSONObject, has_all
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.deviation import Deviation
+from trainer_infra.runs.preemption_cost import PreemptionOutlook
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import (
     adapter_base,
@@ -38,9 +39,6 @@ from trainer_infra.trainers import (
 )
 from trainer_infra.trainers.code import OURS
 from trainer_infra.trainers.compose import Composition
-
-if TYPE_CHECKING:
-    from trainer_infra.deploy.operations.preemption_outlook import PreemptionOutlook
 
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 """Metadata of a cluster's runtime that is its writer's."""
@@ -101,9 +99,8 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         # A run that goes on as it is has found its data, or has not.
         problems += initializer_uris.unreadable_uris(wire, runtime)
         problems += program_inputs.unfetched_inputs(wire, job.code, run.objects)
-    problems += target.problems(wire, run.objects, job.controller)
-    outlook = None if same else _outlook(job, run)
-    problems += outlook.problems if outlook else ()
+    outlook = PreemptionOutlook() if same else _outlook(job, run)
+    problems += [*target.problems(wire, run.objects, job.controller), *outlook.problems]
     if problems:
         raise InvalidInput(problems)
     if same and _is_shown_alike(job, born):
@@ -111,20 +108,19 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
     lacks = program_inputs.missing_inputs(wire, job.code, run.objects)
-    found = (*lacks, *initializer_uris.seen_folders(wire, runtime))
-    remarks = (f"TrainJob {name}: {e}" for e in (*found, *(outlook.warnings if outlook else ())))
+    found = (*lacks, *initializer_uris.seen_folders(wire, runtime), *outlook.warnings)
+    remarks = (f"TrainJob {name}: {e}" for e in found)
     said = (*filter(None, [stored.remark]), *run.warnings, *remarks)
-    costs = outlook.remarks if outlook else ()
-    return Preview(TrainJobProperties(plain), () if same else said, same, costs)
+    return Preview(TrainJobProperties(plain), () if same else said, same, outlook.remarks)
 
 
-def _outlook(job: TrainJobProperties, run: Composition) -> "PreemptionOutlook | None":
-    """What a preemption does to the run; None for one in which nothing speaks of signals, times or checkpoints."""
+def _outlook(job: TrainJobProperties, run: Composition) -> PreemptionOutlook:
+    """What a preemption does to the run; nothing where no word speaks of signals, times or checkpoints."""
     files = job.code.files.items() if job.code else ()
     own = (text for path, text in files if not path.startswith(OURS))
     job_sets = (json.dumps(each) for each in run.objects if each["kind"] == names.JOBSET)
     if not any(mark in text for text in (*job_sets, *own) for mark in _OF_PREEMPTION):
-        return None
+        return PreemptionOutlook()
     # Most runs do not need the rules, which take 0.2 s to import.
     from trainer_infra.deploy.operations import preemption_outlook  # noqa: PLC0415
 

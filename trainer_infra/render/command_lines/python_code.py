@@ -96,7 +96,8 @@ def _read(text: str) -> PythonCode:
         connects and any(name in _GIVES for name, _ in named),
         bool(tree.body) and _is_sleep(tree.body[-1]),
         bool(handlers),
-        any(_ends_well(each, nodes, ()) for each in handlers) or any(map(_saves_and_ends, keywords)),
+        any(_ends_well(each, nodes, ()) for each in handlers)
+        or any(map(_saves_and_ends, keywords)),
         tuple((str(one.arg), text) for one in keywords if (text := _text(one.value)) != UNREAD),
     )
 
@@ -115,7 +116,9 @@ def _sigterm_handlers(
         if isinstance(signal, ast.Name) and signal.id in loops:
             signal = loops[signal.id]
         found = (each for each in ast.walk(signal) if isinstance(each, ast.expr))
-        return any(_dotted(each).endswith("SIGTERM") or _constant(each) == _SIGTERM for each in found)
+        return any(
+            _dotted(each).endswith("SIGTERM") or _constant(each) == _SIGTERM for each in found
+        )
 
     return [
         each.args[1]
@@ -134,9 +137,7 @@ def _ends_well(handler: ast.AST, nodes: Sequence[ast.AST], seen: tuple[str, ...]
         handler = handler.args[0]
     name = _dotted(handler).rpartition(".")[2] if isinstance(handler, ast.expr) else ""
     if name and name not in seen:
-        own = (
-            each for each in nodes if isinstance(each, _FUNCTIONS) and each.name == name
-        )
+        own = (each for each in nodes if isinstance(each, _FUNCTIONS) and each.name == name)
         return any(_ends_well(each, nodes, (*seen, name)) for each in own)
     if isinstance(handler, ast.expr) and not isinstance(handler, ast.Lambda):
         return False
@@ -144,7 +145,11 @@ def _ends_well(handler: ast.AST, nodes: Sequence[ast.AST], seen: tuple[str, ...]
     for each in (one for part in body for one in ast.walk(part)):
         if isinstance(each, ast.Call) and _exits_well(each):
             return True
-        if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Name) and each.exc.id == "SystemExit":
+        if (
+            isinstance(each, ast.Raise)
+            and isinstance(each.exc, ast.Name)
+            and each.exc.id == "SystemExit"
+        ):
             return True
         if isinstance(each, ast.Call) and _ends_well(each.func, nodes, seen):
             return True

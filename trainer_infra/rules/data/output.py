@@ -248,7 +248,9 @@ def _check_output(place: OutputJob, context: Context[PersistentOutput]) -> Itera
             yield each.value.finding(what, each.folder, fix)
         elif found is Fate.MACHINE and _PLACE.search(str(each.value.raw)):
             what = "is a folder of a machine, and the next pod of the run may start on another one"
-            yield each.value.finding(what, each.folder, "write to a persistentVolumeClaim or a bucket")
+            yield each.value.finding(
+                what, each.folder, "write to a persistentVolumeClaim or a bucket"
+            )
         elif found is Fate.READ_ONLY:
             what = "is on a volume that the container can only read, so that nothing is saved"
             fix = "take readOnly away from the mount, its volume and its claim, or write elsewhere"

@@ -36,7 +36,9 @@ def _check(place: Saving, context: Context[Parameters]) -> Iterator[Finding]:
         return
     if place.said and _is_elastic(place) and timeout < save:
         at = where if where.raw is not ABSENT else place.value
-        what = f"gives torchrun's workers {timeout} s to end in, and a step and a save take {save} s"
+        what = (
+            f"gives torchrun's workers {timeout} s to end in, and a step and a save take {save} s"
+        )
         yield at.finding(what, None, f"set {TIMEOUT} to {save} or more")
     image = place.job.container.value["image"]
     old = _OLD_IMAGE.fullmatch(image.text()) if place.said and _is_elastic(place) else None
@@ -100,7 +102,9 @@ def _timeout(place: Saving) -> tuple[int | None, Value]:
             named = [at for at, word in enumerate(command.words) if "shutdown" in str(word.raw)]
             at = named[-1] if named else each.item
             is_apart = "=" not in str(command.words[at].raw)
-            return _seconds(given or UNREAD, command.words[min(at + is_apart, len(command.words) - 1)])
+            return _seconds(
+                given or UNREAD, command.words[min(at + is_apart, len(command.words) - 1)]
+            )
     if not variable.text() or not _is_elastic(place):
         return USUAL, Value(ABSENT, variable.root)
     return _seconds(variable.text(), variable)

@@ -26,13 +26,22 @@ _FIX: Final = (
 def _check(place: Saving, _context: Context[Parameters]) -> Iterator[Finding]:
     job = place.job
     limits = [job.container.pod.job_spec[each] for each in ("backoffLimit", "backoffLimitPerIndex")]
-    policies = (job.jobset["failurePolicy"], job.container.pod.job_spec["podFailurePolicy"], *limits)
+    policies = (
+        job.jobset["failurePolicy"],
+        job.container.pod.job_spec["podFailurePolicy"],
+        *limits,
+    )
     if not any(each.is_there() for each in policies):
         return
-    for who, is_marked in (("a pod that is preempted or evicted", True), ("a pod that is deleted", False)):
+    for who, is_marked in (
+        ("a pod that is preempted or evicted", True),
+        ("a pod that is deleted", False),
+    ):
         if found := _counting(job, is_marked=is_marked):
             where, what = found
-            yield where.finding(f"{what} {who}, which then uses up a restart or ends the run", None, _FIX)
+            yield where.finding(
+                f"{what} {who}, which then uses up a restart or ends the run", None, _FIX
+            )
             return
 
 

@@ -27,8 +27,12 @@ _TRAINS: Final = re.compile(
 )
 """Code that trains: a server ends with 0 as it should."""
 _JIT: Final = re.compile(r"--enable_jit_checkpoint(?:[=\s]+(?:True|true|1))?(?![=\w])")
-_ENDS_WELL: Final = "ends the program with 0 when it is told to end, and a Job then counts its pod as done"
-_FIX: Final = "end with 143, sys.exit(143), or save by trainer_infra.checkpoint.Checkpointer, which does"
+_ENDS_WELL: Final = (
+    "ends the program with 0 when it is told to end, and a Job then counts its pod as done"
+)
+_FIX: Final = (
+    "end with 143, sys.exit(143), or save by trainer_infra.checkpoint.Checkpointer, which does"
+)
 _SHELL_FIX: Final = "end with 143, or leave the trap out and start the program by exec"
 _SINGLE: Final = pods.COMPUTING - names.WITH_PODS - {"Pod"}
 
@@ -65,7 +69,7 @@ def _words(container: Value) -> Iterator[Value]:
         yield from container[key].items()
 
 
-def _check(place: Code, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: Code, _context: Context[Parameters]) -> Iterator[Finding]:
     text = "" if place.value.is_noted() else place.value.text()
     saves = place.of is not None and bool(place.of.said)
     code = python_code.read_python(text) if "\n" in text or "(" in text else None
@@ -75,12 +79,18 @@ def _check(place: Code, context: Context[Parameters]) -> Iterator[Finding]:
     elif code is not None and code.ends_well and not place.is_ours and _trains(place, text):
         yield place.value.finding(_ENDS_WELL, None, _FIX)
     elif _JIT.search(text) and not place.is_ours:
-        yield place.value.finding(_ENDS_WELL, None, "start it with save_steps alone, and end with 143")
+        yield place.value.finding(
+            _ENDS_WELL, None, "start it with save_steps alone, and end with 143"
+        )
     if "trap" in text and _has_trap(text) and _trains(place, text):
         yield place.value.finding(_ENDS_WELL, None, _SHELL_FIX)
     elif saves and _keeps_signals(place, text):
-        what = "is more than the program, so that the shell stays, and never tells the program to end"
-        yield place.value.finding(what, None, "start the program last, by exec, or with wait and a trap")
+        what = (
+            "is more than the program, so that the shell stays, and never tells the program to end"
+        )
+        yield place.value.finding(
+            what, None, "start the program last, by exec, or with wait and a trap"
+        )
 
 
 def _trains(place: Code, text: str) -> bool:

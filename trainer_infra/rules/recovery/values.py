@@ -45,7 +45,9 @@ def _check_values(place: Saving, context: Context[Parameters]) -> Iterator[Findi
         name = next((each for each in others if each != _name(subject)), "")
         if name:
             what = f"names the place where {name} saves, too: each run would remove the other one's checkpoints"
-            yield place.value.finding(what, None, "give each run its own, for example with {run} in the uri")
+            yield place.value.finding(
+                what, None, "give each run its own, for example with {run} in the uri"
+            )
 
 
 def _sharing(world: World) -> dict[Key, tuple[str, ...]]:
@@ -79,7 +81,9 @@ def _key(place: Saving) -> Key | None:
         folder = str(place.variable(f"{names.OUTPUT_VARIABLE}{name}").raw)
     if "://" in folder:
         return "", "", folder.rstrip("/")
-    mounts = [each for each in container.value["volumeMounts"].items() if each["mountPath"].raw == folder]
+    mounts = [
+        each for each in container.value["volumeMounts"].items() if each["mountPath"].raw == folder
+    ]
     for volume in container.pod.spec["volumes"].items() if mounts else ():
         claim = volume.at("persistentVolumeClaim", "claimName").raw
         if volume["name"].raw == mounts[0]["name"].raw and isinstance(claim, str):
@@ -125,7 +129,9 @@ def _program(place: Saving, subject: Subject) -> tuple[Value | None, list[str]]:
         files = dict(code["files"].fields())
         launch = saving.read(files["launch.json"].text()) if "launch.json" in files else None
         texts = [each.text() for path, each in files.items() if path.endswith(".py")]
-        is_whole = not (launch or {}).keys() & {"program", "framework"} and code["stored"].raw is ABSENT
+        is_whole = (
+            not (launch or {}).keys() & {"program", "framework"} and code["stored"].raw is ABSENT
+        )
         return code if texts and is_whole else None, texts
     words = place.command.words if place.command else ()
     if len(words) < _OF_CODE or words[1].raw != "-c" or "python" not in str(words[0].raw):

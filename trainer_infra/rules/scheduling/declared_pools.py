@@ -146,7 +146,9 @@ def _reason_in_queue(context: Context[Parameters]) -> str:
     queue = queue_objects.cluster_queue(context.subject, context.world)
     if queue is None:
         return ""
-    own = _priority(context.subject.object.at("metadata", "labels", names.KUEUE_PRIORITY_LABEL), context)
+    own = _priority(
+        context.subject.object.at("metadata", "labels", names.KUEUE_PRIORITY_LABEL), context
+    )
     within = queue.object.at("spec", "preemption", "withinClusterQueue").text()
     if within.startswith("Lower") and own is not None:
         classes = lookup.all_of(context.world, names.WORKLOAD_PRIORITY_CLASS)
@@ -160,7 +162,10 @@ def _reason_in_queue(context: Context[Parameters]) -> str:
         for each in flavor["resources"].items()
     )
     for other in queue_objects.members(context.world) if cohort and borrows else ():
-        takes = other.object.at("spec", "preemption", "reclaimWithinCohort").text() in ("Any", "LowerPriority")
+        takes = other.object.at("spec", "preemption", "reclaimWithinCohort").text() in (
+            "Any",
+            "LowerPriority",
+        )
         if takes and other is not queue and queue_objects.cohort(other).text() == cohort:
             return f"the quota that it borrows of ClusterQueue {other.name}"
     return ""

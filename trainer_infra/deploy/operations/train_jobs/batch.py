@@ -47,7 +47,9 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
         }
     found = [(name, each) for name, one in checked.items() for each in one.problems]
     known = {name: one.preview.inputs for name, one in checked.items() if one.preview}
-    found += [(n, each) for n, one in known.items() for each in train_job.shared_place(one, session)]
+    found += [
+        (n, each) for n, one in known.items() for each in train_job.shared_place(one, session)
+    ]
     problems = [*members.member_problems(found, str(news["resource"]))]
     named = {name: one.inputs for name, one in checked.items() if "name" in one.inputs}
     problems += [*members.same_names(named), *_parallelism(BatchProperties(news), named)]
@@ -112,7 +114,12 @@ def _tell(
         said += [(name, each) for each in preview.remarks]
         objects += preview.inputs.rendered.values()
     runs = {name: MemberEntry(each.inputs.json) for name, each in previews.items()}
-    told_by = (messages.info, kept), (messages.warn, warned), (messages.warn, failed), (messages.info, said)
+    told_by = (
+        (messages.info, kept),
+        (messages.warn, warned),
+        (messages.warn, failed),
+        (messages.info, said),
+    )
     for say, told in told_by:
         if lines := members.member_lines(told, runs):
             say(lines)
