@@ -77,10 +77,10 @@ VALUES = {
     'uri=""': "checkpoint.uri: names no place",
     'uri="https://example.com/x"': "checkpoint.uri: is an address to which no checkpoint can be written",
     'uri="S3://b/x"': "checkpoint.uri: is an address to which no checkpoint can be written",
-    'uri="s3://b/../x"': "checkpoint.uri: may not have .. in it",
-    'uri="s3://b/{job}"': "checkpoint.uri: has {job} in it",
-    'uri="s3://key:word@b/x"': "checkpoint.uri: has credentials in it",
-    'uri="checkpoints/x"': "checkpoint.uri: is not an absolute path",
+    'uri="s3://b/../x"': "outputs['checkpoints']: may not have .. in it",
+    'uri="s3://b/{job}"': "outputs['checkpoints']: has {job} in it",
+    'uri="s3://key:word@b/x"': "outputs['checkpoints']: has credentials in it",
+    'uri="checkpoints/x"': "outputs['checkpoints']: is not an absolute path",
 }
 """Arguments of Checkpoint, and what the preview says of them."""
 
@@ -94,9 +94,9 @@ def test_values_of_a_checkpoint_that_cannot_be(stack: Stack, arguments: str, sai
 
 
 ON_A_CLUSTER = {
-    'uri="/data/x"': "checkpoint.uri: is a folder of whichever machine a pod runs on",
-    'uri="file:///data/x"': "checkpoint.uri: is a folder of whichever machine a pod runs on",
-    "every=100": "checkpoint.uri: has no place in a cluster",
+    'uri="/data/x"': "outputs['checkpoints']: is a folder of whichever machine a pod runs on",
+    'uri="file:///data/x"': "outputs['checkpoints']: is a folder of whichever machine a pod runs on",
+    "every=100": "outputs['checkpoints']: has no place in a cluster",
 }
 
 
@@ -109,19 +109,19 @@ def test_places_that_are_none_on_a_cluster(nowhere: Stack, arguments: str, said:
 CONTRADICTIONS = {
     "pods of a runtime": (
         "job(on=runtime(pod={GRACE: 45}))",
-        "gives the pod 45 s to end in, and 60 s are needed",
+        "leaves the pod 45 s to end in, and 60 s are needed",
     ),
     "pods of a patch": (
         "job(runtime_patches=patch({GRACE: 45}))",
         (
             "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec"
-            ".template.spec.terminationGracePeriodSeconds: gives the pod 45 s to end in"
+            ".template.spec.terminationGracePeriodSeconds: leaves the pod 45 s to end in"
         ),
     ),
-    "no time at all": ("job(on=runtime(pod={GRACE: 0}))", "gives the pod 0 s to end in"),
+    "no time at all": ("job(on=runtime(pod={GRACE: 0}))", "leaves the pod 0 s to end in"),
     "pods of another framework": (
         'job(on=runtime("plain-distributed", pod={GRACE: 30}))',
-        "gives the pod 30 s to end in, and 60 s are needed",
+        "leaves the pod 30 s to end in, and 60 s are needed",
     ),
     "torchrun's time of a trainer": (
         'job(env={TIMEOUT: "20"})',
@@ -131,7 +131,7 @@ CONTRADICTIONS = {
     "torchrun's time in words": ('job(env={TIMEOUT: "1m"})', "is not a number of whole seconds"),
     "torchrun's time beyond the pods'": (
         'job(on=runtime(pod={GRACE: 75}), env={TIMEOUT: "600"})',
-        "gives the pod 75 s to end in, and 600 s are needed",
+        "leaves the pod 75 s to end in, and 600 s are needed",
     ),
     "torchrun without a time on another runtime": (
         'job(on="plain-distributed", trainer={"command": ["torchrun", "train.py"]})',
@@ -143,7 +143,7 @@ CONTRADICTIONS = {
     ),
     "a hook that sleeps": (
         'job(on=runtime(container={"lifecycle": {"preStop": {"exec": {"command": ["sleep", "50"]}}}}))',
-        "takes 50 s of the 75 s that the pod has to end in",
+        "leaves the pod 25 s to end in, and 60 s are needed",
     ),
     "an old image": (
         'job(trainer={"image": "pytorch/pytorch:2.9.1", "command": ["torchrun", "train.py"]})',
@@ -170,18 +170,18 @@ CONTRADICTIONS = {
             'job(on=runtime(job={"podFailurePolicy": {"rules": [{"action": "FailJob", **DISRUPTED}]}}, '
             'pod={"restartPolicy": "Never"}))'
         ),
-        "ends the run for a pod that is preempted or evicted",
+        "counts a pod that is preempted or evicted",
     ),
     "an exit code that ends the Job": (
         (
             'job(on=runtime(job={"podFailurePolicy": {"rules": [{"action": "Ignore", **DISRUPTED}, '
             '{"action": "FailJob", **TOLD}]}}, pod={"restartPolicy": "Never"}))'
         ),
-        "ends the run for a pod that is deleted",
+        "counts a pod that is deleted",
     ),
     "pods that restart in place": (
         'job(on=runtime(job={"backoffLimit": 2}, pod={"restartPolicy": "OnFailure"}))',
-        "lets the Job count a pod that is preempted or evicted",
+        "counts a pod that is preempted or evicted",
     ),
     "a handler beside Checkpointer": (
         "job(function=ends)",
@@ -198,9 +198,9 @@ CONTRADICTIONS = {
         'job(checkpoint=None, trainer={"command": ["torchrun", "t.py", "--enable_jit_checkpoint"]})',
         "ends the program with 0 when it is told to end",
     ),
-    "a shell that stays": (
-        'job(on="plain-distributed", trainer={"command": ["sh", "-c", "python t.py | tee log"]})',
-        "the shell stays, and never tells the program to end",
+    "a long time without torchrun's": (
+        "job(checkpoint=None, on=runtime(pod={GRACE: 600}), function=idles)",
+        "does nothing for the training: torchrun kills its workers after 30 s",
     ),
     "members that share a place": (
         (
@@ -258,9 +258,6 @@ WARNED = {
     "job(checkpoint=None)": "uses Checkpointer, which does nothing in a run without checkpoint=",
     'job(on="plain-distributed", trainer={"command": ["python", "t.py"]})': (
         "the command is not started by trainer_infra's launcher"
-    ),
-    "job(checkpoint=None, on=runtime(pod={GRACE: 600}), function=idles)": (
-        "does nothing for the training: torchrun kills its workers after 30 s"
     ),
 }
 

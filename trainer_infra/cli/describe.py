@@ -15,7 +15,6 @@ from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import NotAvailable
-from trainer_infra.render import resources
 from trainer_infra.runs import failure_advice, preemption_cost, sentences
 from trainer_infra.runs.run import FINISHED, Run, RunKey
 
@@ -77,9 +76,6 @@ def _whole(place: RunPlace, run: Run, shown: Screen) -> Iterator[str]:
 
 def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
     percent = sentences.percent_done(run)
-    said, of_node = preemption_cost.said_of(run.settings.env), {"limits": run.settings.resources}
-    nodes = run.settings.nodes or len(run.nodes) or 1
-    lost = preemption_cost.cost_sentence(said, nodes, resources.devices(of_node))
     return {
         "Name": run.name,
         "Namespace": run.namespace,
@@ -97,8 +93,8 @@ def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
         "Ran for": sentences.time_between(run.started, run.finished) if run.started else "",
         "Progress": "" if percent is None else f"{percent}%",
         "Remaining": sentences.remaining_time(run),
-        "Preemption": "" if run.phase in FINISHED else lost,
-        "Interval": preemption_cost.interval_advice(said),
+        "Preemption": "" if run.phase in FINISHED else preemption_cost.cost_sentence(run.settings),
+        "Interval": preemption_cost.interval_advice(run.settings),
         "Metrics": sentences.metrics_line(sentences.last_metrics(run)),
         "Outputs": sentences.metrics_line(run.outputs),
         "Code": run.code_origin,

@@ -119,7 +119,7 @@ def _training_nodes(
     launchers = (resolve.pod_spec(each) for each in jobs if each["name"] == names.LAUNCHER)
     values = (_variables(resolve.node_container(each)).values for each in launchers)
     slots = next((each.get(names.OMPI_DEFAULT_SLOTS) for each in values), None) or ""
-    count = sum(pod_count(each) for each in training) + joins
+    count = sum(_count(each) for each in training) + joins
     return TrainingNodes(
         framework,
         count,
@@ -135,8 +135,7 @@ def lacks_devices(asked: JSONObject) -> bool:
     return says and not asked.get("claims") and not resources.devices(asked)
 
 
-def pod_count(job: JSONObject) -> int:
-    """How many pods a replicated job has."""
+def _count(job: JSONObject) -> int:
     spec = job["template"].get("spec") or {}
     return int(job.get("replicas") or 1) * int(spec.get("parallelism") or 1)
 

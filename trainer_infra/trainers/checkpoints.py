@@ -23,8 +23,7 @@ GRACE: Final = "terminationGracePeriodSeconds"
 MARGIN: Final = 15
 """Seconds that pods have beyond a save: torchrun and the interpreter end after their workers."""
 MANAGER: Final = "trainer-infra.dev/checkpoint"
-NAME: Final = checkpoint.DEFAULT_PLACE.removeprefix(checkpoint.OUTPUT)
-"""The output that a checkpoint adds to those of its run."""
+_NAME: Final = checkpoint.DEFAULT_PLACE.removeprefix(checkpoint.OUTPUT)
 
 
 def output_of(uri: Any) -> dict[str, Any]:
@@ -33,8 +32,8 @@ def output_of(uri: Any) -> dict[str, Any]:
     An address may be one that only the deployment tells.
     """
     if isinstance(uri, str) and uri.startswith(checkpoint.OUTPUT):
-        return {NAME: ""} if uri == checkpoint.DEFAULT_PLACE else {}
-    return {NAME: uri}
+        return {_NAME: ""} if uri == checkpoint.DEFAULT_PLACE else {}
+    return {_NAME: uri}
 
 
 def variable_of(given: JSONObject) -> JSONDict:
@@ -45,8 +44,7 @@ def variable_of(given: JSONObject) -> JSONDict:
         "place": uri if str(uri).startswith(checkpoint.OUTPUT) else checkpoint.DEFAULT_PLACE,
         "every_steps": None if seconds is not None else every,
         "every_seconds": seconds,
-        "mean_time_between_failures": checkpoint.seconds_of(given["mean_time_between_failures"]),
-        **{key: given[key] for key in ("keep", "resume", "on_preemption", "save_seconds")},
+        **{key: each for key, each in given.items() if key not in ("uri", "every")},
     }
     said = {key: each for key, each in values.items() if each is not None}
     return {"name": checkpoint.VARIABLE, "value": json.dumps(said)}

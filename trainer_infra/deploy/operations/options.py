@@ -13,7 +13,7 @@ from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.trainers import checkpoints, kept_outputs, volume_address
+from trainer_infra.trainers import kept_outputs, volume_address
 
 OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
     ("attempt", "attempt", lambda v: isinstance(v, int) and v >= 1, "must be a whole number from 1"),
@@ -34,8 +34,7 @@ def option_problems(inputs: JSONObject) -> Iterator[Problem]:
     if "outputs" in inputs and not is_unknown(inputs["outputs"]):
         is_local = inputs["target"] == targets.LOCAL
         root = outputs_root(TrainJobProperties(inputs))
-        for each in kept_outputs.output_problems(inputs["outputs"], root, with_folders=is_local):
-            yield replace(each, path=_named_path(each.path, inputs))
+        yield from kept_outputs.output_problems(inputs["outputs"], root, with_folders=is_local)
     if is_unknown(inputs):
         # Where all is known, what is rendered is judged.
         job = TrainJobProperties(inputs)
@@ -46,14 +45,6 @@ def option_problems(inputs: JSONObject) -> Iterator[Problem]:
     cache = inputs.get("packagesAt")
     if cache is not None and inputs["target"] != targets.LOCAL:
         yield from volume_address.address_problems(_CACHE, cache)
-
-
-def _named_path(path: str, inputs: JSONObject) -> str:
-    """The path of an output, by the argument that made it: of checkpoints their `uri`."""
-    spec = inputs.get("spec")
-    trainer = spec.get("trainer") if isinstance(spec, Mapping) else None
-    saves = isinstance(trainer, Mapping) and checkpoints.variable_text(trainer)
-    return "checkpoint.uri" if saves and path == f"outputs[{checkpoints.NAME!r}]" else path
 
 
 def named_once(problems: Iterable[Problem], inputs: JSONObject) -> tuple[Problem, ...]:

@@ -21,12 +21,11 @@ from trainer_infra.deploy.operations.declared_run import output_places, runtime_
 from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import differing
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject, has_all
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.runs.preemption_cost import PreemptionOutlook
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import (
     adapter_base,
@@ -99,28 +98,33 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         # A run that goes on as it is has found its data, or has not.
         problems += initializer_uris.unreadable_uris(wire, runtime)
         problems += program_inputs.unfetched_inputs(wire, job.code, run.objects)
-    outlook = PreemptionOutlook() if same else _outlook(job, run)
-    problems += [*target.problems(wire, run.objects, job.controller), *outlook.problems]
+    wrong, doubts, costs = ([], [], []) if same else _outlook(job, run)
+    problems += [*target.problems(wire, run.objects, job.controller), *wrong]
     if problems:
         raise InvalidInput(problems)
     if same and _is_shown_alike(job, born):
         shown = born.rendered
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
-    lacks = program_inputs.missing_inputs(wire, job.code, run.objects)
-    found = (*lacks, *initializer_uris.seen_folders(wire, runtime), *outlook.warnings)
+    found = (
+        *program_inputs.missing_inputs(wire, job.code, run.objects),
+        *initializer_uris.seen_folders(wire, runtime),
+        *doubts,
+    )
     remarks = (f"TrainJob {name}: {e}" for e in found)
     said = (*filter(None, [stored.remark]), *run.warnings, *remarks)
-    return Preview(TrainJobProperties(plain), () if same else said, same, outlook.remarks)
+    return Preview(TrainJobProperties(plain), () if same else said, same, tuple(costs))
 
 
-def _outlook(job: TrainJobProperties, run: Composition) -> PreemptionOutlook:
+def _outlook(
+    job: TrainJobProperties, run: Composition
+) -> tuple[list[Problem], list[str], list[str]]:
     """What a preemption does to the run; nothing where no word speaks of signals, times or checkpoints."""
     files = job.code.files.items() if job.code else ()
     own = (text for path, text in files if not path.startswith(OURS))
     job_sets = (json.dumps(each) for each in run.objects if each["kind"] == names.JOBSET)
     if not any(mark in text for text in (*job_sets, *own) for mark in _OF_PREEMPTION):
-        return PreemptionOutlook()
+        return [], [], []
     # Most runs do not need the rules, which take 0.2 s to import.
     from trainer_infra.deploy.operations import preemption_outlook  # noqa: PLC0415
 

@@ -35,7 +35,7 @@ from trainer_infra.errors import (
     Unreadable,
 )
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs import preemption_cost, sentences
+from trainer_infra.runs import sentences
 from trainer_infra.runs.run import COMPLETE, FAILED, LOST, Contents, Run, Submission, owner_to_json
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import checkpoints, volume_address
@@ -91,8 +91,7 @@ def checked_run(olds: JSONObject, news: JSONObject, target: Target) -> CheckedRu
 
 def shared_place(job: TrainJobProperties, session: StackSession) -> Iterator[Problem]:
     """A problem where another run of the program saves its checkpoints at the same place."""
-    text = checkpoints.variable_text(job.spec.get("trainer") or {})
-    said = preemption_cost.said_of({checkpoint.VARIABLE: text})
+    said = checkpoint.said_of(checkpoints.variable_text(job.spec.get("trainer") or {})) or {}
     address = job.outputs.get(str(said.get("place", "")).removeprefix(checkpoint.OUTPUT))
     if not address:
         return

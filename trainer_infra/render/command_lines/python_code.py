@@ -27,7 +27,8 @@ _GIVES: Final = ("os.dup2", "pty.spawn", "os.openpty")
 _SLEEPS: Final = "sleep"
 _SIGTERM: Final = 15
 _EXITS: Final = frozenset({"sys.exit", "exit", "quit", "os._exit", "SystemExit"})
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_JIT: Final = "enable_jit_checkpoint"
+"""transformers' Trainer saves when it is told to end, and ends as if it were done."""
 _MARKS: Final = (
     *("system", "popen", "Popen", "subprocess", "spawn", "execvp", "dup2", "sleep", "pause"),
     *(
@@ -87,7 +88,7 @@ def _read(text: str) -> PythonCode:
     fetched = _fetched(nodes)
     runs = (each for name, each in named if name in _RUNS or name.endswith(".loader.exec_module"))
     connects = any(name.rpartition(".")[2] in _SENDS for name, _ in named)
-    handlers = _sigterm_handlers(nodes, named)
+    handlers = [*_sigterm_handlers(nodes, named)]
     keywords = [one for _, each in named for one in each.keywords if one.arg]
     return PythonCode(
         text,
@@ -96,79 +97,47 @@ def _read(text: str) -> PythonCode:
         connects and any(name in _GIVES for name, _ in named),
         bool(tree.body) and _is_sleep(tree.body[-1]),
         bool(handlers),
-        any(_ends_well(each, nodes, ()) for each in handlers)
-        or any(map(_saves_and_ends, keywords)),
+        any(_ends_well(each, nodes, set()) for each in handlers)
+        or any(one.arg == _JIT and getattr(one.value, "value", 0) is True for one in keywords),
         tuple((str(one.arg), text) for one in keywords if (text := _text(one.value)) != UNREAD),
     )
 
 
 def _sigterm_handlers(
     nodes: Sequence[ast.AST], named: Iterable[tuple[str, ast.Call]]
-) -> list[ast.expr]:
+) -> Iterator[ast.expr]:
     """What is called when SIGTERM comes, as it is written where it is registered."""
     loops = {
         each.target.id: each.iter
         for each in nodes
-        if isinstance(each, ast.For | ast.comprehension) and isinstance(each.target, ast.Name)
+        if isinstance(each, ast.For) and isinstance(each.target, ast.Name)
     }
-
-    def is_sigterm(signal: ast.AST) -> bool:
-        if isinstance(signal, ast.Name) and signal.id in loops:
-            signal = loops[signal.id]
-        found = (each for each in ast.walk(signal) if isinstance(each, ast.expr))
-        return any(
-            _dotted(each).endswith("SIGTERM") or _constant(each) == _SIGTERM for each in found
-        )
-
-    return [
-        each.args[1]
-        for name, each in named
-        if name.endswith(("signal.signal", ".add_signal_handler"))
-        and each.args[1:]
-        and is_sigterm(each.args[0])
-        and not _dotted(each.args[1]).endswith("SIG_DFL")
-    ]
+    for name, each in named:
+        if name.endswith(("signal.signal", ".add_signal_handler")) and each.args[1:]:
+            signal = loops.get(getattr(each.args[0], "id", ""), each.args[0])
+            is_sigterm = "SIGTERM" in ast.dump(signal) or getattr(signal, "value", 0) == _SIGTERM
+            if is_sigterm and not _dotted(each.args[1]).endswith("SIG_DFL"):
+                yield each.args[1]
 
 
-def _ends_well(handler: ast.AST, nodes: Sequence[ast.AST], seen: tuple[str, ...]) -> bool:
-    """Whether a handler ends the program with 0, by itself or by a function of the same text that it calls."""
-    if isinstance(handler, ast.Call) and handler.args:
-        # functools.partial
-        handler = handler.args[0]
-    name = _dotted(handler).rpartition(".")[2] if isinstance(handler, ast.expr) else ""
-    if name and name not in seen:
-        own = (each for each in nodes if isinstance(each, _FUNCTIONS) and each.name == name)
-        return any(_ends_well(each, nodes, (*seen, name)) for each in own)
-    if isinstance(handler, ast.expr) and not isinstance(handler, ast.Lambda):
-        return False
-    body = handler.body if isinstance(handler, _FUNCTIONS) else [handler]
-    for each in (one for part in body for one in ast.walk(part)):
-        if isinstance(each, ast.Call) and _exits_well(each):
+def _ends_well(called: ast.AST, nodes: Sequence[ast.AST], seen: set[str]) -> bool:
+    """Whether what is called ends the program with 0, by itself or by functions of the same text."""
+    if isinstance(called, ast.Name | ast.Attribute):
+        name = _dotted(called).rpartition(".")[2]
+        own = [each for each in nodes if getattr(each, "name", "") == name not in {"", *seen}]
+        seen.add(name)
+        return any(_ends_well(each, nodes, seen) for each in own)
+    for each in ast.walk(called):
+        if isinstance(each, ast.Raise) and getattr(each.exc, "id", "") == "SystemExit":
             return True
-        if (
-            isinstance(each, ast.Raise)
-            and isinstance(each.exc, ast.Name)
-            and each.exc.id == "SystemExit"
-        ):
-            return True
-        if isinstance(each, ast.Call) and _ends_well(each.func, nodes, seen):
-            return True
+        if isinstance(each, ast.Call):
+            code = each.args[0] if each.args else ast.Constant(0)
+            if _dotted(each.func) in _EXITS and getattr(code, "value", 1) in (0, None):
+                return True
+            # The first argument of functools.partial is called, too.
+            if any(_ends_well(one, nodes, seen) for one in (each.func, *each.args[:1])):
+                return True
     return False
-
-
-def _exits_well(call: ast.Call) -> bool:
-    is_exit = _dotted(call.func) in _EXITS
-    return is_exit and (not call.args or _constant(call.args[0]) in (0, None, False))
-
-
-def _constant(node: ast.expr) -> object:
-    """The value of a constant; what is none is not one of those that are looked for."""
-    return node.value if isinstance(node, ast.Constant) else node
-
-
-def _saves_and_ends(option: ast.keyword) -> bool:
-    """Whether transformers' Trainer is told to save when it is told to end, and then to end as if it were done."""
-    return option.arg == "enable_jit_checkpoint" and _constant(option.value) is True
 
 
 def _write_out_imported(nodes: Iterable[ast.AST]) -> None:

@@ -2,14 +2,12 @@
 
 from typing import Final
 
-from trainer_infra.rules.recovery import ending, restarts, signals, values
+from trainer_infra.rules.recovery import ending, restarts, saving, signals
 from trainer_infra.rules.rule import AnyRule
 
 RULES: Final[tuple[AnyRule, ...]] = (
-    values.CHECKPOINT_VALUES,
-    values.CHECKPOINT_USED,
+    saving.CHECKPOINT_VALUES,
     ending.TIME_TO_SAVE,
-    ending.TORCHRUN_TIME,
     signals.TOLD_TO_END,
     restarts.PREEMPTION_COUNTED,
 )

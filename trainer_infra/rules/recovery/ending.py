@@ -5,124 +5,110 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api import checkpoint
 from trainer_infra.render.command_lines.program_options import LauncherKind
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.recovery import saving
 from trainer_infra.rules.recovery.saving import Saving
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
-from trainer_infra.rules.value import ABSENT, UnseenValue
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.value import UnseenValue
 
-TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
-"""The variable by which torchrun waits for its workers; its option comes first."""
-GRACE: Final = "terminationGracePeriodSeconds"
-USUAL: Final = 30
+_TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+_GRACE: Final = "terminationGracePeriodSeconds"
+_USUAL: Final = 30
 """Seconds that Kubernetes gives a pod, and torchrun its workers."""
-MARGIN: Final = 15
-"""Seconds beyond torchrun's that do no harm: it ends after its workers."""
+_MARGIN: Final = 15
+"""Seconds that a pod may have beyond torchrun, which ends after its workers."""
 _ELASTIC: Final = (LauncherKind.TORCHRUN, LauncherKind.TUNE, LauncherKind.ACCELERATE)
-"""Launchers that are torchrun."""
-_OLD_IMAGE: Final = re.compile(r"(?:.*/)?pytorch/pytorch:(1\.\d+|2\.(?:\d|1[01]))\b(?!\d).*")
-"""PyTorch before 2.12, whose torchrun reads no time."""
-_SLEEP: Final = re.compile(r"\bsleep[ \t]+(\d{1,9})(?:\.\d+)?([smh]?)\b")
+_OLD: Final = re.compile(r"(?:.*/)?pytorch/pytorch:(1\.\d+|2\.\d|2\.1[01])(?!\d).*")
+"""Images of PyTorch before 2.12, whose torchrun reads no time."""
+_SLEEP: Final = re.compile(r"\bsleep[ \t]+(\d{1,6})(?:\.\d+)?([smh]?)\b")
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def _check(place: Saving, context: Context[Parameters]) -> Iterator[Finding]:
-    timeout, where = _timeout(place)
-    save = place.save_seconds
-    if timeout is None:
+    said = place.said or {}
+    save, timeout = said.get("save_seconds", checkpoint.SAVE_SECONDS), _timeout(place)
+    save = save if said and isinstance(save, int) else 0
+    if timeout:
+        yield from _of_torchrun(place, *timeout, save)
+    yield from _of_pod(place, *(timeout or (0, place.value)), save)
+    every, pod = said.get("every_seconds"), place.job.container.pod
+    whole = [context.subject.object["spec"]] if context.subject.kind == names.TRAIN_JOB else []
+    deadlines = (each["activeDeadlineSeconds"] for each in (*whole, pod.job_spec, pod.spec))
+    deadline = next((each for each in deadlines if each.number() is not None), None)
+    if deadline and isinstance(every, int | float) and (deadline.number() or 0) < every:
+        what = f"ends the run before the first checkpoint, which is saved after {every:g} s"
+        yield deadline.finding(what, deadline.raw, "raise it, or save more often")
+
+
+def _of_pod(
+    place: Saving, timeout: int | None, where: Value | None, save: int
+) -> Iterator[Finding]:
+    grace = place.job.container.pod.spec[_GRACE]
+    hook = place.job.container.value.at("lifecycle", "preStop")
+    before = _slept(hook)
+    given = _USUAL if grace.number() is None else grace.number() or 0
+    left, needed = given - before, max(save, (timeout or 0) if where else 0)
+    if needed > left:
+        said = where if where and not place.said else place.value
+        at = hook if before and given >= needed else grace if grace.is_there() else said
+        what = f"leaves the pod {left} s to end in, and {needed} s are needed"
+        yield at.finding(what, None, f"set {_GRACE} to {needed + before + _MARGIN} or more")
+    elif where is None and not save and grace.is_there() and left > _USUAL + _MARGIN:
+        what = f"does nothing for the training: torchrun kills its workers after {_USUAL} s"
+        yield grace.finding(what, grace.raw, f"set the variable {_TIMEOUT} of the container, too")
+
+
+def _of_torchrun(
+    place: Saving, timeout: int | None, where: Value | None, save: int
+) -> Iterator[Finding]:
+    image = place.job.container.value["image"]
+    old = _OLD.fullmatch(image.text())
+    if where and timeout is None:
         what = "is not a number of whole seconds, and torchrun does not start"
-        yield where.finding(what, where.raw, "write for example 75")
-        return
-    if place.said and _is_elastic(place) and timeout < save:
-        at = where if where.raw is not ABSENT else place.value
+        yield where.finding(what, where.raw, f'write "{_USUAL}", for example')
+    elif timeout is not None and timeout < save:
         what = (
             f"gives torchrun's workers {timeout} s to end in, and a step and a save take {save} s"
         )
-        yield at.finding(what, None, f"set {TIMEOUT} to {save} or more")
-    image = place.job.container.value["image"]
-    old = _OLD_IMAGE.fullmatch(image.text()) if place.said and _is_elastic(place) else None
-    if old and save > USUAL:
-        what = f"has PyTorch {old[1]}, whose torchrun kills its workers after {USUAL} s, and a save takes {save} s"
+        yield (where or place.value).finding(what, None, f"set {_TIMEOUT} to {save} or more")
+    elif old and save > _USUAL:
+        what = f"has PyTorch {old[1]}, whose torchrun kills its workers after {_USUAL} s"
         yield image.finding(what, image.raw, "use PyTorch 2.12 or newer")
-    yield from _grace(place, max(timeout if where.raw is not ABSENT else 0, save))
-    yield from _deadline(place, context.subject)
 
 
-def _grace(place: Saving, needed: int) -> Iterator[Finding]:
-    """The pods' own time, without what runs before they are told."""
-    grace, (before, hook) = place.job.container.pod.spec[GRACE], _before(place)
-    given = USUAL if grace.number() is None else grace.number() or 0
-    if not needed or given - before >= needed:
-        return
-    if before and given >= needed:
-        what = f"takes {before} s of the {given} s that the pod has to end in, and {needed} s are needed after it"
-        yield hook.finding(what, None, f"set {GRACE} to {needed + before + MARGIN} or more")
-        return
-    what = f"gives the pod {given} s to end in, and {needed} s are needed"
-    at = grace if grace.is_there() else _time_said(place)
-    yield at.finding(what, grace.raw, f"set {GRACE} to {needed + before + MARGIN} or more")
-
-
-def _time_said(place: Saving) -> Value:
-    """Where the time stands for which the pods' usual time is too short."""
-    return place.value if place.said else _timeout(place)[1]
-
-
-def _deadline(place: Saving, subject: Subject) -> Iterator[Finding]:
-    every, pod = (place.said or {}).get("every_seconds"), place.job.container.pod
-    if not isinstance(every, int | float):
-        return
-    whole = subject.object["spec"] if subject.kind == names.TRAIN_JOB else pod.job_spec
-    for holder in (whole, pod.job_spec, pod.spec):
-        deadline = holder["activeDeadlineSeconds"]
-        seconds = deadline.number()
-        if seconds is not None:
-            if seconds < every:
-                what = f"ends the run before the first checkpoint, which is saved after {every:g} s"
-                yield deadline.finding(what, seconds, "raise it, or save more often")
-            return
-
-
-def _is_elastic(place: Saving) -> bool:
-    line = place.command and place.command.line
-    return line is not None and any(each.kind in _ELASTIC for each in line.programs)
-
-
-def _timeout(place: Saving) -> tuple[int | None, Value]:
-    """Seconds that torchrun gives its workers, None for what it does not read; and where that is said.
+def _timeout(place: Saving) -> tuple[int | None, Value | None] | None:
+    """Seconds that torchrun gives its workers, None where it cannot read them; where that is said; None without one.
 
     Raises:
-        UnseenValue: That is known only when it runs.
+        UnseenValue: It is known only when it runs.
     """
-    command, variable = place.command, place.variable(TIMEOUT)
-    for each in command.line.programs if command else ():
-        given = each.option("shutdown_timeout")
-        if command and each.kind in _ELASTIC and (given is not None or each.unread):
-            named = [at for at, word in enumerate(command.words) if "shutdown" in str(word.raw)]
-            at = named[-1] if named else each.item
-            is_apart = "=" not in str(command.words[at].raw)
-            return _seconds(
-                given or UNREAD, command.words[min(at + is_apart, len(command.words) - 1)]
-            )
-    if not variable.text() or not _is_elastic(place):
-        return USUAL, Value(ABSENT, variable.root)
-    return _seconds(variable.text(), variable)
-
-
-def _seconds(text: str, where: Value) -> tuple[int | None, Value]:
+    programs = place.command.line.programs if place.command else ()
+    launcher = next((each for each in programs if each.kind in _ELASTIC), None)
+    if launcher is None or place.command is None:
+        return None
+    text, words = launcher.option("shutdown_timeout"), place.command.words
+    where: Value | None = saving.variable(place.job.container.value, _TIMEOUT)
+    if text is not None:
+        named = [at for at, each in enumerate(words) if "shutdown" in str(each.raw)]
+        at = named[-1] if named else launcher.item
+        where = words[min(at + ("=" not in str(words[at].raw)), len(words) - 1)]
+    elif launcher.unread:
+        raise UnseenValue(words[0].written.path)
+    text = text if text is not None or where is None else where.text()
+    if not text or where is None:
+        return _USUAL, None
     if UNREAD in text or "$" in text:
         raise UnseenValue(where.written.path)
-    is_number = text.strip().isdecimal() and len(text) < len(str(2**31))
-    return int(text) if is_number else None, where
+    return int(text) if re.fullmatch(r"\s*\d{1,9}\s*", text) else None, where
 
 
-def _before(place: Saving) -> tuple[int, Value]:
-    """Seconds for which the container's preStop hook sleeps, before it is told to end."""
-    hook = place.job.container.value.at("lifecycle", "preStop")
+def _slept(hook: Value) -> int:
+    """Seconds for which a hook sleeps, which are part of the pod's time to end in."""
     words = " ".join(hook.at("exec", "command").texts())
     found = sum(int(number) * _UNITS[unit] for number, unit in _SLEEP.findall(words))
-    return found + (hook.at("sleep", "seconds").number() or 0), hook
+    return found + (hook.at("sleep", "seconds").number() or 0)
 
 
 TIME_TO_SAVE: Final = Rule(
@@ -135,7 +121,7 @@ TIME_TO_SAVE: Final = Rule(
         "The kubelet or torchrun kills the program in the middle of its save, and the run loses all work since "
         "the checkpoint before."
     ),
-    fix=f"Make `{GRACE}` as long as `{TIMEOUT}`, and that as long as the longest step and save.",
+    fix=f"Make `{_GRACE}` as long as `{_TIMEOUT}`, and that as long as the longest step and save.",
     places=saving.trainings,
     check=_check,
 )
@@ -143,25 +129,3 @@ TIME_TO_SAVE: Final = Rule(
 its option `--shutdown-timeout`, or the variable, says another time. A preStop hook runs within the pod's time
 (Kubernetes, "Termination of Pods").
 """
-
-
-def _check_torchrun(place: Saving, _context: Context[Parameters]) -> Iterator[Finding]:
-    grace, (before, _) = place.job.container.pod.spec[GRACE], _before(place)
-    left = (grace.number() or 0) - before
-    is_usual = _timeout(place)[1].raw is ABSENT
-    if not place.said and left > USUAL + MARGIN and _is_elastic(place) and is_usual:
-        what = f"does nothing for the training: torchrun kills its workers after {USUAL} s"
-        yield grace.finding(what, grace.raw, f"set the variable {TIMEOUT} of the container, too")
-
-
-TORCHRUN_TIME: Final = Rule(
-    id="torchrun-time",
-    title="A long time to end must be torchrun's as well",
-    severity=Severity.MEDIUM,
-    kinds=names.WITH_PODS,
-    tags=("recovery", "checkpoints"),
-    why="torchrun kills its workers after 30 s, in the middle of a save that the pod has the time for.",
-    fix=f"Set the variable `{TIMEOUT}` of the container, or torchrun's `--shutdown-timeout`.",
-    places=saving.trainings,
-    check=_check_torchrun,
-)

@@ -1,7 +1,6 @@
-"""What a checkpoint arranges in the containers that train (`trainers.checkpoints`), as rules read it."""
+"""What a checkpoint arranges in the containers that train (`trainers.checkpoints`), and whether it can be."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,10 +11,7 @@ from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import OutputJob
 from trainer_infra.rules.placement import commands
 from trainer_infra.rules.placement.commands import ContainerCommand
-from trainer_infra.rules.rule import Subject, Value
-
-OURS: Final = f"{names.CODE_MOUNT}/init.py"
-"""What starts the command of a container with 143 for its end, once it was told to end: `in_pod.init`."""
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +26,8 @@ class Saving:
     command: ContainerCommand | None
     """What it starts."""
 
-    @property
-    def save_seconds(self) -> int:
-        """Seconds that a step and a save take; 0 without a checkpoint."""
-        given = (self.said or {}).get("save_seconds", checkpoint.SAVE_SECONDS)
-        is_number = isinstance(given, int) and not isinstance(given, bool)
-        return given if self.said and is_number else 0
 
-    @property
-    def is_ours(self) -> bool:
-        """Whether our launcher starts it."""
-        words = () if self.command is None else self.command.words
-        return any(each.raw == OURS for each in words)
-
-    def variable(self, name: str) -> Value:
-        """The value of a variable of the container; absent where it has none."""
-        return variable_of(self.job.container.value, name)
-
-
-def variable_of(container: Value, name: str) -> Value:
+def variable(container: Value, name: str) -> Value:
     """The value of a variable of a container; absent where it has none."""
     found = [each["value"] for each in container["env"].items() if each["name"].text() == name]
     return found[-1] if found else container["env"]["value"]
@@ -67,16 +46,30 @@ def savings(subject: Subject) -> Iterator[Saving]:
 def _trainings(subject: Subject) -> Iterator[Saving]:
     found = commands.commands_of(subject)
     for job in output.jobs(subject):
-        value = variable_of(job.container.value, checkpoint.VARIABLE)
+        value = variable(job.container.value, checkpoint.VARIABLE)
         own = (each for each in found if each.container is job.container and each.is_main)
-        said = read(value.text()) if value.is_there() else {}
-        yield Saving(job, value, said, next(own, None))
+        yield Saving(job, value, checkpoint.said_of(value.text()), next(own, None))
 
 
-def read(text: str) -> JSONObject | None:
-    """What the text of the variable says; None where it is not an object."""
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return said if isinstance(said, Mapping) and said else None
+def _check(place: Saving, _context: Context[Parameters]) -> Iterator[Finding]:
+    if place.said is None:
+        fix = 'write for example {"place": "output://checkpoints", "every_steps": 100}'
+        yield place.value.finding("is not a JSON object", None, fix)
+        return
+    for each in checkpoint.checkpoint_problems(checkpoint.arguments_said(place.said)):
+        what = f"{each.path.rpartition('.')[2]} {each.what}"
+        yield place.value.finding(what, each.got, each.fix)
+
+
+CHECKPOINT_VALUES: Final = Rule(
+    id="checkpoint-values",
+    title="A checkpoint must say when, where and from what",
+    severity=Severity.HIGH,
+    kinds=names.WITH_PODS,
+    tags=("recovery", "checkpoints"),
+    why="The program fails at its first save, saves too late, or never.",
+    fix="Write what `Checkpoint` takes.",
+    places=savings,
+    check=_check,
+)
+"""Values are those of `checkpoint=Checkpoint(...)`, judged as in a program (`api.checkpoint`)."""

@@ -12,6 +12,7 @@ from trainer_infra.rules.placement import (
     lookup,
     machines,
     node_constraints,
+    nodes,
     patches,
     queue_objects,
 )
@@ -135,48 +136,35 @@ def _reason(pod: Pod, context: Context[Parameters]) -> str:
     if pools and all(each.preemptible for each in pools):
         return f"a machine of pool {pools[0].name}"
     for each in lookup.items(pod.spec["tolerations"]):
-        key, value = each["key"].text(), each["value"].text()
-        if value in _SPOT.get(key, ()) or (key in _SPOT and each["operator"].text() == "Exists"):
+        spot = _SPOT.get(each["key"].text(), frozenset())
+        if each["value"].text() in spot or (spot and each["operator"].text() == "Exists"):
             return "a spot machine, which it tolerates,"
     return _reason_in_queue(context)
 
 
 def _reason_in_queue(context: Context[Parameters]) -> str:
-    """Whose job may take the quota back for which Kueue ends this one; empty where nobody's is known to."""
-    queue = queue_objects.cluster_queue(context.subject, context.world)
+    """The quota that Kueue may take back; empty where no known job or queue is the reason."""
+    world, queue = context.world, queue_objects.cluster_queue(context.subject, context.world)
     if queue is None:
         return ""
-    own = _priority(
-        context.subject.object.at("metadata", "labels", names.KUEUE_PRIORITY_LABEL), context
-    )
+    label = context.subject.object.at("metadata", "labels", names.KUEUE_PRIORITY_LABEL).text()
+    found = lookup.all_of(world, names.WORKLOAD_PRIORITY_CLASS)
+    classes = {"": 0, **{each.name: each.object["value"].number() or 0 for each in found}}
     within = queue.object.at("spec", "preemption", "withinClusterQueue").text()
-    if within.startswith("Lower") and own is not None:
-        classes = lookup.all_of(context.world, names.WORKLOAD_PRIORITY_CLASS)
-        higher = (each.name for each in classes if (each.object["value"].number() or 0) > own)
-        if name := next(higher, ""):
-            return f"the quota, for a job of priority {name},"
+    if within.startswith("Lower") and classes.get(label, nodes.MOST) < max(classes.values()):
+        return "its quota in a queue with jobs of a higher class"
     cohort = queue_objects.cohort(queue).text()
-    borrows = any(
-        each["borrowingLimit"].raw not in (0, "0")
-        for _, flavor in queue_objects.quotas(queue)
-        for each in flavor["resources"].items()
-    )
-    for other in queue_objects.members(context.world) if cohort and borrows else ():
-        takes = other.object.at("spec", "preemption", "reclaimWithinCohort").text() in (
-            "Any",
-            "LowerPriority",
-        )
-        if takes and other is not queue and queue_objects.cohort(other).text() == cohort:
+    resources = [r for _, each in queue_objects.quotas(queue) for r in each["resources"].items()]
+    for other in queue_objects.members(world) if cohort else ():
+        takes = other.object.at("spec", "preemption", "reclaimWithinCohort").text()
+        is_near = other is not queue and queue_objects.cohort(other).text() == cohort
+        if is_near and takes in ("Any", "LowerPriority") and any(map(_borrows, resources)):
             return f"the quota that it borrows of ClusterQueue {other.name}"
     return ""
 
 
-def _priority(label: Value, context: Context[Parameters]) -> int | None:
-    """The value of a job's class, 0 without one; None where that is not known."""
-    if not label.text():
-        return 0
-    found = lookup.find_object(context.world, names.WORKLOAD_PRIORITY_CLASS, label.text())
-    return None if found is None else found.object["value"].number()
+def _borrows(resource: Value) -> bool:
+    return resource["borrowingLimit"].raw not in (0, "0")
 
 
 def _wants_spot(label: WantedLabel) -> bool:
