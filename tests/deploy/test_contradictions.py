@@ -241,7 +241,7 @@ GOOD = (
         'member = dict(runtime="xgboost-distributed", trainer=CustomTrainer(saves, num_nodes=2))\n'
         'TrainJobs("jobs", {name: dict(member, checkpoint=Checkpoint(uri=f"s3://b/{name}")) for name in "ab"})'
     ),
-    'job(on="deepspeed-distributed", checkpoint=Checkpoint(every=50, resume="s3://b/other"))',
+    'job(on="xgboost-distributed", checkpoint=Checkpoint(every=50, resume="s3://b/other"))',
 )
 
 

@@ -96,4 +96,5 @@ def _problem(found: Finding, job: JSONObject) -> Problem:
     if path[:3] == ("spec", "trainer", "env") and path[4:] == ("value",):
         name = job["spec"]["trainer"]["env"][path[3]].get("name")
         path = ("checkpoint",) if name == checkpoint.VARIABLE else path
-    return Problem(path_text(path), found.what, found.got, found.fix)
+    where = found.seen_at if found.inherited else path_text(path)
+    return Problem(where, found.what, found.got, found.fix)
