@@ -270,6 +270,15 @@ def test_what_may_be_wrong_is_a_warning(stack: Stack, text: str, said: str) -> N
     assert "warning: " in shown
 
 
+def test_spot_machines_without_a_checkpoint_are_a_warning_on_a_cluster(nowhere: Stack) -> None:
+    spot = 'runtime(pod={"nodeSelector": {"karpenter.sh/capacity-type": "spot"}})'
+    nowhere.program(f"{HEAD}\njob(function=idles, checkpoint=None, on={spot})")
+    said = "so checkpoints are lost when the spot machine that it asks for goes away"
+    assert said in nowhere.preview()
+    nowhere.program(f'{HEAD}\njob(checkpoint=Checkpoint(uri="pvc://runs/x"), on={spot})')
+    assert said not in nowhere.preview()
+
+
 def test_the_preview_says_what_a_preemption_costs_and_how_often_saving_pays(stack: Stack) -> None:
     stack.program(
         f"{HEAD}\n"

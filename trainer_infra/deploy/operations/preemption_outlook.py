@@ -26,8 +26,8 @@ from trainer_infra.runs import preemption_cost, settings
 from trainer_infra.trainers.code import OURS
 from trainer_infra.trainers.compose import Composition
 
-_OF_RESULTS: Final = "persistent-output"
-"""Of the other rules the one that knows where a checkpoint is; on this machine folders stay."""
+_OF_CLUSTERS: Final = ("persistent-output", "preemptible-checkpoints")
+"""Other rules that know where a checkpoint is; on this machine folders stay."""
 _USE: Final = re.compile(
     r"trainer_infra\.(checkpoint|callbacks)\b|from\s+trainer_infra\b|\bCheckpointer\b"
 )
@@ -60,9 +60,9 @@ def preemption_outlook(
     subject = subject_of(wire, AnyRuntime(run.runtime.to_wire(), None))
     others = [each for each in run.objects if each["kind"] != names.TRAIN_JOB]
     subject = with_code(with_rendered(subject, others), code)
-    left_out = _OF_RESULTS if job.target == targets.LOCAL else ""
-    rules = (each for each in RULES if each.tags[0] == "recovery" or each.id == _OF_RESULTS)
-    chosen = [ConfiguredRule.default(each) for each in rules if each.id != left_out]
+    also = () if job.target == targets.LOCAL else _OF_CLUSTERS
+    rules = (each for each in RULES if each.tags[0] == "recovery" or each.id in also)
+    chosen = [ConfiguredRule.default(each) for each in rules]
     found: dict[bool, list[Problem]] = {True: [], False: []}
     for verdict in judge(subject, World(), chosen):
         is_grave = verdict.chosen.severity.is_at_least(Severity.HIGH)

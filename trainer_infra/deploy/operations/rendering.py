@@ -44,7 +44,7 @@ _KEPT: Final = ("name", "namespace", "labels", "annotations")
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OF_PREEMPTION: Final = (
     *(checkpoint.VARIABLE, "terminationGracePeriodSeconds", "Checkpointer", "TERM"),
-    *("signal.signal", "jit_checkpoint"),
+    *("signal.signal", "jit_checkpoint", "spot", "SPOT", "preemptible"),
 )
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
 """What a run keeps, besides name and runtime."""

@@ -32,7 +32,10 @@ def _check(place: Saving, context: Context[Parameters]) -> Iterator[Finding]:
     save = save if said and isinstance(save, int) else 0
     if timeout:
         yield from _of_torchrun(place, *timeout, save)
-    yield from _of_pod(place, *(timeout or (0, place.value)), save)
+    if not timeout or context.subject.kind in names.RUNTIMES:
+        # What a runtime does not say, its TrainJobs may.
+        timeout = timeout if timeout and timeout[1] else (0, place.value)
+    yield from _of_pod(place, *timeout, save)
     every, pod = said.get("every_seconds"), place.job.container.pod
     whole = [context.subject.object["spec"]] if context.subject.kind == names.TRAIN_JOB else []
     deadlines = (each["activeDeadlineSeconds"] for each in (*whole, pod.job_spec, pod.spec))
