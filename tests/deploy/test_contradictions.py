@@ -68,7 +68,7 @@ VALUES = {
     "keep=1": "checkpoint.keep: leaves nothing to resume from",
     "keep=0": "checkpoint.keep: must be a whole number from 1 on",
     "save_seconds=0": "checkpoint.save_seconds: must be a whole number from 1 on",
-    "on_preemption=False": "is False, and every is not given, so that nothing is ever saved",
+    "on_preemption=False": "is False without every=, so that nothing is ever saved",
     'resume="newest"': "checkpoint.resume: names nothing to resume from",
     "resume=True": "checkpoint.resume: names nothing to resume from",
     'resume="output://checkpoints"': "checkpoint.resume: is where the run itself saves",
@@ -192,11 +192,11 @@ CONTRADICTIONS = {
             'job(on="plain-distributed", checkpoint=None, '
             """trainer={"command": ["bash", "-c", "trap 'exit 0' TERM; python t.py & wait"]})"""
         ),
-        "ends the program with 0 when it is told to end",
+        "ends with 0 when it is told to end",
     ),
     "an option of transformers": (
         'job(checkpoint=None, trainer={"command": ["torchrun", "t.py", "--enable_jit_checkpoint"]})',
-        "ends the program with 0 when it is told to end",
+        "ends with 0 when it is told to end",
     ),
     "a long time without torchrun's": (
         "job(checkpoint=None, on=runtime(pod={GRACE: 600}), function=idles)",

@@ -16,7 +16,7 @@ VARIABLE: Final = "TRAINER_INFRA_CHECKPOINT"
 OUTPUT: Final = "output://"
 DEFAULT_PLACE: Final = "output://checkpoints"
 SAVE_SECONDS: Final = 60
-"""That a step and a save take at most, where nobody says."""
+"""That a step and a save take at most, unless the user says it."""
 _TIME: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
 _SECONDS: Final[Mapping[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SCHEME: Final = re.compile(r"([a-z][-+.a-z0-9]*)://", re.IGNORECASE)

@@ -132,7 +132,7 @@ class StackSession:
         return new
 
     def other_at(self, place: str, who: str) -> str:
-        """Who else saves its checkpoints at a place, of those that were checked in this session; empty for nobody."""
+        """Who else saves its checkpoints at a place, of those that were checked in this session; empty for no other."""
         with self._lock:
             self._savers[who] = place
             others = (each for each, at in self._savers.items() if at == place and each != who)

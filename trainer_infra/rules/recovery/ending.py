@@ -42,7 +42,7 @@ def _check(place: Saving, context: Context[Parameters]) -> Iterator[Finding]:
     deadline = next((each for each in deadlines if each.number() is not None), None)
     if deadline and isinstance(every, int | float) and (deadline.number() or 0) < every:
         what = f"ends the run before the first checkpoint, which is saved after {every:g} s"
-        yield deadline.finding(what, deadline.raw, "raise it, or save more often")
+        yield place.finding(deadline, what, deadline.raw, "raise it, or save more often")
 
 
 def _of_pod(
@@ -57,10 +57,12 @@ def _of_pod(
         said = where if where and not place.said else place.value
         at = hook if before and given >= needed else grace if grace.is_there() else said
         what = f"leaves the pod {left} s to end in, and {needed} s are needed"
-        yield at.finding(what, None, f"set {_GRACE} to {needed + before + _MARGIN} or more")
+        yield place.finding(at, what, None, f"set {_GRACE} to {needed + before + _MARGIN} or more")
     elif where is None and not save and grace.is_there() and left > _USUAL + _MARGIN:
         what = f"does nothing for the training: torchrun kills its workers after {_USUAL} s"
-        yield grace.finding(what, grace.raw, f"set the variable {_TIMEOUT} of the container, too")
+        yield place.finding(
+            grace, what, grace.raw, f"set the variable {_TIMEOUT} of the container, too"
+        )
 
 
 def _of_torchrun(
@@ -70,15 +72,15 @@ def _of_torchrun(
     old = _OLD.fullmatch(image.text())
     if where and timeout is None:
         what = "is not a number of whole seconds, and torchrun does not start"
-        yield where.finding(what, where.raw, f'write "{_USUAL}", for example')
+        yield place.finding(where, what, where.raw, f'write "{_USUAL}", for example')
     elif timeout is not None and timeout < save:
         what = (
             f"gives torchrun's workers {timeout} s to end in, and a step and a save take {save} s"
         )
-        yield (where or place.value).finding(what, None, f"set {_TIMEOUT} to {save} or more")
+        yield place.finding(where or place.value, what, None, f"set {_TIMEOUT} to {save} or more")
     elif old and save > _USUAL:
         what = f"has PyTorch {old[1]}, whose torchrun kills its workers after {_USUAL} s"
-        yield image.finding(what, image.raw, "use PyTorch 2.12 or newer")
+        yield place.finding(image, what, image.raw, "use PyTorch 2.12 or newer")
 
 
 def _timeout(place: Saving) -> tuple[int | None, Value | None] | None:

@@ -8,6 +8,7 @@ from trainer_infra import names
 from trainer_infra.api import failure_policy
 from trainer_infra.api.fault_tolerance import SIGTERM
 from trainer_infra.rules.data.output import OutputJob
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.recovery import saving
 from trainer_infra.rules.recovery.saving import Saving
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
@@ -33,7 +34,7 @@ def _check(place: Saving, _context: Context[Parameters]) -> Iterator[Finding]:
             deciding = restarts
         if deciding is not None and deciding.raw not in _FREELY:
             what = f"counts a pod that is {who}, which then uses up a restart or ends the run"
-            yield deciding.finding(what, None, _FIX)
+            yield place.finding(deciding, what, None, _FIX)
             return
 
 
@@ -51,24 +52,26 @@ def _deciding(job: OutputJob, *, marked: bool) -> Value | None:
         if action.text() != failure_policy.FAIL_JOB or not policy.is_there():
             return action
         message = f"{message} matching {failure_policy.FAIL_JOB} rule at index {index}"
-        own = (each for each in policy["rules"].items() if _fits_job(each, job, message))
+        own = (each for each in lookup.items(policy["rules"]) if _fits_job(each, job, message))
         most = policy["maxRestarts"]
         return next((each["action"] for each in own), most if most.is_there() else policy)
     return None
 
 
 def _fits_pod(rule: Value, job: OutputJob, *, marked: bool) -> bool:
-    if any(marked and each["type"].text() == _MARK for each in rule["onPodConditions"].items()):
+    if any(
+        marked and each["type"].text() == _MARK for each in lookup.items(rule["onPodConditions"])
+    ):
         return True
     codes, name = rule["onExitCodes"], job.container.value["name"].text()
-    is_listed = SIGTERM in {each.number() for each in codes["values"].items()}
+    is_listed = SIGTERM in {each.number() for each in lookup.items(codes["values"])}
     is_in = codes["operator"].text() == failure_policy.IN
     return codes.is_there() and codes["containerName"].text() in ("", name) and is_listed == is_in
 
 
 def _fits_job(rule: Value, job: OutputJob, message: str) -> bool:
     reasons, patterns, targets = (
-        [each.text() for each in rule[key].items()]
+        [each.text() for each in lookup.items(rule[key])]
         for key in ("onJobFailureReasons", "onJobFailureMessagePatterns", "targetReplicatedJobs")
     )
     is_meant = not targets or job.container.pod.name() in targets

@@ -9,9 +9,10 @@ from trainer_infra.api import checkpoint
 from trainer_infra.json_values import JSONObject
 from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import OutputJob
-from trainer_infra.rules.placement import commands
+from trainer_infra.rules.placement import commands, lookup
 from trainer_infra.rules.placement.commands import ContainerCommand
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
+from trainer_infra.rules.value import UnseenValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,19 @@ class Saving:
     command: ContainerCommand | None
     """What it starts."""
 
+    def finding(self, at: Value, what: str, got: object, fix: str) -> Finding:
+        """A finding about a place; what its runtime alone says is one about the checkpoint, which contradicts it."""
+        if not self.said or not at.is_inherited():
+            return at.finding(what, got, fix)
+        said = f"is contradicted by the runtime, whose {at.path[-1]} {what}"
+        return self.value.finding(said, None, fix)
+
 
 def variable(container: Value, name: str) -> Value:
     """The value of a variable of a container; absent where it has none."""
-    found = [each["value"] for each in container["env"].items() if each["name"].text() == name]
+    found = [
+        each["value"] for each in lookup.items(container["env"]) if each["name"].text() == name
+    ]
     return found[-1] if found else container["env"]["value"]
 
 
@@ -44,6 +54,9 @@ def savings(subject: Subject) -> Iterator[Saving]:
 
 
 def _trainings(subject: Subject) -> Iterator[Saving]:
+    for path in (*subject.unseen, *subject.left_out):
+        if path[:2] in (("spec", "runtimePatches"), ("spec", "trainer")):
+            raise UnseenValue(path)
     found = commands.commands_of(subject)
     for job in output.jobs(subject):
         value = variable(job.container.value, checkpoint.VARIABLE)

@@ -135,10 +135,6 @@ def _reason(pod: Pod, context: Context[Parameters]) -> str:
     pools = machines.usable_pools(pod, asked, context.subject, context.world)
     if pools and all(each.preemptible for each in pools):
         return f"a machine of pool {pools[0].name}"
-    for each in lookup.items(pod.spec["tolerations"]):
-        spot = _SPOT.get(each["key"].text(), frozenset())
-        if each["value"].text() in spot or (spot and each["operator"].text() == "Exists"):
-            return "a spot machine, which it tolerates,"
     return _reason_in_queue(context)
 
 
@@ -192,7 +188,7 @@ PREEMPTIBLE_CHECKPOINTS: Final = Rule(
 )
 """A job is on preemptible machines where its node selector, or each term of its required node affinity,
 says so in the words of a cloud or of Karpenter, where all flavors of its queue do, where all pools that it may use are
-declared so, or where it tolerates the taint of such a machine. Kueue may end it for a job of a higher class, or of the
+declared so. Kueue may end it for a job of a higher class, or of the
 queue in its cohort whose quota it borrows. It can keep checkpoints where a container that trains has a volume that
 outlives the pod, or names an object store for its results.
 """
