@@ -32,7 +32,7 @@ def _check(place: Saving, _context: Context[Parameters]) -> Iterator[Finding]:
         deciding = _deciding(job, marked=marked) or (given[-1] if given else None)
         if given and restarts.text() not in ("", "Never"):
             deciding = restarts
-        if deciding is not None and deciding.raw not in _FREELY:
+        if deciding and deciding.is_there() and deciding.raw not in _FREELY:
             what = f"counts a pod that is {who}, which then uses up a restart or ends the run"
             yield place.finding(deciding, what, None, _FIX)
             return
@@ -43,9 +43,8 @@ def _deciding(job: OutputJob, *, marked: bool) -> Value | None:
     pod = f"{job.namespace}/{job.container.pod.name()}-0"
     said = f"Container {names.NODE} for pod {pod} failed with exit code {SIGTERM}"
     message = f"Pod {pod} has condition {_MARK}" if marked else said
-    for index, rule in enumerate(
-        job.container.pod.job_spec.at("podFailurePolicy", "rules").items()
-    ):
+    rules = job.container.pod.job_spec.at("podFailurePolicy", "rules")
+    for index, rule in enumerate(lookup.items(rules)):
         if not _fits_pod(rule, job, marked=marked):
             continue
         policy, action = job.jobset["failurePolicy"], rule["action"]
