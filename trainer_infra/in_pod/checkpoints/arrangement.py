@@ -33,6 +33,8 @@ class Arrangement:
     """Whether it saves when it is told to end."""
     save_seconds: float | None = None
     """Seconds that a step and a save are expected to take at most."""
+    mean_time_between_failures: str | None = None
+    """For advice, of which the program has no use."""
 
 
 def read_arrangement(environment: Mapping[str, str] = os.environ) -> Arrangement | None:
