@@ -102,7 +102,8 @@ def _ended(commands: Sequence[Sequence[str]], environments: Sequence[dict[str, s
                 commands, environments, files[::2], files[1::2], strict=True
             )
         ]
-        stack.callback(lambda: [each.kill() for each in started])
+        for process in started:
+            stack.callback(process.kill)
         _wait(started)
         said = []
         for each in files:

@@ -236,12 +236,12 @@ def test_a_pod_that_was_seen_to_go_is_remembered_whatever_its_nodes_clock_says()
     text = json.dumps([early_end.as_noted(slow)])
     assert len(text) < 400
     (noted,) = early_end.noted_pods({"trainer-infra.dev/early-ends": text})
-    assert ended(world(pod_of(0), noted)) == early("was evicted from its node")
+    assert ended(world(pod_of(0), dict(noted))) == early("was evicted from its node")
 
 
 def test_a_pod_that_was_seen_to_be_deleted_is_remembered_so() -> None:
     noted = early_end.as_noted(pod_of(1, deleted=3))
-    assert ended(world(pod_of(0), noted)) == early("was deleted")
+    assert ended(world(pod_of(0), dict(noted))) == early("was deleted")
 
 
 DAMAGED = (

@@ -32,7 +32,7 @@ class Saving(threading.Thread):
         """Of the checkpoint."""
         return self._writing.whole.step
 
-    def run(self) -> None:
+    def run(self) -> None:  # type: ignore[explicit-override]  # Python 3.9 has no such decorator
         """Write it."""
         began = time.monotonic()
         try:
