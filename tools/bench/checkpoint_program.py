@@ -11,6 +11,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -138,7 +139,7 @@ def agreement(seconds: float, steps: int = 400) -> dict[str, float]:
         work += worked(matrix, network, seconds)
         # Processes that train together end a step together: what they wait for is not the agreement.
         distributed.barrier()
-        asked += _timed(lambda number=step: checkpointer.step(number, {"network": network}))
+        asked += _timed(partial(checkpointer.step, step, {"network": network}))
     return {"step": work / steps, "agreement": asked / steps}
 
 

@@ -38,6 +38,7 @@ def train(how: str, steps: int, width: int = 32) -> None:
     begun, found = state["step"], weights(network)
     if rank == 0:
         disturb.say("begins", begun, found)
+    loss = torch.zeros(())
     for step in range(begun, steps):
         loss = one_step(network, optimizer, step, rank, ranks)
         scheduler.step()
@@ -81,7 +82,8 @@ def weights(network: Any) -> str:
         each.full_tensor() if hasattr(each, "full_tensor") else each
         for each in network.parameters()
     )
-    return disturb.digest(each.detach().numpy() for each in whole)
+    found: str = disturb.digest(each.detach().numpy() for each in whole)
+    return found
 
 
 if __name__ == "__main__":

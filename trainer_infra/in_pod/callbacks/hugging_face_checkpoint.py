@@ -69,7 +69,7 @@ class HuggingFaceCheckpointCallback(TrainerCallback):
         del args, control
         if self._session is None:
             return
-        _, self._is_last = self._session.must_save(state.global_step)
+        self._is_last = self._session.must_save(state.global_step)[1]
         if self._is_last and not self._is_training:
             self._session.end()
         if self._is_last:

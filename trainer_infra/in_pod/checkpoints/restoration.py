@@ -44,7 +44,7 @@ class Restoration:
         """
         while code := by_first(self._ranks, self._next):
             which, step = (code - 1) % 2, (code - 1) // 2
-            shelf, error = self._shelves[which], None
+            shelf, stored, put, error = self._shelves[which], None, None, None
             try:
                 stored = Stored(shelf, shelf.whole(step))
                 put = self._form.read(stored, given)
@@ -60,7 +60,7 @@ class Restoration:
             )
             if some_refused:
                 raise _refusal(error, shelf, step)
-            if not some_damaged:
+            if stored and put and not some_damaged:
                 self._say_which(stored)
                 return put(), stored.whole, shelf is self._shelves[0]
             self._damaged += 1
