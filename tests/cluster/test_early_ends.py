@@ -195,7 +195,7 @@ def test_a_run_that_ended_early_runs_again_and_is_judged_by_its_own_pods(
     world.client.delete(world.path("Job", "tj-node-0"))
     again = cluster.retry(RunKey(job.namespace, "tj", run.uid, job.owner))
     assert again.phase == "Created"
-    eventually(lambda: world.get("Job", "tj-node-0") is None)
+    world.collect("Job", "tj-node-0")
     add_pod(world, add_job(world))
     end_pod(world, ended(0, "Completed"))
     end_job(world)
