@@ -192,11 +192,11 @@ CONTRADICTIONS = {
             'job(on="plain-distributed", checkpoint=None, '
             """trainer={"command": ["bash", "-c", "trap 'exit 0' TERM; python t.py & wait"]})"""
         ),
-        "ends with 0 when it is told to end",
+        "ends with 0 on SIGTERM",
     ),
     "an option of transformers": (
         'job(checkpoint=None, trainer={"command": ["torchrun", "t.py", "--enable_jit_checkpoint"]})',
-        "ends with 0 when it is told to end",
+        "ends with 0 on SIGTERM",
     ),
     "a long time without torchrun's": (
         "job(checkpoint=None, on=runtime(pod={GRACE: 600}), function=idles)",

@@ -36,8 +36,8 @@ _UPSTREAM: Final = (
     "put them on the runtime (docs/fault-tolerance.md), or run `pulumi config set trainer:engine provider`"
 )
 _NOT_OURS: Final = (
-    "the command is not started by trainer_infra's launcher, so the program itself must end with 143 when it is told "
-    "to end, as Checkpointer does, and its image must have trainer_infra"
+    "the command is not started by trainer_infra's launcher, so the program itself must end with 143 on "
+    "SIGTERM, as Checkpointer does, and its image must have trainer_infra"
 )
 
 

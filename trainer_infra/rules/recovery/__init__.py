@@ -8,7 +8,7 @@ from trainer_infra.rules.rule import AnyRule
 RULES: Final[tuple[AnyRule, ...]] = (
     saving.CHECKPOINT_VALUES,
     ending.TIME_TO_SAVE,
-    signals.TOLD_TO_END,
+    signals.EXIT_ON_SIGTERM,
     restarts.PREEMPTION_COUNTED,
 )
 """In the order in which they are applied and listed."""

@@ -118,7 +118,7 @@ def _slept(hook: Value) -> int:
 
 TIME_TO_SAVE: Final = Rule(
     id="time-to-save",
-    title="Pods must have the time to save a checkpoint when they are told to end",
+    title="Pods must have the time to save a checkpoint before they are killed",
     severity=Severity.HIGH,
     kinds=names.WITH_PODS,
     tags=("recovery", "checkpoints"),

@@ -58,7 +58,7 @@ def _check(place: Place, _context: Context[Parameters]) -> Iterator[Finding]:
         return
     trains = training or _TRAINS.search(text) or program.read_shell_text(text).launchers()
     if not is_ours and trains and (code.ends_well or _JIT.search(text) or _has_trap(text)):
-        what = "ends with 0 when it is told to end, and a Job then counts its pod as done"
+        what = "ends with 0 on SIGTERM, and a Job then counts its pod as done"
         yield value.finding(
             what, None, "end with 143, as trainer_infra.checkpoint.Checkpointer does"
         )
@@ -79,9 +79,9 @@ def _has_trap(text: str) -> bool:
     return False
 
 
-TOLD_TO_END: Final = Rule(
-    id="told-to-end",
-    title="A program that is told to end must not end with 0",
+EXIT_ON_SIGTERM: Final = Rule(
+    id="exit-on-sigterm",
+    title="A program must not end with 0 on SIGTERM",
     severity=Severity.HIGH,
     kinds=pods.COMPUTING - {"Pod"} | {commands.CONFIG_MAP},
     tags=("recovery", "checkpoints", "commands"),
