@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE =
 export MYPY_CACHE_DIR ?= $(or $(TRAINER_INFRA_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainer-infra)/mypy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test verify passes lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-controllers e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers
+.PHONY: help setup quickstart destroy platform platform-destroy test verify passes lint lock docs apiserver cluster cluster-down check e2e equipment e2e-shared e2e-alone e2e-controllers e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform bench-initializers bench-checkpoint
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -134,3 +134,6 @@ bench-platform: setup ## measure `pulumi up` of the platform on a bare cluster, 
 
 bench-initializers: setup ## measure the initializers' downloads from an S3 server, beside s5cmd, as JSON [ROUNDS=3]
 	@$(BIN)/python -m tools.bench.initializers --rounds $(or $(ROUNDS),3)
+
+bench-checkpoint: setup ## measure what a checkpoint costs a training, beside torch's own ways, as JSON lines [ROUNDS=3]
+	@$(BIN)/python -m tools.bench.checkpoint --rounds $(or $(ROUNDS),3)

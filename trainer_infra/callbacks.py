@@ -1,4 +1,4 @@
-"""`from trainer_infra.callbacks import HuggingFaceCallback`: progress of a training, by its framework.
+"""`from trainer_infra.callbacks import HuggingFaceCallback`: progress and checkpoints of a training, by its framework.
 
 Attributes are loaded on first use (PEP 562), so that one framework's callback imports no other framework.
 """
@@ -8,15 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainer_infra.in_pod.callbacks.hugging_face import HuggingFaceCallback
+    from trainer_infra.in_pod.callbacks.hugging_face_checkpoint import HuggingFaceCheckpointCallback
     from trainer_infra.in_pod.callbacks.lightning import LightningCallback
+    from trainer_infra.in_pod.callbacks.lightning_checkpoint import LightningCheckpointCallback
     from trainer_infra.in_pod.callbacks.loop import TrainingLoop, steps
     from trainer_infra.in_pod.callbacks.xgboost import XGBoostCallback
 
-__all__ = ["HuggingFaceCallback", "LightningCallback", "TrainingLoop", "XGBoostCallback", "steps"]
+__all__ = [
+    "HuggingFaceCallback",
+    "HuggingFaceCheckpointCallback",
+    "LightningCallback",
+    "LightningCheckpointCallback",
+    "TrainingLoop",
+    "XGBoostCallback",
+    "steps",
+]
 
 _HOME = {
     "HuggingFaceCallback": "hugging_face",
+    "HuggingFaceCheckpointCallback": "hugging_face_checkpoint",
     "LightningCallback": "lightning",
+    "LightningCheckpointCallback": "lightning_checkpoint",
     "TrainingLoop": "loop",
     "XGBoostCallback": "xgboost",
     "steps": "loop",

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from trainer_infra.api.input import Input
 from trainer_infra.errors import Problem
@@ -46,7 +46,7 @@ class Checkpoint:
     """How often: a number of steps, or a time such as `10m`, `90s` or `1h`. Without it only when the run is to end."""
     keep: Input[int] = 3
     """Whole checkpoints that stay; older ones are removed."""
-    resume: Input[Literal["latest"] | str | int | bool] = LATEST
+    resume: Input[str | int | bool] = LATEST
     """`latest`, a step, an address of other checkpoints, or False to begin anew."""
     on_preemption: Input[bool] = True
     """Whether it saves when the run is suspended, preempted or deleted."""

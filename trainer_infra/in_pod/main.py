@@ -55,7 +55,7 @@ def run_script(script: str) -> None:
 def run_program(launch: dict[str, Any]) -> None:
     """Run a library's own program, as `python -m MODULE ARGS` would or by its function `MODULE:FUNCTION`.
 
-    Its arguments may name outputs of the run. Where it reports, it does so by transformers' Trainer. An adapter
+    Its arguments may name outputs of the run. Where it reports, it does so by transformers' Trainer, which saves its checkpoints too. An adapter
     that it begins with is in its model before, and what becomes of the one that it trains is done after it.
     """
     from trainer_infra.in_pod.storage import with_outputs  # noqa: PLC0415  found by set_path

@@ -12,13 +12,13 @@ class Pair:
         self.now = 0.0
         self.cost = cost
         self.asked = 0
-        self.other: tuple[float, ...] = ()
+        self.other: tuple[int, ...] = ()
 
-    def most(self, *values: float) -> tuple[float, ...]:
+    def most(self, *values: int) -> tuple[int, ...]:
         self.asked += 1
         self.now += self.cost
-        other = self.other or (0.0,) * len(values)
-        return tuple(max(each) for each in zip(values, other, strict=True))
+        other = self.other or (0,) * len(values)
+        return tuple(int(max(each)) for each in zip(values, other, strict=True))
 
     def clock(self) -> float:
         return self.now
@@ -52,6 +52,6 @@ def test_one_that_says_yes_is_enough() -> None:
     pair = Pair(0.001)
     questions = Questions(pair, pair.clock)
     assert questions.ask(False, False) == (False, False)
-    pair.other = (1.0, 0.0, 0.0)
+    pair.other = (1, 0, 0)
     pair.now += 10
     assert questions.ask(False, False) == (True, False)

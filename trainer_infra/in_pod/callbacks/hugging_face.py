@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,10 +73,17 @@ class HuggingFaceCallback(TrainerCallback):
 
 
 def report_every_trainer() -> None:
-    """Give the callback to every Trainer that is made from now on, for programs that we do not write."""
+    """Give the callback to every Trainer that is made from now on, for programs that we do not write.
+
+    Where a checkpoint was arranged, they also save and resume.
+    """
     known = getattr(trainer, "DEFAULT_CALLBACKS", None)
     if known is not None and HuggingFaceCallback not in known:
         known.append(HuggingFaceCallback)
+    if os.environ.get("TRAINER_INFRA_CHECKPOINT"):
+        from trainer_infra.in_pod.callbacks import hugging_face_checkpoint  # noqa: PLC0415  only then
+
+        hugging_face_checkpoint.save_every_trainer()
 
 
 def _share_done(state: Any) -> float | None:

@@ -12,7 +12,7 @@ from typing import Any
 from trainer_infra.in_pod.callbacks.training_progress import TrainingProgress, batch_size, harmless
 
 
-def _base() -> Any:
+def callback_class() -> Any:
     """The class of callbacks of that Lightning which the program has imported, else of what there is."""
     if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
         from pytorch_lightning import Callback  # noqa: PLC0415  one of two packages
@@ -25,7 +25,7 @@ def _base() -> Any:
     return Callback
 
 
-class LightningCallback(_base()):  # type: ignore[misc]  # one of two packages
+class LightningCallback(callback_class()):  # type: ignore[misc]  # one of two packages
     """Reports each training batch, and what the module logs; with it the first learning rate.
 
     Of several processes only the global first reports. Logged metrics are read once a second, and at the end

@@ -43,4 +43,9 @@ def read_arrangement(environment: Mapping[str, str] = os.environ) -> Arrangement
     if not text:
         return None
     given: dict[str, Any] = json.loads(text)
-    return Arrangement(**{**given, "place": with_outputs(given["place"])})
+    places = {
+        key: with_outputs(each)
+        for key, each in given.items()
+        if key in {"place", "resume"} and isinstance(each, str)
+    }
+    return Arrangement(**{**given, **places})

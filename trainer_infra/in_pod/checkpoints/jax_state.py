@@ -1,6 +1,7 @@
-"""Arrays of JAX that several processes hold parts of: saved by Orbax, which all of them call.
+"""Arrays of JAX: as numpy's, or, where no process has all of one, as the shards that each of them has.
 
-Everything else of JAX is in one process whole, and is pickled as an array of numpy.
+A shard is in the file of the process that holds its first copy, with its place in the whole array; any other division
+over any number of processes can be read from them.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -8,49 +9,141 @@ Everything else of JAX is in one process whole, and is pickled as an array of nu
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, file_of
 
-def divided(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a state in which no process has everything."""
-    jax = sys.modules.get("jax")
-    if jax is None:
-        return {}
-    found = {}
-    for name, value in state.items():
-        leaves = jax.tree_util.tree_leaves(value)
-        arrays = (each for each in leaves if isinstance(each, jax.Array))
-        if not all(each.is_fully_addressable or each.is_fully_replicated for each in arrays):
-            found[name] = value
-    return found
+SHARDS = "shards"
 
 
-def save(state: Mapping[str, Any], folder: str) -> None:
-    """Save them below a folder or a `gs://` address; all processes call it.
+@dataclass
+class Divided:
+    """An array that was divided, in a pickled state."""
 
-    Raises:
-        OSError: Orbax is not there, or could not write.
-    """
-    with _checkpointer() as checkpointer:
-        checkpointer.save(folder, dict(state), force=True)
+    number: int
+    shape: tuple[int, ...]
+    kind: str
+    """As JAX names it: numpy alone has no bfloat16."""
+    source: list[tuple[Stored, dict[str, Any]]] = field(default_factory=list)
+    """Where its shards are, once it is read."""
+
+    def __getitem__(self, index: tuple[slice, ...]) -> Any:
+        """A part of it, of all shards that have some of that.
+
+        Raises:
+            DamagedError: One is missing, or is not what was written.
+        """
+        import jax  # noqa: PLC0415  it is there
+        import numpy as np  # noqa: PLC0415  JAX has it
+
+        wanted = [each.indices(size)[:2] for each, size in zip(index, self.shape)]
+        found = np.empty([stop - start for start, stop in wanted], jax.numpy.dtype(self.kind))
+        for stored, shard in self.source:
+            common = [
+                (max(start, low), min(stop, high))
+                for (start, stop), (low, high) in zip(wanted, shard["index"])
+            ]
+            if all(start < stop for start, stop in common):
+                held = _shard(stored, shard, found.dtype)
+                there, here = (
+                    tuple(slice(a - low, b - low) for (a, b), (low, _) in zip(common, origin))
+                    for origin in (shard["index"], wanted)
+                )
+                found[here] = held[there]
+        return found
 
 
-def load(given: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """The values again, divided as those that were given."""
+class Arrays:
+    """The arrays of one state, as it is pickled."""
+
+    def __init__(self) -> None:
+        self.shards: list[dict[str, Any]] = []
+        """Where each of them is, of the divided ones of which this process has a part: in the array and in its file."""
+        self.contents: list[bytes] = []
+        self._count = self._size = 0
+
+    def of_numpy(self, value: Any) -> Any:
+        """The value with numpy's arrays in place of JAX's, bit for bit the same, or with what stands for them."""
+        return _mapped(self._of_numpy, value)
+
+    def _of_numpy(self, leaf: Any) -> Any:
+        import jax  # noqa: PLC0415  it is there
+        import numpy as np  # noqa: PLC0415  JAX has it
+
+        if not isinstance(leaf, jax.Array):
+            return leaf
+        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            leaf = jax.random.key_data(leaf)
+        if leaf.is_fully_addressable or leaf.is_fully_replicated:
+            return np.array(leaf)
+        made = Divided(self._count, tuple(leaf.shape), str(leaf.dtype))
+        self._count += 1
+        for shard in leaf.addressable_shards:
+            if shard.replica_id == 0:
+                content = np.asarray(shard.data).tobytes()
+                index = [each.indices(size)[:2] for each, size in zip(shard.index, leaf.shape)]
+                said = {"array": made.number, "index": index, "start": self._size}
+                self._size += len(content)
+                self.shards.append({**said, "size": len(content), "crc32": zlib.crc32(content)})
+                self.contents.append(content)
+        return made
+
+
+def find_shards(value: Any, stored: Stored) -> None:
+    """Tell the arrays in a value that was read where their shards are."""
+    divided = [each for each in _leaves(value) if isinstance(each, Divided)]
+    if not divided:
+        return
+    for rank in range(stored.whole.size):
+        for shard in stored.part(rank)[SHARDS]:
+            for each in divided:
+                if each.number == shard["array"]:
+                    each.source.append((stored, {**shard, "file": file_of(rank, SHARDS)}))
+
+
+def as_given(value: Any, given: Any) -> Any:
+    """The value in the kind of what was given: on the same devices, divided in the same way."""
+    return _mapped(_as_given, value, given) if any(map(_is_array, _leaves(given))) else value
+
+
+def _as_given(leaf: Any, old: Any) -> Any:
     import jax  # noqa: PLC0415  it is there
-    import orbax.checkpoint  # noqa: PLC0415  only programs with divided arrays need it
 
-    with _checkpointer() as checkpointer:
-        wanted = jax.tree_util.tree_map(orbax.checkpoint.utils.to_shape_dtype_struct, dict(given))
-        found: dict[str, Any] = checkpointer.restore(folder, wanted)
-    return found
+    if not _is_array(old):
+        return leaf
+    if jax.dtypes.issubdtype(old.dtype, jax.dtypes.prng_key):
+        return jax.random.wrap_key_data(leaf, impl=jax.random.key_impl(old))
+    return jax.make_array_from_callback(old.shape, old.sharding, leaf.__getitem__)
 
 
-def _checkpointer() -> Any:
-    try:
-        import orbax.checkpoint  # noqa: PLC0415  only programs with divided arrays need it
-    except ImportError as error:
-        what = "arrays of JAX that several processes hold parts of need orbax-checkpoint: add it to packages"
-        raise OSError(what) from error
-    return orbax.checkpoint.StandardCheckpointer()
+def _shard(stored: Stored, shard: dict[str, Any], kind: Any) -> Any:
+    import numpy as np  # noqa: PLC0415  JAX has it
+
+    content = stored.piece(shard["file"], shard["start"], shard["size"], shard["crc32"])
+    return np.frombuffer(content, kind).reshape([high - low for low, high in shard["index"]])
+
+
+def _is_array(value: Any) -> bool:
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, jax.Array)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values in a tree of JAX; of what is none, itself."""
+    jax = sys.modules.get("jax")
+    if jax is not None:
+        try:
+            yield from jax.tree_util.tree_leaves(value)
+        except (TypeError, ValueError):
+            # A dict with keys of several kinds, which JAX cannot sort.
+            yield value
+
+
+def _mapped(change: Any, value: Any, *others: Any) -> Any:
+    jax = sys.modules.get("jax")
+    if jax is None or not any(map(_is_array, [*_leaves(value), *_leaves(others)])):
+        return value
+    return jax.tree_util.tree_map(change, value, *others)

@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
+
+PIECE = 1 << 24
+"""Bytes that are handed on at once: a bucket takes 10,000 parts of a file."""
 
 
 class Place(Protocol):
@@ -42,8 +46,8 @@ def open_place(address: str) -> Place:
     Raises:
         OSError: The image has no library for it.
     """
-    if "://" not in address:
-        return Folder(address)
+    if "://" not in address or address.startswith("file://"):
+        return Folder(address.removeprefix("file://"))
     try:
         return Bucket(address)
     except ImportError:
@@ -111,76 +115,92 @@ class Bucket:
 
         self.address = address
         self._obstore = obstore
-        self._store: Any = store.from_url(address)
+        with _told_as_os_error():
+            self._store: Any = store.from_url(address)
 
     def write(self, name: str, content: Iterable[bytes]) -> None:
         """As in `Place`."""
-        self._tried(self._obstore.put, name, iter(content))
+        with _told_as_os_error():
+            self._obstore.put(
+                self._store, name, pieces(content), chunk_size=PIECE, max_concurrency=4
+            )
 
     def read(self, name: str, start: int = 0, length: int | None = None) -> bytes:
         """As in `Place`."""
         if length == 0:
             return b""
-        if length is not None:
-            return bytes(self._tried(self._obstore.get_range, name, start=start, length=length))
-        return bytes(self._tried(self._obstore.get, name).bytes())[start:]
+        with _told_as_os_error():
+            if length is None:
+                return bytes(self._obstore.get(self._store, name).bytes())[start:]
+            return bytes(self._obstore.get_range(self._store, name, start=start, length=length))
 
     def names(self, below: str = "") -> list[str]:
         """As in `Place`."""
-        listed = self._tried(self._obstore.list, f"{below}/" if below else None)
-        return sorted(str(each["path"]) for batch in listed for each in batch)
+        with _told_as_os_error():
+            listed = self._obstore.list(self._store, f"{below}/" if below else None)
+            return sorted(str(each["path"]) for batch in listed for each in batch)
 
     def remove(self, name: str) -> None:
         """As in `Place`."""
-        try:
-            self._tried(self._obstore.delete, name)
-        except FileNotFoundError:
-            return
-
-    def _tried(self, call: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return call(self._store, *args, **kwargs)
-        except self._obstore.exceptions.BaseError as error:
-            raise OSError(" ".join(str(error).split())) from error
+        with contextlib.suppress(FileNotFoundError), _told_as_os_error():
+            self._obstore.delete(self._store, name)
 
 
 class FileSystem:
     """A place of any scheme that fsspec knows."""
 
     def __init__(self, address: str) -> None:
-        import fsspec  # noqa: PLC0415  only programs with such a place need it
+        import fsspec  # type: ignore[import-untyped]  # noqa: PLC0415  only programs with such a place need it
 
         self.address = address
-        found: tuple[Any, str] = fsspec.core.url_to_fs(address)
-        self._system, self._root = found
+        with _told_as_os_error():
+            found: tuple[Any, str] = fsspec.core.url_to_fs(address)
+        self._system, self._root = found[0], found[1].rstrip("/")
 
     def write(self, name: str, content: Iterable[bytes]) -> None:
         """As in `Place`: such systems show a file when it is closed."""
         path = f"{self._root}/{name}"
-        self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
-        with self._system.open(path, "wb") as file:
-            for each in content:
-                file.write(each)
+        with _told_as_os_error():
+            self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            with self._system.open(path, "wb") as file:
+                for each in content:
+                    file.write(each)
 
     def read(self, name: str, start: int = 0, length: int | None = None) -> bytes:
         """As in `Place`."""
         end = None if length is None else start + length
-        content: bytes = self._system.cat_file(f"{self._root}/{name}", start=start, end=end)
-        return content
+        with _told_as_os_error():
+            return bytes(self._system.cat_file(f"{self._root}/{name}", start=start, end=end))
 
     def names(self, below: str = "") -> list[str]:
         """As in `Place`."""
-        self._system.invalidate_cache()
-        root = self._root.rstrip("/")
-        try:
-            found = self._system.find(f"{root}/{below}" if below else root)
-        except FileNotFoundError:
-            return []
-        return sorted(str(each)[len(root) + 1 :] for each in found)
+        folder = f"{self._root}/{below}" if below else self._root
+        found: list[str] = []
+        with contextlib.suppress(FileNotFoundError), _told_as_os_error():
+            self._system.invalidate_cache()
+            found = [str(each) for each in self._system.find(folder)]
+        return sorted(each[len(self._root) + 1 :] for each in found)
 
     def remove(self, name: str) -> None:
         """As in `Place`."""
-        try:
+        with contextlib.suppress(FileNotFoundError), _told_as_os_error():
             self._system.rm_file(f"{self._root}/{name}")
-        except FileNotFoundError:
-            return
+
+
+def pieces(content: Iterable[bytes]) -> Iterator[bytes]:
+    """The same content in chunks of one size, as parts of an upload are."""
+    for each in content:
+        view = memoryview(each)
+        for start in range(0, len(view), PIECE):
+            yield bytes(view[start : start + PIECE])
+
+
+@contextlib.contextmanager
+def _told_as_os_error() -> Iterator[None]:
+    """Clients of clouds have errors of their own for a place that cannot be read or written."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(" ".join(str(error).split()) or type(error).__name__) from error

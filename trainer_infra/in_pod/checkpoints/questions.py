@@ -16,7 +16,8 @@ SHARE = 200
 class Questions:
     """Questions that any process may answer with yes, asked at every call, or more rarely where steps are short.
 
-    How many calls are left out is agreed with each question, so that all processes ask at the same one.
+    How many calls are left out is agreed with each question, so that all processes ask at the same one. Calls of
+    one kind take about the same time: steps, or parts of an evaluation.
     """
 
     def __init__(self, ranks: Ranks, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,7 +37,7 @@ class Questions:
         *said, left_out = self._ranks.most(*answers, self._can_leave_out(began))
         self._answered_at = self._clock()
         self._cost = self._answered_at - began
-        self._calls, self._left_out = 0, int(left_out)
+        self._calls, self._left_out = 0, left_out
         return tuple(bool(each) for each in said)
 
     def _can_leave_out(self, now: float) -> int:

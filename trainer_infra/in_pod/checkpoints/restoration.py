@@ -1,70 +1,138 @@
-"""From which checkpoint a program resumes: the newest whole one that is not damaged, or the one that was asked for."""
+"""From which checkpoint a program resumes.
+
+What a run has saved itself goes before what it was told to begin with: a run that was preempted goes on, whether it
+began anew, with a step, or with another run's checkpoints.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from trainer_infra.in_pod.checkpoints.arrangement import LATEST
-from trainer_infra.in_pod.checkpoints.ranks import Ranks
-from trainer_infra.in_pod.checkpoints.shelf import DamagedError, Shelf
+from trainer_infra.in_pod.checkpoints.arrangement import LATEST, Arrangement
+from trainer_infra.in_pod.checkpoints.log import say
+from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored
+from trainer_infra.in_pod.checkpoints.ranks import OtherProcessError, Ranks, by_first
+from trainer_infra.in_pod.checkpoints.shelf import DamagedError, Shelf, Whole
 from trainer_infra.in_pod.checkpoints.snapshot import Format
 
-NONE = -1
+
+class Restoration:
+    """A search for a checkpoint, which all processes make together."""
+
+    def __init__(self, arrangement: Arrangement, shelf: Shelf, ranks: Ranks, form: Format) -> None:
+        self._resume = arrangement.resume
+        self._run = arrangement.run
+        self._ranks = ranks
+        self._form = form
+        is_elsewhere = isinstance(self._resume, str) and self._resume != LATEST
+        self._shelves = (shelf, Shelf(str(self._resume), ranks.place) if is_elsewhere else shelf)
+        self._candidates = self._listed()
+        self._damaged = 0
+
+    @property
+    def _asked_for(self) -> Shelf:
+        return self._shelves[1]
+
+    def restored(self, given: Any) -> tuple[Any, Whole | None, bool]:
+        """A state, its checkpoint, and whether that is one of this place; what was given where there is none.
+
+        Raises:
+            OSError: The place cannot be read, or no checkpoint in it can.
+            ValueError: The checkpoint is of another model; or there is none where one was asked for.
+            OtherProcessError: One of these in another process.
+        """
+        while code := by_first(self._ranks, self._next):
+            which, step = (code - 1) % 2, (code - 1) // 2
+            shelf, error = self._shelves[which], None
+            found: tuple[Stored, Callable[[], Any]] | None = None
+            try:
+                stored = Stored(shelf, shelf.whole(step))
+                found = stored, self._form.read(stored, given)
+            except Exception as raised:  # noqa: BLE001  the others wait for an answer
+                error = raised
+            is_damaged = isinstance(error, DamagedError)
+            if is_damaged:
+                say(
+                    f"the checkpoint of step {step} is damaged, and the one before is looked for: {error}"
+                )
+            some_damaged, some_refused = self._ranks.most(
+                is_damaged, bool(error) and not is_damaged
+            )
+            if some_refused:
+                raise _refusal(error, shelf, step)
+            if found and not some_damaged:
+                stored, put = found
+                self._say_which(stored)
+                return put(), stored.whole, shelf is self._shelves[0]
+            self._damaged += 1
+        return given, None, False
+
+    def _next(self) -> int:
+        """The next one to try, as a number from 1 on; 0 where there is nothing to resume from."""
+        for which, step in self._candidates:
+            return 1 + 2 * step + which
+        if self._damaged:
+            which_ones = (
+                "the only checkpoint"
+                if self._damaged == 1
+                else f"each of {self._damaged} checkpoints"
+            )
+            raise OSError(
+                f"{which_ones} in {self._asked_for.address} is damaged; resume=False begins anew"
+            )
+        if self._resume is not False and self._resume != LATEST:
+            raise ValueError(self._no_such())
+        say(
+            f"there is no checkpoint of this run in {self._shelves[0].address}; the training begins anew"
+        )
+        return 0
+
+    def _listed(self) -> Iterator[tuple[int, int]]:
+        """Steps of this run, then those that were asked for: the newest first, each with the shelf that it is on."""
+        own, resume = self._shelves[0], self._resume
+        tried = set()
+        for step in own.whole_steps():
+            try:
+                is_own = bool(self._run) and own.whole(step).run == self._run
+            except DamagedError as error:
+                tried.add(step)
+                self._damaged += 1
+                say(
+                    f"the checkpoint of step {step} is damaged, and the one before is looked for: {error}"
+                )
+                continue
+            if is_own:
+                tried.add(step)
+                yield 0, step
+        wanted = None if isinstance(resume, str) else int(resume)
+        for step in self._asked_for.whole_steps() if resume is not False else ():
+            is_tried = self._asked_for is own and step in tried
+            if not is_tried and wanted in {None, step}:
+                yield int(self._asked_for is not own), step
+
+    def _no_such(self) -> str:
+        steps = ", ".join(str(step) for step in reversed(self._asked_for.whole_steps())) or "none"
+        step = "" if isinstance(self._resume, str) else f" of step {self._resume}"
+        return f"{self._asked_for.address} has no whole checkpoint{step} to resume from; it has {steps}"
+
+    def _say_which(self, stored: Stored) -> None:
+        if self._ranks.rank:
+            return
+        say(f"the training goes on from step {stored.whole.step}, from {stored.shelf.address}")
+        if stored.whole.size != self._ranks.size:
+            say(
+                f"{stored.whole.size} processes wrote it, and there are {self._ranks.size} now: of values that each "
+                "process has of its own, new processes take the first one's"
+            )
 
 
-def restored(
-    shelf: Shelf, form: Format, ranks: Ranks, given: Mapping[str, Any], resume: str | int | bool
-) -> tuple[int, dict[str, Any]]:
-    """The step of the checkpoint, and its state; -1 and what was given where nothing is to resume from.
-
-    Raises:
-        OSError: The place cannot be read, or no checkpoint in it can.
-        ValueError: The checkpoint is of another model; or there is none where one was asked for.
-    """
-    if resume is False:
-        return NONE, dict(given)
-    wanted = None if isinstance(resume, str) else int(resume)
-    damaged = 0
-    limit = float("inf")
-    while (step := _next(shelf, ranks, limit, wanted)) != NONE:
-        limit = step
-        try:
-            found = form.read(shelf, step, given)
-            is_damaged = False
-        except DamagedError as error:
-            is_damaged = True
-            say(f"the checkpoint of step {step} is damaged, and the one before is looked for: {error}")
-        if not ranks.most(is_damaged)[0]:
-            if ranks.rank == 0:
-                say(f"the training goes on from step {step}, from {shelf.address}")
-            return step, found
-        damaged += 1
-    if damaged:
-        which = "the only checkpoint" if damaged == 1 else f"each of the {damaged} checkpoints"
-        raise OSError(f"{which} in {shelf.address} is damaged; resume=False begins anew")
-    if wanted is not None or resume != LATEST:
-        raise ValueError(_no_such(shelf, wanted))
-    return NONE, dict(given)
-
-
-def _next(shelf: Shelf, ranks: Ranks, limit: float, wanted: int | None) -> int:
-    """The newest whole step before the limit, as the first process sees it; -1 where there is none."""
-    found = NONE
-    if ranks.rank == 0:
-        steps = [step for step in shelf.whole_steps() if step < limit]
-        found = next((step for step in steps if wanted in {None, step}), NONE)
-    return int(ranks.most(found)[0])
-
-
-def _no_such(shelf: Shelf, wanted: int | None) -> str:
-    steps = ", ".join(str(step) for step in reversed(shelf.whole_steps())) or "none"
-    what = "no whole checkpoint" if wanted is None else f"no whole checkpoint of step {wanted}"
-    return f"{shelf.address} has {what} to resume from; it has {steps}"
-
-
-def say(sentence: str) -> None:
-    """Say it in the program's log."""
-    if sys.stderr is not None:
-        print(f"trainer_infra.checkpoint: {sentence}", file=sys.stderr, flush=True)  # noqa: T201  its log
+def _refusal(error: Exception | None, shelf: Shelf, step: int) -> Exception:
+    if isinstance(error, ValueError):
+        return ValueError(
+            f"the checkpoint of step {step} in {shelf.address} is of another model: {error}. Give this run another "
+            "uri, or resume=False"
+        )
+    return error or OtherProcessError(
+        f"another process cannot resume from step {step}, and says why"
+    )

@@ -1,26 +1,24 @@
 """Which checkpoints a place has, which of them are whole, and which may go.
 
-Each process writes its files, then a part: `rank-N-TURN.json`, with their sizes and checksums. When those of all
-processes are there, the first one writes `whole.json`. What has none was never finished. The turn is a number of
-this one try, so that no part of an earlier one counts.
+A checkpoint is a folder, `step-NUMBER`, in which each try to write it has a folder of its own. Each process writes its
+files into that, and last of all a part, `rank-N.json`, with their sizes and checksums. When the parts of all processes
+are there, the first one writes `whole.json` beside that folder, and names it. What has none was never finished; a try
+that fails leaves an earlier one of the same step as it is.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import re
-import time
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trainer_infra.in_pod.checkpoints.place import Place
+from trainer_infra.in_pod.checkpoints.place import Place, open_place
 
 WHOLE = "whole.json"
-_STEP = re.compile(r"step-(\d{10})/")
-_PAUSE = 0.05
-"""Seconds between two looks for what other processes write."""
+_STEP = re.compile(r"step-(\d{10,})/")
 
 
 class DamagedError(Exception):
@@ -29,7 +27,7 @@ class DamagedError(Exception):
 
 @dataclass(frozen=True)
 class Whole:
-    """A checkpoint that was written to its end."""
+    """A checkpoint, by what was known of it when all of it was written."""
 
     step: int
     size: int
@@ -37,127 +35,128 @@ class Whole:
     run: str
     """Namespace and name of their run."""
     turn: int
-    """Of the parts that count."""
+    """Of the try that counts."""
     at: float
-    """Seconds since 1970."""
+    """Seconds since 1970, when it was begun."""
+    more: Mapping[str, Any] | None = None
+    """What the first process has to say of it."""
 
-    def part(self, rank: int) -> str:
-        """The name of the file that says what a process wrote."""
-        return f"rank-{rank:05}-{self.turn:06x}.json"
+    @property
+    def mark(self) -> str:
+        """The name of the file that makes it whole."""
+        return f"{folder_of(self.step)}/{WHOLE}"
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder of the try."""
+        return f"{folder_of(self.step)}/{self.turn:06x}"
+
+
+def folder_of(step: int) -> str:
+    """The name of a checkpoint's folder."""
+    return f"step-{step:010}"
 
 
 class Shelf:
-    """The checkpoints below one folder of a place."""
+    """The checkpoints of a place."""
 
-    def __init__(self, place: Place, folder: str = "") -> None:
-        self.place = place
-        self._folder = folder
-
-    @property
-    def address(self) -> str:
-        """Where they are, for messages."""
-        return f"{self.place.address}/{self._folder}".rstrip("/")
-
-    def name(self, step: int, file: str = "") -> str:
-        """The name of a checkpoint's folder, or of a file in it."""
-        parts = (self._folder, f"step-{step:010}", file)
-        return "/".join(part for part in parts if part)
+    def __init__(self, address: str, folder: str = "") -> None:
+        self.address = f"{address.rstrip('/')}/{folder}".rstrip("/") or "/"
+        self.place: Place = open_place(self.address)
 
     def steps(self) -> dict[int, list[str]]:
-        """The names of all files, by step, the newest first."""
+        """The names of all files, by step, the newest first.
+
+        Raises:
+            OSError: The place cannot be read.
+        """
         found: dict[int, list[str]] = {}
-        start = len(self._folder) + 1 if self._folder else 0
-        for name in self.place.names(self._folder):
-            if matched := _STEP.match(name, start):
+        for name in self.place.names():
+            if matched := _STEP.match(name):
                 found.setdefault(int(matched[1]), []).append(name)
         return dict(sorted(found.items(), reverse=True))
 
     def whole_steps(self) -> list[int]:
-        """Steps with a whole checkpoint, the newest first."""
-        return [step for step, names in self.steps().items() if self.name(step, WHOLE) in names]
+        """Steps with a whole checkpoint, the newest first.
 
-    def read_whole(self, step: int) -> Whole:
+        Raises:
+            OSError: The place cannot be read.
+        """
+        return [
+            step for step, names in self.steps().items() if f"{folder_of(step)}/{WHOLE}" in names
+        ]
+
+    def whole(self, step: int) -> Whole:
         """What is known of a whole checkpoint.
 
         Raises:
-            DamagedError: It cannot be read.
+            DamagedError: It cannot be known.
+            OSError: The place cannot be read.
         """
-        return Whole(**self.read_object(self.name(step, WHOLE)))
+        name = f"{folder_of(step)}/{WHOLE}"
+        try:
+            return Whole(**self.read_object(name))
+        except TypeError as error:
+            raise DamagedError(f"{name} is not what was written") from error
+
+    def read(self, name: str, start: int = 0, length: int | None = None) -> bytes:
+        """A part of a file, or all of it.
+
+        Raises:
+            DamagedError: It is not there, or the disk has lost it.
+            OSError: The place cannot be read.
+        """
+        try:
+            return self.place.read(name, start, length)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) or error.errno in {errno.EIO, errno.ENOTDIR}:
+                raise DamagedError(f"{name} cannot be read: {error}") from error
+            raise
 
     def read_object(self, name: str) -> dict[str, Any]:
         """A JSON object.
 
         Raises:
             DamagedError: It is not there, or is none.
+            OSError: The place cannot be read.
         """
+        content = self.read(name)
         try:
-            found: dict[str, Any] = json.loads(self.place.read(name))
-        except (OSError, ValueError) as error:
-            raise DamagedError(f"{name} cannot be read: {error}") from error
+            found: dict[str, Any] = dict(json.loads(content))
+        except (ValueError, TypeError) as error:
+            raise DamagedError(f"{name} is not what was written") from error
         return found
 
     def write_object(self, name: str, content: Any) -> None:
-        """Write a JSON object."""
+        """Write a JSON object.
+
+        Raises:
+            OSError: The place cannot be written.
+        """
         self.place.write(name, [json.dumps(content).encode()])
 
-    def write(self, step: int, file: str, content: Iterable[bytes]) -> dict[str, Any]:
-        """Write a file, and return what its part says of it."""
-        size = checksum = 0
+    def remove_unfinished(self) -> None:
+        """Remove what has no mark, of processes that are gone."""
+        for step, names in self.steps().items():
+            if f"{folder_of(step)}/{WHOLE}" not in names:
+                self._remove(names)
 
-        def counted() -> Iterator[bytes]:
-            nonlocal size, checksum
-            for each in content:
-                size, checksum = size + len(each), zlib.crc32(each, checksum)
-                yield each
+    def tidy(self, keep: int, newest: Whole) -> None:
+        """Remove what is older than the newest `keep` whole ones, and what was never finished up to the newest.
 
-        self.place.write(self.name(step, file), counted())
-        return {"size": size, "crc32": checksum}
-
-    def read(self, step: int, file: str, said: dict[str, Any]) -> bytes:
-        """Read a file that is as its part says.
-
-        Raises:
-            DamagedError: It is not.
+        What is of a later step is another run's, or of this one before it went back, and stays until it is passed.
         """
-        name = self.name(step, file)
-        try:
-            content = self.place.read(name)
-        except OSError as error:
-            raise DamagedError(f"{name} cannot be read: {error}") from error
-        if (len(content), zlib.crc32(content)) != (said["size"], said["crc32"]):
-            raise DamagedError(f"{name} is not what was written: {len(content)} bytes of {said['size']}")
-        return content
-
-    def finish(self, whole: Whole, patience: float) -> None:
-        """Wait for the parts of all processes, then write that it is whole.
-
-        Raises:
-            OSError: A part did not come within `patience` seconds.
-        """
-        end = time.monotonic() + patience
-        parts = {self.name(whole.step, whole.part(rank)) for rank in range(whole.size)}
-        while missing := parts.difference(self.place.names(self.name(whole.step))):
-            if time.monotonic() > end:
-                raise OSError(f"{len(missing)} of {whole.size} processes wrote no part of it")
-            time.sleep(_PAUSE)
-        self.write_object(self.name(whole.step, WHOLE), vars(whole))
-
-    def unmark(self, step: int) -> None:
-        """Make a checkpoint one that is not whole, before it is written again."""
-        self.place.remove(self.name(step, WHOLE))
-
-    def remove(self, step: int, names: Iterable[str]) -> None:
-        """Remove a checkpoint, what makes it whole first."""
-        marker = self.name(step, WHOLE)
-        for name in sorted(names, key=lambda each: each != marker):
-            self.place.remove(name)
-
-    def tidy(self, keep: int, newest: int) -> None:
-        """Remove what is older than the newest `keep` whole ones, and what was never finished before the newest."""
         kept = 0
         for step, names in self.steps().items():
-            is_whole = self.name(step, WHOLE) in names
-            kept += is_whole
-            if step < newest and (not is_whole or kept > keep):
-                self.remove(step, names)
+            is_whole = f"{folder_of(step)}/{WHOLE}" in names
+            kept += is_whole and step <= newest.step
+            if step == newest.step:
+                ours = (newest.mark, f"{newest.folder}/")
+                self._remove(name for name in names if not name.startswith(ours))
+            elif step < newest.step and (not is_whole or kept > keep):
+                self._remove(names)
 
+    def _remove(self, names: Iterable[str]) -> None:
+        """Remove files, a mark first."""
+        for name in sorted(names, key=lambda each: not each.endswith(f"/{WHOLE}")):
+            self.place.remove(name)

@@ -1,100 +1,122 @@
-"""A state at one step, copied so that the training can go on while it is written."""
+"""How the state of a program is copied, written and read: what is torch's as torch has it, the rest pickled."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from trainer_infra.in_pod.checkpoints import plain_state
+from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, Writing
+from trainer_infra.in_pod.checkpoints.plain_state import PlainState
 from trainer_infra.in_pod.checkpoints.ranks import Ranks
-from trainer_infra.in_pod.checkpoints.shelf import DamagedError, Shelf, Whole
 
-TORCH = "torch"
-PLAIN = "plain"
+SHAPES = "shapes"
 
 
-class Format:
-    """How a program's state is written and read: what is torch's by torch, the rest pickled by each process."""
+class Copy(Protocol):
+    """What one process writes of one step. The training goes on meanwhile."""
+
+    def write(self, writing: Writing) -> dict[str, Any]:
+        """Write it, and return what is to be said of it.
+
+        Raises:
+            OSError: The place cannot be written.
+        """
+
+    def finish(self, writing: Writing, stored: Stored) -> dict[str, Any]:
+        """In the first process, when all have written: write what is of the whole, and return what to say of it.
+
+        Raises:
+            OSError: The place cannot be written or read.
+        """
+
+
+class Format(Protocol):
+    """A way to save a state, which all processes go together."""
+
+    def copied(self, state: Any) -> Copy:
+        """The state of now, where no step of the training changes it."""
+
+    def read(self, stored: Stored, given: Any) -> Callable[[], Any]:
+        """Read what this process needs, and return what puts it where it belongs.
+
+        Raises:
+            DamagedError: Some of it is missing, or is not what was written.
+            ValueError: It is the state of another model.
+            OSError: The place cannot be read.
+        """
+
+
+class ProgramFormat:
+    """As a program gives its state to a `Checkpointer`: values by name.
+
+    Raises:
+        TypeError: One of them cannot be saved.
+    """
 
     def __init__(self, state: Mapping[str, Any], ranks: Ranks) -> None:
+        for name, each in state.items():
+            if type(each).__module__.startswith("deepspeed."):
+                raise TypeError(
+                    f"state[{name!r}] is DeepSpeed's, which divides it; save it with save_checkpoint of its engine"
+                )
         self._ranks = ranks
-        self._shapes = plain_state.shapes(state)
-        self._names: frozenset[str] = frozenset()
+        self._ours: frozenset[str] = frozenset()
         if "torch" in sys.modules:
             from trainer_infra.in_pod.checkpoints import torch_state  # noqa: PLC0415  torch is there
 
-            self._names = frozenset(key for key, each in state.items() if torch_state.is_ours(each))
+            self._ours = torch_state.names(state)
+        self._shapes = {**dict.fromkeys(state, ""), **plain_state.shapes(self._plain(state))}
+        # What cannot be saved is found before the first step.
+        self._torch(state)
+        PlainState(self._plain(state))
 
-    def copied(self, state: Mapping[str, Any]) -> Snapshot:
-        """The state of now."""
-        torch = self._of_torch(state)
-        rest = {key: each for key, each in state.items() if key not in self._names}
-        return Snapshot(plain_state.dumped(rest), torch, torch.copied() if torch else {})
+    def copied(self, state: Mapping[str, Any]) -> Copy:
+        """As in `Format`."""
+        torch = self._torch(state)
+        copied = torch.copied() if torch else None
+        return _ProgramCopy(PlainState(self._plain(state)), copied, self._shapes)
 
-    def write(self, snapshot: Snapshot, shelf: Shelf, whole: Whole) -> None:
-        """Write what this process has of it, and, as the first one, that it is whole.
+    def read(self, stored: Stored, given: Mapping[str, Any]) -> Callable[[], dict[str, Any]]:
+        """As in `Format`."""
+        part = stored.part(self._ranks.rank if self._ranks.rank < stored.whole.size else 0)
+        plain_state.refuse_another(part[SHAPES], self._shapes)
+        torch = self._torch(given)
+        set_torch = torch.read(stored) if torch else None
+        put = plain_state.read(stored, self._ranks.rank, self._plain(given))
 
-        Raises:
-            OSError: It could not be written.
-        """
-        rank, step = self._ranks.rank, whole.step
-        said = shelf.write(step, _plain_file(rank), [snapshot.plain])
-        if snapshot.torch is not None:
-            snapshot.torch.save(snapshot.copied, shelf.place, shelf.name(step, TORCH))
-        part = {PLAIN: said, "shapes": self._shapes, TORCH: sorted(self._names)}
-        shelf.write_object(shelf.name(step, whole.part(rank)), part)
+        def put_all() -> dict[str, Any]:
+            if set_torch:
+                set_torch()
+            found = put()
+            return {name: found.get(name, each) for name, each in given.items()}
 
-    def read(self, shelf: Shelf, step: int, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The state of a checkpoint, in what was given: modules and optimizers are changed themselves.
+        return put_all
 
-        Raises:
-            DamagedError: Something of it is missing or is not what was written.
-            ValueError: It is the state of another model.
-        """
-        whole = shelf.read_whole(step)
-        # Of fewer processes than now the first one's values stand for those that are new.
-        rank = self._ranks.rank if self._ranks.rank < whole.size else 0
-        part = shelf.read_object(shelf.name(step, whole.part(rank)))
-        if different := plain_state.differences(part["shapes"], self._shapes):
-            raise ValueError(_of_another(shelf, step, different))
-        content = shelf.read(step, _plain_file(rank), part[PLAIN])
-        rest = {key: each for key, each in given.items() if key not in self._names}
-        torch = self._of_torch(given)
-        if torch is not None:
-            torch.load(shelf.place, shelf.name(step, TORCH))
-        try:
-            found = plain_state.loaded(content, rest)
-        except (AttributeError, ImportError, EOFError) as error:
-            raise DamagedError(f"{shelf.name(step, _plain_file(rank))}: {error}") from error
-        return {key: found.get(key, each) for key, each in given.items()}
+    def _plain(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: each for name, each in state.items() if name not in self._ours}
 
-    def _of_torch(self, state: Mapping[str, Any]) -> Any:
-        if not self._names:
+    def _torch(self, state: Mapping[str, Any]) -> Any:
+        if not self._ours:
             return None
         from trainer_infra.in_pod.checkpoints import torch_state  # noqa: PLC0415  torch is there
 
-        values = {key: state[key] for key in sorted(self._names)}
-        return torch_state.TorchState(values, getattr(self._ranks, "saving_group", None))
+        return torch_state.TorchState(
+            {name: state[name] for name in sorted(self._ours)}, self._ranks
+        )
 
 
-class Snapshot:
-    """What is written of one step."""
+class _ProgramCopy:
+    def __init__(self, plain: PlainState, torch: Any, shapes: Mapping[str, str]) -> None:
+        self._plain = plain
+        self._torch = torch
+        self._shapes = shapes
 
-    def __init__(self, plain: bytes, torch: Any, copied: Mapping[str, Any]) -> None:
-        self.plain = plain
-        self.torch = torch
-        self.copied = copied
+    def write(self, writing: Writing) -> dict[str, Any]:
+        said = {SHAPES: self._shapes, **self._plain.write(writing)}
+        return {**said, **self._torch.write(writing)} if self._torch else said
 
-
-def _plain_file(rank: int) -> str:
-    return f"rank-{rank:05}.pickle"
-
-
-def _of_another(shelf: Shelf, step: int, different: list[str]) -> str:
-    shown = "; ".join(different[:3])
-    more = f"; {len(different) - 3} more" if len(different) > 3 else ""  # noqa: PLR2004  as shown
-    return (
-        f"the checkpoint of step {step} in {shelf.address} is of another model: {shown}{more}. "
-        "Give this run another uri, or resume=False"
-    )
+    def finish(self, writing: Writing, stored: Stored) -> dict[str, Any]:
+        found: dict[str, Any] = self._torch.finish(writing, stored) if self._torch else {}
+        return found

@@ -27,6 +27,7 @@ KUBEFLOW: Final = {"func": "train", "packages_to_install": "packages"}
 _LIBRARIES: Final = (
     ("callbacks", pod_library.callback_files),
     ("checkpoint", pod_library.checkpoint_files),
+    (r"callbacks\b[^#]*CheckpointCallback", pod_library.checkpoint_files),
 )
 """Modules that code may name, with what then travels with it."""
 

@@ -88,7 +88,7 @@ class LibraryProgram:
             launch |= {"begins_with": {"adapter": self.begins_with, "option": MODEL}}
         files = {**pod_library.launcher_files(), "launch.json": json.dumps(launch)}
         files |= pod_library.adapter_files() if self.adapter or self.begins_with else {}
-        files |= pod_library.callback_files() if self.reports else {}
+        files |= pod_library.saving_callback_files() if self.reports else {}
         code = pods.code(files, launcher=self.launcher, policies=self.policies)
         return PackedProgram(code, pods.spec_trainer(line), pods.secret_data())
 

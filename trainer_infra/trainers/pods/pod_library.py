@@ -38,6 +38,12 @@ def checkpoint_files() -> dict[str, str]:
 
 
 @functools.cache
+def saving_callback_files() -> dict[str, str]:
+    """What code has whose callbacks save checkpoints too."""
+    return {**callback_files(), **checkpoint_files()}
+
+
+@functools.cache
 def adapter_files() -> dict[str, str]:
     """What code has that trains an adapter."""
     return _library("in_pod/lora_adapter.py")
@@ -53,7 +59,7 @@ def installing_files() -> dict[str, str]:
 @functools.cache
 def framework_files(name: str) -> dict[str, str]:
     """What code has that a framework is prepared for."""
-    callbacks = callback_files() if name in _REPORTING else {}
+    callbacks = saving_callback_files() if name in _REPORTING else {}
     own = _library("in_pod/frameworks/__init__.py", f"in_pod/frameworks/{name}.py")
     return {**callbacks, **own}
 
