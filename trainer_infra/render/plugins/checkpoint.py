@@ -15,13 +15,8 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin
 
-TOLERANCE: Final = FaultTolerance(
-    max_restarts=6,
-    retry_exit_codes=(SIGKILL, SIGTERM),
-    uncounted_exit_codes=(SIGTERM,),
-    fail_fast_exit_codes=(),
-)
-"""6 is `backoffLimit` of a Job that says none (Kubernetes 1.34)."""
+MAX_RESTARTS: Final = 6
+"""That is `backoffLimit` of a Job that says none (Kubernetes 1.34)."""
 
 
 def applies(draft: Draft) -> bool:
@@ -33,7 +28,14 @@ def complete(value: JSONObject, job: TrainJob) -> JSONObject:
     """The JobSet, with policies for failures where it has none."""
     if value["kind"] != names.JOBSET or not _has_checkpoint(job):
         return value
-    return {**value, "spec": tolerant(value["spec"], TOLERANCE)}
+    # A supervisor that starts builds no model.
+    tolerance = FaultTolerance(
+        max_restarts=MAX_RESTARTS,
+        retry_exit_codes=(SIGKILL, SIGTERM),
+        uncounted_exit_codes=(SIGTERM,),
+        fail_fast_exit_codes=(),
+    )
+    return {**value, "spec": tolerant(value["spec"], tolerance)}
 
 
 def _has_checkpoint(job: TrainJob) -> bool:
