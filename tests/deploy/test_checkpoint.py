@@ -123,7 +123,7 @@ REFUSED = {
     'checkpoint=Checkpoint(uri="pvc://")': "outputs['checkpoints']: is not an address",
     'checkpoint=Checkpoint(uri="output://other")': "outputs: has no 'other', where the trainer writes",
     'checkpoint=Checkpoint(uri="pvc://c/x"), outputs={"checkpoints": "pvc://d"}': (
-        "outputs['checkpoints']: is the output in which checkpoint.uri is kept"
+        "outputs['checkpoints']: is an output that checkpoint= adds"
     ),
 }
 

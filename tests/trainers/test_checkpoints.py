@@ -117,8 +117,19 @@ def test_without_one_nothing_is_arranged() -> None:
 
 
 def test_a_name_or_an_address_is_an_output() -> None:
-    assert checkpoints.output_of("output://checkpoints") == {"checkpoints": ""}
-    assert checkpoints.output_of("output://model") == {}
-    assert checkpoints.output_of("s3://bucket/x") == {"checkpoints": "s3://bucket/x"}
+    own = "output://checkpoints"
+    assert checkpoints.outputs_of(own, "latest") == {"checkpoints": ""}
+    assert checkpoints.outputs_of("output://model", False) == {}
+    assert checkpoints.outputs_of("s3://bucket/x", "s3://bucket/y") == {
+        "checkpoints": "s3://bucket/x"
+    }
     (env,) = inputs(uri="output://model")["spec"]["trainer"]["env"]
     assert json.loads(env["value"])["place"] == "output://model"
+
+
+@pytest.mark.parametrize("resume", ["pvc://models/old", "/srv/old"])
+def test_a_volume_to_resume_from_is_mounted_as_an_output(resume: str) -> None:
+    added = checkpoints.outputs_of("s3://bucket/x", resume)
+    assert added == {"checkpoints": "s3://bucket/x", "resumed-from": resume}
+    (env,) = inputs(uri="s3://bucket/x", resume=resume)["spec"]["trainer"]["env"]
+    assert json.loads(env["value"])["resume"] == "output://resumed-from"

@@ -123,7 +123,7 @@ def _of_places(given: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     if is_place and _CREDENTIALS.search(resume):
         what = "has credentials in it, and an address is shown"
         yield "resume", what, "pass them in env as Secret(...)"
-    elif is_place and (resume.startswith(OUTPUT) or resume.rstrip("/") == str(uri).rstrip("/")):
+    elif is_place and resume.rstrip("/") == str(uri).rstrip("/"):
         yield "resume", "is where the run itself saves", 'leave it out: "latest" resumes from there'
     elif resume is not False and resume != LATEST and not is_place and not is_step:
         fix = 'write "latest", a step, the address of other checkpoints, or False'

@@ -225,19 +225,19 @@ def with_kept_checkpoints(args: dict[str, Any]) -> dict[str, Any]:
         InvalidInput: An output that is kept elsewhere has its name.
     """
     checkpoint = args.get("checkpoint")
-    added = checkpoints.output_of(checkpoint.uri) if isinstance(checkpoint, Checkpoint) else {}
-    if not added:
+    if not isinstance(checkpoint, Checkpoint):
         return args
+    added = checkpoints.outputs_of(checkpoint.uri, checkpoint.resume)
 
     def both(given: Any) -> Any:
         if given is None:
-            return added
+            return added or None
         if not isinstance(given, Mapping):
             return given
         for name, address in added.items():
             if address and name in given:
-                what = "is the output in which checkpoint.uri is kept"
-                fix = f'write checkpoint=Checkpoint(uri="output://{name}"), or name the output otherwise'
+                what = "is an output that checkpoint= adds"
+                fix = f'write uri="output://{name}" in the Checkpoint, or name the output otherwise'
                 raise InvalidInput([Problem(f"outputs[{name!r}]", what, fix=fix)])
         return {**added, **given}
 

@@ -15,7 +15,7 @@ from trainer_infra.api import checkpoint
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render.phases import Plugin
-from trainer_infra.trainers import code_mount
+from trainer_infra.trainers import code_mount, volume_address
 from trainer_infra.trainers.claim_volumes import pod_specs, with_patch, with_spec
 
 ELASTIC_TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
@@ -24,27 +24,37 @@ MARGIN: Final = 15
 """Seconds that pods have beyond a save: torchrun and the interpreter end after their workers."""
 MANAGER: Final = "trainer-infra.dev/checkpoint"
 _NAME: Final = checkpoint.DEFAULT_PLACE.removeprefix(checkpoint.OUTPUT)
+_RESUMED: Final = "resumed-from"
 
 
-def output_of(uri: Any) -> dict[str, Any]:
-    """The output that a checkpoint adds to those of the run, with its address; none where it names one of them.
+def outputs_of(uri: Any, resume: Any) -> dict[str, Any]:
+    """The outputs that a checkpoint adds to those of the run, with their addresses.
 
-    An address may be one that only the deployment tells.
+    Its place, if that is none of theirs, and a volume to resume from, which is mounted as they are. An address may be
+    one that only the deployment tells.
     """
+    found = {_NAME: uri}
     if isinstance(uri, str) and uri.startswith(checkpoint.OUTPUT):
-        return {_NAME: ""} if uri == checkpoint.DEFAULT_PLACE else {}
-    return {_NAME: uri}
+        found = {_NAME: ""} if uri == checkpoint.DEFAULT_PLACE else {}
+    if not isinstance(resume, str | int) or _is_folder(resume):
+        found[_RESUMED] = resume
+    return found
+
+
+def _is_folder(resume: Any) -> bool:
+    return isinstance(resume, str) and resume.startswith((volume_address.CLAIM, "/"))
 
 
 def variable_of(given: JSONObject) -> JSONDict:
     """The env variable of a checkpoint's arguments: see `in_pod.checkpoints.arrangement`."""
-    uri, every = given["uri"], given["every"]
+    uri, every, resume = given["uri"], given["every"], given["resume"]
     seconds = checkpoint.seconds_of(every)
     values: Mapping[str, Any] = {
         "place": uri if str(uri).startswith(checkpoint.OUTPUT) else checkpoint.DEFAULT_PLACE,
         "every_steps": None if seconds is not None else every,
         "every_seconds": seconds,
         **{key: each for key, each in given.items() if key not in ("uri", "every")},
+        "resume": f"{checkpoint.OUTPUT}{_RESUMED}" if _is_folder(resume) else resume,
     }
     said = {key: each for key, each in values.items() if each is not None}
     return {"name": checkpoint.VARIABLE, "value": json.dumps(said)}

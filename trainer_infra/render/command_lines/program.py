@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.render.command_lines import program_options, references, shell_script
 from trainer_infra.render.command_lines.command_line import (
     ALONE,
@@ -27,8 +26,6 @@ _Words = Sequence[tuple[int, str]]
 MOST_WORDS, MOST_PROGRAMS = 2**12, 2**10
 """Of a command line that is read."""
 _PYTHON: Final = re.compile(r"(i?python|pypy)[\d.]*t?")
-_OURS: Final = re.compile(rf"{names.CODE_MOUNT}/(init|packages)\.py")
-"""Programs of a code mount that start what follows: `trainers.code_mount`."""
 _OF_POSITIONS: Final = re.compile(r"\$\{?[@*\d]")
 _SCRIPT_OPTION: Final = re.compile(r"[-+][a-z]*c")
 _OPTION_WITH_VALUE: Final = re.compile(r"--?[A-Za-z][\w-]* [^\s=]+")
@@ -272,7 +269,7 @@ def _read_of_shell(name: str, item: int, own: list[str], reading: _Reading) -> N
 def _unwrapped(words: _Words, reading: _Reading) -> _Words:
     """The words without the programs before that only start what follows, such as `exec` and `env`."""
     while words:
-        if len(words) > 1 and _OURS.fullmatch(words[1][1]):
+        if len(words) > 1 and program_options.STEPS.fullmatch(words[1][1]):
             words = words[2:]
             continue
         name = file_name(words[0][1])

@@ -4,10 +4,13 @@ Facts: the options of torch.distributed.run (PyTorch 2.9), of `accelerate launch
 (0.19), of Open MPI's mpirun (4.1 and 5.0) with those of MPICH's mpiexec, and of Python (3.13).
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from trainer_infra import names
 
 
 class LauncherKind(StrEnum):
@@ -197,6 +200,8 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     for name in names.split()
 }
 """By the names of their files."""
+STEPS: Final = re.compile(rf"{names.CODE_MOUNT}/(init|packages)\.py")
+"""Programs of a code mount that start what follows: `trainers.code_mount`."""
 OF_SSH: Final = frozenset(f"-{each}" for each in "bcDeFIiJLlmoOpQRSwW")
 """Options of ssh with a value."""
 
