@@ -75,6 +75,8 @@ PACKAGES: Final = "trainer-infra.dev/packages"
 TTL_SECONDS: Final = "trainer-infra.dev/ttl-seconds-after-finished"
 WAITING: Final = "trainer-infra.dev/waiting"
 """Why a TrainJob does not go on, in a sentence; the controller writes it, and takes it away."""
+EARLY_ENDS: Final = "trainer-infra.dev/early-ends"
+"""JSON: pods of a TrainJob that were told to end and ended with 0, as the controller saw them go."""
 
 # Labels of the runtimes that a RuntimeCatalog keeps in a cluster.
 CONTENT_LABEL: Final = "trainer-infra.dev/content"
@@ -216,6 +218,7 @@ RESUMED: Final = "Resumed"
 COMPLETE: Final = "Complete"
 FAILED: Final = "Failed"
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
+ENDED_EARLY: Final = "EndedEarly"
 SUSPENDED_MESSAGE: Final = "TrainJob is suspended"
 RESUMED_MESSAGE: Final = "TrainJob is resumed"
 NOT_IMPORTED: Final = (
@@ -266,10 +269,7 @@ IN_ORDER_COMPLETED: Final = (
 DEFAULT_FAILURE_POLICY: Final = "DefaultFailurePolicy"
 
 # Why a Job failed: (reason, message) of its condition (Kubernetes batch/v1).
-BACKOFF_LIMIT: Final = (
-    "BackoffLimitExceeded",
-    "Job has reached the specified backoff limit",
-)
+BACKOFF_LIMIT: Final = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 JOB_DEADLINE: Final = ("DeadlineExceeded", "Job was active longer than specified deadline")
 FAILED_INDEXES: Final = ("FailedIndexes", "Job has failed indexes")
 MAX_FAILED_INDEXES: Final = (
@@ -350,7 +350,7 @@ FIELD_MANAGER: Final = "trainer-infra"
 TRAINER_MANAGER: Final = "trainer"
 """The manager of what the controller writes (reference behaviour 3.11)."""
 WAITING_MANAGER: Final = "trainer-waiting"
-"""The manager of the controller's annotation on TrainJobs."""
+"""The manager of the controller's annotations on TrainJobs."""
 SUSPEND_MANAGER: Final = "trainer-infra-suspend"
 STATUS_MANAGER: Final = "trainer-infra-status"
 OWN_PREFIX: Final = "trainer-infra.dev/"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from from_source.cluster.apiserver import RunningServer
+from tests.cluster import test_early_ends as early_ends
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World, ok
 from tests.deploy.project import until
@@ -21,6 +22,7 @@ from trainer_infra.cluster.rights import LOOK, ROLES, Right, Rights
 from trainer_infra.errors import Refused
 from trainer_infra.kube import http
 from trainer_infra.kube.loop import run_in_loop
+from trainer_infra.kube.resource import JOB
 from trainer_infra.runs.run import Contents, Owner, RunKey
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -184,6 +186,22 @@ def test_a_gate_and_describe_warn_of_what_they_may_not_read(
         f"this account lacks the right to {right.shown()} in namespace {job.namespace}: why pods "
         "wait, or why one failed, may stay unknown; ask for the Roles of docs/kubernetes.md, Rights"
     )
+
+
+def test_who_may_not_read_jobs_leaves_it_to_another_to_keep_how_a_run_ended(
+    account: As, world: World, job: Job
+) -> None:
+    (jobs,) = account_rights.right_to(JOB, "list")
+    cluster = account(*ROLES["submit"], *without(LOOK, jobs))
+    early_ends.begin(cluster, world, job)
+    early_ends.event(world, "Killing", "Stopping container node")
+    world.client.delete(world.path("Pod", early_ends.POD))
+    early_ends.end_job(world)
+    assert early_ends.now(cluster, job).phase == "Complete"
+    assert [each.phase for each in cluster.list_runs(job.namespace).runs] == ["Complete"]
+    other = account(*ROLES["submit"], *LOOK)
+    assert early_ends.failed_early(early_ends.now(other, job), "was told to end")
+    assert early_ends.now(cluster, job).phase == "Failed"
 
 
 def test_a_list_of_every_namespace_says_which_right_is_missing(account: As, job: Job) -> None:

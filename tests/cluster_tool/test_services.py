@@ -58,7 +58,7 @@ def test_a_volume_of_the_default_class_is_shared_by_pods(namespace: Namespace) -
         "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Mi"}}},
     }
     pods = [
-        pod("writer", ["sh", "-c", "echo written > /shared/file"]),
+        pod("writer", ["sh", "-c", "echo written > /shared/part; mv /shared/part /shared/file"]),
         pod("reader", ["sh", "-c", "until cat /shared/file 2> /dev/null; do sleep 0.2; done"]),
     ]
     for each in pods:

@@ -93,11 +93,8 @@ def test_a_node_that_is_ended_from_outside_goes_on_where_it_was(
     stack.up()
     name = stack.job()["name"]
     eventually(lambda: has_done(stack, name, 3))
-    (trainer,) = (
-        each.pid
-        for each in processes_of(stack.folder, "main.py")
-        if "init.py" not in each.cmdline()[1]
-    )
+    started = processes_of(Path(stack.env["TRAINER_INFRA_HOME"]), "main.py")
+    (trainer,) = (each.pid for each in started if each.cmdline()[1].endswith("/main.py"))
     os.kill(trainer, number)
     run_to_its_end(stack, name)
     assert begins(stack, name)[1] >= 3
@@ -106,9 +103,9 @@ def test_a_node_that_is_ended_from_outside_goes_on_where_it_was(
 def test_each_member_of_a_batch_has_its_own(stack: Stack) -> None:
     program(
         stack,
-        'jobs = TrainJobs("jobs", {{"a": counting(every=5), "b": counting(steps=7, every=5)}},'
+        'jobs = TrainJobs("jobs", {"a": counting(every=5), "b": counting(steps=7, every=5)},'
         ' wait_for="complete")\n'
-        'pulumi.export("at", jobs.results.apply(lambda each: {{k: v["outputs"] for k, v in each.items()}}))',
+        'pulumi.export("at", jobs.results.apply(lambda each: {k: v["outputs"] for k, v in each.items()}))',
     )
     stack.up()
     found = {
@@ -123,7 +120,7 @@ REFUSED = {
     'checkpoint=Checkpoint(every="ten")': "checkpoint.every: must be steps or a time",
     "checkpoint=Checkpoint(keep=0)": "checkpoint.keep: must be a whole number from 1 on, got 0",
     'checkpoint=Checkpoint(resume="step")': "checkpoint.resume: names nothing to resume from",
-    'checkpoint=Checkpoint(uri="pvc://")': "outputs['checkpoints']: names no volume claim",
+    'checkpoint=Checkpoint(uri="pvc://")': "outputs['checkpoints']: is not an address",
     'checkpoint=Checkpoint(uri="output://other")': "outputs: has no 'other', where the trainer writes",
     'checkpoint=Checkpoint(uri="pvc://c/x"), outputs={"checkpoints": "pvc://d"}': (
         "outputs['checkpoints']: is the output in which checkpoint.uri is kept"

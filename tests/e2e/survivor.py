@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from textwrap import dedent
 from typing import Final
 
@@ -70,7 +71,7 @@ def train_disturbed(stack: Stack, namespace: Namespace, how: str, times: int = 1
     name = stack.job()["name"]
     reached = 0
     for _ in range(times):
-        reached = eventually(lambda least=reached + 3: _step_of_all(stack, namespace, name, least))
+        reached = eventually(partial(_step_of_all, namespace, reached + 3))
         pod = namespace.names("pods")[0]
         DISTURBANCES[how](stack, namespace, pod)
     eventually(lambda: _phase(stack, namespace, name) in {"Complete", "Failed"})
@@ -84,7 +85,7 @@ def train_disturbed(stack: Stack, namespace: Namespace, how: str, times: int = 1
     assert max(int(begun) for begun, _ in ends) >= reached, said
 
 
-def _step_of_all(stack: Stack, namespace: Namespace, name: str, least: int) -> int:
+def _step_of_all(namespace: Namespace, least: int) -> int:
     """The step that each of the two nodes has done, at least; 0 until it is as many as wanted."""
     done = []
     for pod in namespace.all("pods"):
@@ -96,5 +97,5 @@ def _step_of_all(stack: Stack, namespace: Namespace, name: str, least: int) -> i
 
 
 def _phase(stack: Stack, namespace: Namespace, name: str) -> str:
-    runs = json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json"))
-    return str(runs["items"][0]["phase"])
+    run = json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json"))
+    return str(run["phase"])

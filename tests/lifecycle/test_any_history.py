@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.lifecycle.test_early_end import event, job_of, pod_of
 from tests.lifecycle.worlds import (
     COUNTS,
     NOW,
@@ -104,6 +105,25 @@ pods = st.lists(
         st.sampled_from(["Pending", "Running", "Failed", "Succeeded"]),
         containers,
         st.sampled_from(["", "Evicted"]),
+    )
+    | st.builds(
+        pod_of,
+        st.none() | st.integers(0, 3),
+        deleted=st.none() | st.integers(0, 20),
+        code=st.sampled_from([0, 143]),
+        why=st.sampled_from(["", "EvictionByEvictionAPI", "Unknown"]),
+    ),
+    max_size=3,
+).map(tuple)
+jobs_of_set = st.lists(
+    st.builds(job_of, st.sampled_from(["", "0", "0-2", "1,3-4"]), done=st.booleans()), max_size=2
+).map(tuple)
+pod_events = st.none() | st.lists(
+    st.builds(
+        event,
+        st.sampled_from(["tj-node-0-0-abcde", "tj-node-0-3-abcde", "tj", ""]),
+        st.sampled_from(["Started", "Killing"]),
+        st.integers(0, 20),
     ),
     max_size=3,
 ).map(tuple)
@@ -134,14 +154,18 @@ live = st.none() | st.builds(
     st.booleans(),
 )
 worlds = st.builds(
-    lambda found, inside, keeps: ObservedObjects(
+    lambda found, inside, keeps, done, told: ObservedObjects(
         jobset=found,
         pods=inside,
         snapshot=snapshot.config_map(job(), RUNTIME) if keeps else None,
+        jobs=done,
+        pod_events=told,
     ),
     live,
     pods,
     st.booleans(),
+    jobs_of_set,
+    pod_events,
 )
 moments = st.integers(0, 120).map(lambda seconds: NOW + timedelta(seconds=seconds - 30))
 some = st.frozensets(st.sampled_from(Deviation)).map(lambda few: Behaviour(deviations=few))

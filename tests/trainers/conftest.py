@@ -112,7 +112,9 @@ class Pod:
         trainer = attached["spec"]["trainer"]
         env = {entry["name"]: entry.get("value", "") for entry in trainer.get("env", ())}
         words = (*trainer["command"], *trainer.get("args", ()))
-        command = [part for each in words for part in ([python, "-S"] if each == "python" else [each])]
+        command = [
+            part for each in words for part in ([python, "-S"] if each == "python" else [each])
+        ]
         for mounted, real in mounts.items():
             command = [each.replace(mounted, str(real)) for each in command]
             env = {name: text.replace(mounted, str(real)) for name, text in env.items()}

@@ -19,7 +19,7 @@ FREE = "RestartJobSetAndIgnoreMaxRestarts"
 
 
 def train() -> None:
-    from trainer_infra.checkpoint import Checkpointer
+    from trainer_infra.checkpoint import Checkpointer  # noqa: PLC0415  as a user writes it
 
     Checkpointer()
 

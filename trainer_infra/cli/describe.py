@@ -15,8 +15,8 @@ from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import NotAvailable
-from trainer_infra.runs import failure_advice, sentences
-from trainer_infra.runs.run import Run, RunKey
+from trainer_infra.runs import failure_advice, preemption_cost, sentences
+from trainer_infra.runs.run import FINISHED, Run, RunKey
 
 if TYPE_CHECKING:
     from trainer_infra.cluster.describe import RunEvent
@@ -93,6 +93,8 @@ def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
         "Ran for": sentences.time_between(run.started, run.finished) if run.started else "",
         "Progress": "" if percent is None else f"{percent}%",
         "Remaining": sentences.remaining_time(run),
+        "Preemption": "" if run.phase in FINISHED else preemption_cost.cost_sentence(run.settings),
+        "Interval": preemption_cost.interval_advice(run.settings),
         "Metrics": sentences.metrics_line(sentences.last_metrics(run)),
         "Outputs": sentences.metrics_line(run.outputs),
         "Code": run.code_origin,

@@ -29,6 +29,7 @@ def decided_status(
         snapshot=record.value if record.value["kind"] == "ConfigMap" else None,
         pods=tuple(map(reports.without_last_words, seen.pods)),
         jobs=seen.jobs,
+        pod_events=seen.pod_events,
     )
     job = _train_job(record, {"trainerStatus": leading} if leading else {})
     return decide_status(TrainJobCase(job, observed, now, _behaviour(record.plugins), delegation))

@@ -21,7 +21,9 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import EVENT, JOB, NODE
+from trainer_infra.lifecycle import early_end
 from trainer_infra.render import resolve
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import view
 from trainer_infra.runs.causes import node, objects, schedule, steps
@@ -86,6 +88,37 @@ async def with_reason(session: Session, seen: Observation, run: Run) -> Observat
     container = view.failed_container(seen.pods)
     lines = await container_logs.last_lines(session.client, pod, container)
     return replace(seen, lines={name: lines or await session.last_seen.last_lines(pod)})
+
+
+async def with_ends(session: Session, seen: Observation, *, closely: bool) -> Observation:
+    """What is seen of a run whose JobSet has completed, with its Jobs, and events where a pod of theirs is gone.
+
+    Unless closely, from lists that are read once for all runs of the namespace.
+
+    Raises:
+        Answer: This account may not read Jobs.
+    """
+    if not session.store.holder_first or seen.jobset is None:
+        # What decides the status of a stored TrainJob has looked itself.
+        return seen
+    metadata = seen.jobset["metadata"]
+    key = RunKey(metadata["namespace"], metadata["name"])
+    if closely:
+        jobs = await live_objects.objects_of_jobset(session.client, JOB, key)
+    else:
+        every = await session.objects(JOB, key.namespace, names.JOBSET_NAME_LABEL)
+        jobs = tuple(each for each in every.values() if live_objects.is_of(each, metadata["uid"]))
+    seen = replace(seen, jobs=jobs)
+    if not early_end.pod_ends(ObservedObjects(None, pods=seen.pods, jobs=jobs)).unknown:
+        return seen
+    ask = partial(_ends, session, key.namespace)
+    found = await (ask() if closely else session.cache.answer(("ends", key.namespace), ask, AGE))
+    return replace(seen, pod_events=found)
+
+
+async def _ends(session: Session, namespace: str) -> tuple[JSONObject, ...]:
+    wanted = (events_of(session, namespace, fields) for fields in early_end.EVENT_FIELDS)
+    return tuple(each for page in await live_objects.all_results(wanted) for each in page)
 
 
 def _has_deadline(jobset: JSONObject | None) -> bool:

@@ -21,7 +21,16 @@ from trainer_infra.kube.resource import JOBSET, POD, SECRET
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import report_history as run_history
 from trainer_infra.runs.redaction import Redaction
-from trainer_infra.runs.run import FAILED, FINISHED, Listing, LogSelection, Run, RunKey, is_fixed
+from trainer_infra.runs.run import (
+    COMPLETE,
+    FAILED,
+    FINISHED,
+    Listing,
+    LogSelection,
+    Run,
+    RunKey,
+    is_fixed,
+)
 from trainer_infra.runs.view import Observation
 
 _LOOKED_AT: Final = frozenset((names.JOBSET, names.TRAIN_JOB))
@@ -178,7 +187,11 @@ async def _listed(
         seen = replace(seen, pods=observe.with_failed(seen.pods, failed))
         around = await observe.surroundings_of(session, jobset, seen.pods, closely=False)
         seen = replace(seen, surroundings=replace(around, nodes=nodes))
-    return await _current(session, record, seen)
+    run = await _current(session, record, seen)
+    if run.phase == COMPLETE:
+        with suppress(Answer):
+            run = await _completed(session, record, seen, closely=False)
+    return run
 
 
 async def _one_of_many(session: Session, key: RunKey) -> Run | None:
@@ -232,7 +245,13 @@ async def _ended(
     pods = await live_objects.objects_of_jobset(client, POD, record.key)
     seen = replace(seen, pods=observe.with_failed(pods, failed))
     run = await _current(session, record, seen)
-    if run.phase == FAILED:
+    if run.phase == COMPLETE:
+        try:
+            run = await _completed(session, record, seen, closely=True)
+        except Answer:
+            # Who may not read Jobs leaves it to another to keep how it ended.
+            return run
+    elif run.phase == FAILED:
         seen = await observe.with_reason(session, seen, run)
         run = await _current(session, record, seen)
     with suppress(Answer):
@@ -240,6 +259,12 @@ async def _ended(
         patch = session.store.end_patch(record, run)
         await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
     return run
+
+
+async def _completed(session: Session, record: Record, seen: Observation, *, closely: bool) -> Run:
+    """The run that its JobSet says is complete, as its pods ended."""
+    seen = await observe.with_ends(session, seen, closely=closely)
+    return await _current(session, record, seen)
 
 
 async def _current(session: Session, record: Record, seen: Observation) -> Run:

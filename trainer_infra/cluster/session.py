@@ -1,4 +1,4 @@
-"""A cluster that runs are looked at in: its connection, the answers that many looks share, and failed pods."""
+"""A cluster that runs are looked at in: its connection, the answers that many looks share, and pods that went."""
 
 import asyncio
 import copy
@@ -18,6 +18,7 @@ from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import POD, Resource
+from trainer_infra.lifecycle import early_end
 from trainer_infra.runs import pods
 from trainer_infra.runs.run import RunKey
 
@@ -37,7 +38,7 @@ ByName: TypeAlias = Mapping[tuple[str, str], JSONObject]
 
 @dataclass(frozen=True, slots=True)
 class FailedPod:
-    """A pod that failed, as it was last seen."""
+    """A pod that failed, or was told to end and ended with 0, as it was last seen."""
 
     pod: JSONObject
     lines: tuple[str, ...] = ()
@@ -68,7 +69,7 @@ class LastSeenPods:
             self._watching[namespace] = task
 
     def failed_pods(self, namespace: str, jobset: JSONObject) -> dict[str, FailedPod]:
-        """The failed pods of the JobSet's present try, by name; its namespace is watched now."""
+        """The pods of the JobSet's present try that failed or ended early, by name; its namespace is watched now."""
         self.look(namespace)
         attempt = str((jobset.get("status") or {}).get("restarts", 0))
         wanted = (jobset["metadata"]["uid"], attempt)
@@ -113,7 +114,7 @@ class LastSeenPods:
 
     def _note(self, pod: JSONObject) -> None:
         uid, container = pod["metadata"]["uid"], _failed_container(pod)
-        if container is None:
+        if container is None and not early_end.is_early(pod):
             return
         known = self._failed.pop(uid, None)
         lines = known.lines if known else ()
@@ -121,7 +122,7 @@ class LastSeenPods:
         while len(self._failed) > MOST:
             self._failed.pop(next(iter(self._failed)))
         # A busy kubelet may not have answered at the first change; the pod has others before it goes.
-        if not lines and uid not in self._reading:
+        if container is not None and not lines and uid not in self._reading:
             task = asyncio.get_running_loop().create_task(self._read(uid, pod, container))
             self._reading[uid] = task
             task.add_done_callback(lambda _: self._reading.pop(uid, None))

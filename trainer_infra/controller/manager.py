@@ -48,6 +48,7 @@ from trainer_infra.kube.resource import (
 )
 from trainer_infra.lifecycle import conditions
 from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.plugins import train_job_status
 from trainer_infra.render.plugins.train_job_status import StatusServer
 
@@ -184,6 +185,8 @@ class Manager:
                 background.start(informer.run())
             for informer in self._informers:
                 await self._or_stop(informer.has_synced.wait())
+            if self._behaviour.ours(Deviation.EARLY_END):
+                background.start(self._reconciler.pods.early_ends.run(self._job_set_changed))
             election = self._election()
             if election is None:
                 await self._work(asyncio.Event())

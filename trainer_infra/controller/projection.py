@@ -32,12 +32,10 @@ def of_job_set(value: JSONObject) -> JSONObject:
     }
 
 
-def of_pod(value: JSONObject) -> JSONObject:
-    """A pod's name and status, which say why it waits."""
-    return {
-        "metadata": _picked(value["metadata"], ("name", "namespace", "uid")),
-        "status": value.get("status") or {},
-    }
+def of_work(value: JSONObject) -> JSONObject:
+    """A pod's or a Job's identity and status, which say why it waits and how it ended."""
+    kept = (*_METADATA, "labels", "deletionGracePeriodSeconds")
+    return {"metadata": _picked(value["metadata"], kept), "status": value.get("status") or {}}
 
 
 def without_managers(value: JSONObject) -> JSONObject:

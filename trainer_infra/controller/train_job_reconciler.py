@@ -5,7 +5,9 @@ What it adds is what only a cluster brings: objects that are there already, answ
 and when to look again.
 """
 
+import json
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,6 +18,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.controller import child_memory, projection
 from trainer_infra.controller.child_memory import Child, ChildMemory
 from trainer_infra.controller.controller_metrics import ControllerMetrics
+from trainer_infra.controller.early_end_watch import PODS
 from trainer_infra.controller.event_recorder import EventRecorder
 from trainer_infra.controller.informer import ObjectCache, ObjectKey
 from trainer_infra.controller.leader_election import LeaderClient
@@ -25,11 +28,12 @@ from trainer_infra.errors import InvalidInput, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, TRAIN_JOB
-from trainer_infra.lifecycle import conditions, events, generated_secrets, status
+from trainer_infra.lifecycle import conditions, early_end, events, generated_secrets, status
 from trainer_infra.lifecycle import plan as lifecycle
 from trainer_infra.lifecycle.events import Event
 from trainer_infra.lifecycle.plan import ObjectRef, Plan
 from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed_objects import ObservedObjects
 
 WITHIN: Final = 30.0
@@ -92,7 +96,8 @@ class TrainJobReconciler:
         """What decides; replaced when what a plugin needs has changed."""
         self.runtimes: Final = RuntimeLookup(leader.client, caches.runtimes)
         """Finds live runtimes."""
-        self._pods = PodObservation(leader.client)
+        self.pods: Final = PodObservation(leader.client)
+        """Reads pods."""
         self._memories: dict[ObjectKey, ChildMemory] = {}
         self.without_job_set: Final[set[ObjectKey]] = set()
         """TrainJobs that should have a JobSet and have none: their runtime may be missing."""
@@ -108,7 +113,8 @@ class TrainJobReconciler:
         if value is None:
             self._memories.pop(key, None)
             self.without_job_set.discard(key)
-            self._pods.forget(key)
+            self.pods.forget(key)
+            self.pods.early_ends.forget(key)
             self._metrics.forget(key)
             return Outcome()
         try:
@@ -118,7 +124,7 @@ class TrainJobReconciler:
             return Outcome(lifecycle.RETRY)
         memory = self._memory_of(key, job)
         try:
-            return await self._settle(key, job, memory)
+            return await self._settle(key, await self._with_early_ends(key, job), memory)
         except Conflict as error:
             _log.info("looked at a version that is no longer the last: %s", error)
         except NotFound as error:
@@ -180,7 +186,7 @@ class TrainJobReconciler:
             jobset=jobset,
             snapshot=memory.snapshot_object(),
             objects=memory.objects(),
-            pods=await self._pods.waiting(key, job, jobset),
+            pods=await self.pods.waiting(key, job, jobset),
             events_written=memory.events,
         )
 
@@ -204,16 +210,23 @@ class TrainJobReconciler:
     async def _plan(
         self, key: ObjectKey, job: TrainJob, observed: ObservedObjects, now: datetime
     ) -> Plan:
-        """What is decided; with the pods and Jobs of a run that has just failed."""
+        """What is decided; with the pods and Jobs of a run that has just ended."""
         runtime = None
         if observed.snapshot is None:
             runtime = await self.runtimes.runtime_of(job)
         plan = lifecycle.plan(job, runtime, observed, now, self.behaviour)
-        if not _has_failed(job, plan) or observed.jobset is None:
+        if not self._has_ended(job, plan) or observed.jobset is None:
             return plan
-        pods, jobs = await self._pods.of_failure(key)
-        observed = replace(observed, pods=pods, jobs=jobs)
+        observed = await self.pods.at_end(key, job, observed)
         return lifecycle.plan(job, runtime, observed, now, self.behaviour)
+
+    def _has_ended(self, job: TrainJob, plan: Plan) -> bool:
+        """Whether the plan ends the TrainJob, in a way that its pods have a say in."""
+        after = (plan.status or {}).get("conditions") or ()
+        kinds = [names.FAILED]
+        if self.behaviour.ours(Deviation.EARLY_END):
+            kinds.append(names.COMPLETE)
+        return not _is_finished(job) and any(conditions.is_true(after, each) for each in kinds)
 
     async def _written(
         self, key: ObjectKey, job: TrainJob, memory: ChildMemory, plan: Plan
@@ -318,25 +331,42 @@ class TrainJobReconciler:
 
     async def _note_waiting(self, job: TrainJob, sentence: str) -> None:
         """Keep in an annotation why it does not go on; a TrainJob that is being deleted stays as it is."""
+        there = (job.metadata.annotations or {}).get(names.WAITING, "")
+        if sentence != there and job.metadata.deletion_timestamp is None:
+            await self._annotate(job, {names.WAITING: sentence})
+
+    async def _with_early_ends(self, key: ObjectKey, job: TrainJob) -> TrainJob:
+        """The TrainJob, which says now of which pods it was seen that they ended early."""
+        noted = early_end.noted_pods(job.metadata.annotations)
+        if new := await self.pods.ended_early(key, job, noted):
+            text = json.dumps([*new, *noted][:PODS])
+            job = await self._annotate(job, {names.EARLY_ENDS: text})
+            for each in new:
+                self._recorder.record(job, events.ended_early(each), self._leader.client.now())
+        self.pods.early_ends.forget(key)
+        return job
+
+    async def _annotate(self, job: TrainJob, changes: Mapping[str, str]) -> TrainJob:
+        """Write annotations of ours; an empty one goes, and what is not changed stays."""
         metadata = job.metadata
-        there = (metadata.annotations or {}).get(names.WAITING, "")
-        if sentence == there or metadata.deletion_timestamp is not None:
-            return
+        there = metadata.annotations or {}
+        ours = {each: there.get(each, "") for each in (names.WAITING, names.EARLY_ENDS)}
+        kept = {key: each for key, each in {**ours, **changes}.items() if each}
         named = {"name": metadata.name, "namespace": metadata.namespace, "uid": metadata.uid}
-        annotations = {"annotations": {names.WAITING: sentence}} if sentence else {}
         value = {
             "apiVersion": names.API_VERSION,
             "kind": names.TRAIN_JOB,
-            "metadata": {**named, **annotations},
+            "metadata": {**named, **({"annotations": kept} if kept else {})},
         }
         stored = await self._leader.within(WITHIN).apply(
             value, manager=names.WAITING_MANAGER, force=True
         )
         self._caches.train_jobs.put(stored)
+        return TrainJob.from_wire(stored)
 
     def _next_look(self, key: ObjectKey, memory: ChildMemory, plan: Plan) -> float | None:
         """Seconds until the next look: the plan's, the pods', or the children's."""
-        looks = [plan.requeue_after, self._pods.next_look(key)]
+        looks = [plan.requeue_after, self.pods.next_look(key)]
         if len(memory.applied) > 1 or memory.created:
             looks.append(RESYNC)
         return min((each for each in looks if each is not None), default=None)
@@ -346,7 +376,7 @@ class TrainJobReconciler:
         uid = job.metadata.uid or ""
         if found is None or found.uid != uid:
             found = self._memories[key] = ChildMemory(uid)
-            self._pods.forget(key)
+            self.pods.forget(key)
         found.forget_after(RESYNC)
         return found
 
@@ -359,13 +389,6 @@ def _digest(value: JSONObject, there: JSONObject | None) -> bytes:
 
 def _is_finished(job: TrainJob) -> bool:
     return conditions.is_finished(status.stored_conditions(job))
-
-
-def _has_failed(job: TrainJob, plan: Plan) -> bool:
-    """Whether the plan ends the TrainJob as Failed."""
-    after = (plan.status or {}).get("conditions") or ()
-    before = status.stored_conditions(job)
-    return conditions.is_true(after, names.FAILED) and not conditions.is_finished(before)
 
 
 def _without_objects(plan: Plan, error: Answer) -> Plan:

@@ -8,7 +8,7 @@ spec, so that what is shown is what is created.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -16,7 +16,12 @@ from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.catalog.runtime_key import RuntimeKey
 from trainer_infra.crossguard import values
-from trainer_infra.deploy.operations import rendering, targets, training_runtime
+from trainer_infra.deploy.operations import (
+    preemption_outlook,
+    rendering,
+    targets,
+    training_runtime,
+)
 from trainer_infra.deploy.operations.declared_run import read_runtime, runtime_of
 from trainer_infra.deploy.operations.properties import ResourceProperties, TrainJobProperties
 from trainer_infra.deploy.operations.train_jobs.members import members_of
@@ -28,8 +33,7 @@ from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules.finding import Change
 from trainer_infra.rules.pods import KNOWN_KINDS
 from trainer_infra.rules.subject import AnyRuntime, Subject
-from trainer_infra.rules.value import UNKNOWN, Root, Value
-from trainer_infra.trainers.code import OURS
+from trainer_infra.rules.value import UNKNOWN
 
 Runtimes = Mapping[RuntimeKey, AnyRuntime]
 
@@ -155,14 +159,7 @@ def wire_of_train_job(properties: JSONObject) -> dict[str, Any]:
 
 def train_job(properties: JSONObject) -> Subject:
     """The TrainJob of a resource's inputs with its code; rendered here where a value is not known as yet."""
-    subject, code = _train_job(properties), properties.get("code")
-    if code is None:
-        return subject
-    files = code.get("files") if isinstance(code, Mapping) else None
-    if isinstance(files, Mapping):
-        mine = {path: text for path, text in files.items() if not path.startswith(OURS)}
-        code = {**code, "files": mine}
-    return replace(subject, code=Value({"code": code}, Root(unseen=subject.noted)))
+    return preemption_outlook.with_code(_train_job(properties), properties.get("code"))
 
 
 def _train_job(properties: JSONObject) -> Subject:

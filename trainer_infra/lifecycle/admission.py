@@ -168,7 +168,8 @@ def _judged_already(new: TrainJob, old: TrainJob) -> bool:
 def _judged_annotations(job: TrainJob) -> JSONObject:
     """Without what the controller writes: it must be able to say that a runtime is missing."""
     given = job.metadata.annotations or {}
-    return {key: value for key, value in given.items() if key != names.WAITING}
+    written = {names.WAITING, names.EARLY_ENDS}
+    return {key: value for key, value in given.items() if key not in written}
 
 
 def _born_with(before: Before, runtime: Runtime | None) -> Runtime | None:

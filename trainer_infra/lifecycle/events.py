@@ -12,7 +12,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions
+from trainer_infra.lifecycle import conditions, early_end
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 
@@ -95,6 +95,13 @@ def resources_uncounted(resources: Sequence[str]) -> Iterator[Event]:
 def pods_waiting(reasons: Iterable[FailureReason]) -> Iterator[Event]:
     """Pods do not start."""
     return (_event(WARNING, each.kind.value, each.sentence()) for each in reasons)
+
+
+def ended_early(pod: JSONObject) -> Event:
+    """A pod was told to end and ended with 0 while the run goes on."""
+    said = early_end.sentence(early_end.told(pod))
+    then = "unless all nodes start anew, the TrainJob will not be Complete"
+    return _event(WARNING, names.ENDED_EARLY, f"{said}: {then}")
 
 
 def ttl_expired() -> Event:

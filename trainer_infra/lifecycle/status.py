@@ -14,7 +14,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions, deadline, failure_reason, jobs_status
+from trainer_infra.lifecycle import conditions, deadline, early_end, failure_reason, jobs_status
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.render import runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
@@ -141,9 +141,23 @@ def _conditions(case: TrainJobCase, current: Conditions) -> Conditions:
         current = with_suspended(case.job, current, case.now, keeps_entry=keeps_entry)
     ended = jobs_status.with_end_of_jobset(current, case.observed.jobset)
     if ended is not current:
-        return _with_reason(case, ended)
+        return _with_reason(case, _judged_end(case, ended))
     left = seconds_left(case, current)
     return current if left is None or left >= 0 else _overdue(case, current)
+
+
+def _judged_end(case: TrainJobCase, ended: Conditions) -> Conditions:
+    """The conditions with Failed for Complete where a pod ended early, and with what is not known of one."""
+    complete = conditions.true_condition(ended, names.COMPLETE)
+    if complete is None or not case.ours(Deviation.EARLY_END):
+        return ended
+    ends = early_end.pod_ends(case.observed)
+    if ends.early:
+        why = {"type": names.FAILED, "reason": names.ENDED_EARLY, "message": ends.failure()}
+        others = conditions.without_condition(ended, names.COMPLETE)
+        return conditions.with_condition(others, {**complete, **why})
+    looked = case.observed.pod_events is not None
+    return _explained(ended, complete, ends.doubt()) if ends.unknown and looked else ended
 
 
 def _with_reason(case: TrainJobCase, ended: Conditions) -> Conditions:
@@ -153,6 +167,9 @@ def _with_reason(case: TrainJobCase, ended: Conditions) -> Conditions:
     """
     failed = conditions.find_condition(ended, names.FAILED)
     if failed is None or not case.ours(Deviation.FAILURE_REASON):
+        return ended
+    if failed["reason"] == names.ENDED_EARLY:
+        # No pod failed.
         return ended
     pod = failure_reason.first_failure(case.observed.pods)
     job = jobs_status.first_failed_job(case.observed.jobs)

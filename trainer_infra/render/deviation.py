@@ -89,6 +89,8 @@ class Deviation(StrEnum):
     """Failed is final."""
     FAILURE_REASON = "failure-reason"
     """The Failed message names the pod that failed first, and why, or how long the deadline was."""
+    EARLY_END = "early-end"
+    """A run of which a pod was told to end and ended with 0 is Failed, not Complete."""
     WAITING = "waiting"
     """Why a TrainJob does not go on is in an annotation, which a column shows."""
     EVENTS = "events"

@@ -22,6 +22,8 @@ class ObservedObjects:
     """The JobSet's pods with their status."""
     jobs: tuple[JSONObject, ...] = ()
     """The JobSet's Jobs with their status, where a driver read them."""
+    pod_events: tuple[JSONObject, ...] | None = None
+    """Events of the namespace's pods, where a driver read them because pods of these Jobs are gone."""
     events_written: frozenset[tuple[str, str]] = frozenset()
     """Reason and message of events of this TrainJob that were written: they are written once."""
 

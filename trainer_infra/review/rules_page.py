@@ -29,6 +29,7 @@ _GROUPS: Final = {
     "capacity": "Capacity: what is asked for, for how long, at what cost",
     "scheduling": "Scheduling: what can never be admitted",
     "data": "Data: where it comes from, and where results go",
+    "recovery": "Recovery: what a run has left after a preemption",
     "tuning": "Fine-tuning",
 }
 """Titles by the first tag."""

@@ -12,6 +12,7 @@ from trainer_infra.rules import (
     capacity,
     data,
     pod_security,
+    recovery,
     scheduling,
     shape,
     supply_chain,
@@ -27,6 +28,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     *capacity.RULES,
     *scheduling.RULES,
     *data.RULES,
+    *recovery.RULES,
     *tuning.RULES,
 )
 """All rules."""

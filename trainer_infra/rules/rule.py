@@ -1,7 +1,7 @@
 """A policy rule: one thing that is to be so, and how to see that it is not.
 
-The files of `shape`, `admission`, `supply_chain`, `pod_security`, `capacity`, `scheduling`, `data` and `tuning`
-make them; `trainer_infra.rules.RULES` has them all in order. A rule is pure, never raises on any object, and
+The files of `shape`, `admission`, `supply_chain`, `pod_security`, `capacity`, `scheduling`, `data`, `recovery` and
+`tuning` make them; `trainer_infra.rules.RULES` has them all in order. A rule is pure, never raises on any object, and
 never shows a secret. What a rule speaks of is imported from here.
 """
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions, failure_reason, jobs_status
+from trainer_infra.lifecycle import conditions, early_end, failure_reason, jobs_status
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
 from trainer_infra.runs import causes, pods, reports, settings, waiting_cause
@@ -52,7 +52,9 @@ class Observation:
     planned: tuple[JSONObject, ...] = ()
     """Pods that will be made, where the driver knows their names beforehand."""
     jobs: tuple[JSONObject, ...] = ()
-    """Jobs of the JobSet, where it matters why one failed."""
+    """Jobs of the JobSet, where it matters why one failed, or how its pods ended."""
+    pod_events: tuple[JSONObject, ...] | None = None
+    """As `ObservedObjects.pod_events`."""
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Last lines of the logs of pods, by pod, as far as they were read."""
     reports: Mapping[str, JSONObject] = field(default_factory=dict)
@@ -73,13 +75,14 @@ def current_run(known: Run, seen: Observation, now: datetime) -> Run:
     phase = _phase(found, seen)
     begun = (each for pod in seen.pods if (each := pods.started_at(pod)))
     nodes = _nodes(seen, phase) if seen.jobset is not None else known.nodes
+    is_of_pod = phase == FAILED and end is not None and end["reason"] != names.ENDED_EARLY
     run = replace(
         known,
         phase=phase,
         status=seen.status,
         reason=end["reason"] if end else "",
         message=end["message"] if end else "",
-        failure=_failure(seen) if phase == FAILED else None,
+        failure=_failure(seen) if is_of_pod else None,
         nodes=nodes,
         settings=settings.with_pods(
             known.settings,
@@ -234,7 +237,8 @@ def _node(tries: Sequence[JSONObject], said: Mapping[str, JSONObject], phase: st
     keepers = pods.keepers_of(pod)
     report = said.get(pods.name(pod)) or {}
     # One that was ended from outside is made again, unless the run is over.
-    is_made_again = pods.is_being_deleted(pod) and pods.is_over(pod) and phase not in FINISHED
+    is_stopped = pods.is_being_deleted(pod) and pods.is_over(pod) and not early_end.is_early(pod)
+    is_made_again = is_stopped and phase not in FINISHED
     return Node(
         pod=pods.name(pod),
         phase="Pending" if is_made_again else pods.phase_of(pod),

@@ -44,7 +44,7 @@ def variable_of(given: JSONObject) -> JSONDict:
         "place": uri if str(uri).startswith(checkpoint.OUTPUT) else checkpoint.DEFAULT_PLACE,
         "every_steps": None if seconds is not None else every,
         "every_seconds": seconds,
-        **{key: given[key] for key in ("keep", "resume", "on_preemption", "save_seconds")},
+        **{key: each for key, each in given.items() if key not in ("uri", "every")},
     }
     said = {key: each for key, each in values.items() if each is not None}
     return {"name": checkpoint.VARIABLE, "value": json.dumps(said)}

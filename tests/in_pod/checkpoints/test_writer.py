@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -14,35 +15,36 @@ def writer_at(folder: Path, run: str) -> Writer:
     return Writer(Shelf(str(folder)), run)
 
 
-def test_another_run_does_not_begin_where_one_writes(tmp_path: Path) -> None:
-    writer_at(tmp_path, "vision/digits").begin()
-    with pytest.raises(
-        SharedError, match=r"run vision/digits writes its checkpoints to .* give each run"
-    ):
-        writer_at(tmp_path, "vision/letters").begin()
-
-
-def test_another_run_goes_on_where_one_has_ended(tmp_path: Path) -> None:
-    first = writer_at(tmp_path, "vision/digits")
-    first.begin()
-    first.sign_again(has_ended=True)
-    writer_at(tmp_path, "vision/letters").begin()
-
-
-@pytest.mark.parametrize(("age", "may_begin"), [(SILENT - 60, False), (SILENT + 1, True)])
-def test_another_run_goes_on_where_one_was_killed_long_ago(
-    tmp_path: Path, age: float, may_begin: bool
+def test_a_later_run_takes_over_and_the_earlier_one_does_not_take_it_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entry = {"run": "vision/digits", "number": 1, "at": time.time() - age}
-    (tmp_path / FILE).write_text(json.dumps(entry))
-    later = writer_at(tmp_path, "vision/letters")
-    if may_begin:
-        later.begin()
-    else:
-        with pytest.raises(
-            SharedError, match=r"If that run was killed, this one can begin in [56][0-9] s"
-        ):
-            later.begin()
+    first, later = (writer_at(tmp_path, f"vision/{name}") for name in ("digits", "letters"))
+    first.begin()
+    later.begin()
+    assert "run vision/digits wrote its checkpoints to" in capsys.readouterr().err
+    said = r"run vision/letters has begun to write .* Give each run its own uri"
+    with pytest.raises(SharedError, match=said):
+        first.check()
+    with pytest.raises(SharedError, match=said):
+        writer_at(tmp_path, "vision/digits").begin()
+    # Nor after a restart of the later one.
+    again = writer_at(tmp_path, "vision/letters")
+    again.begin()
+    with pytest.raises(SharedError, match=said):
+        writer_at(tmp_path, "vision/digits").begin()
+    again.sign_again(has_ended=True)
+    writer_at(tmp_path, "vision/digits").begin()
+
+
+def test_a_run_that_was_displaced_begins_where_the_later_one_was_killed_long_ago(
+    tmp_path: Path,
+) -> None:
+    for age, may_begin in ((SILENT - 60, False), (SILENT + 1, True)):
+        entry = {"run": "vision/letters", "number": 1, "at": time.time() - age}
+        (tmp_path / FILE).write_text(json.dumps({**entry, "displaced": ["vision/digits"]}))
+        earlier = writer_at(tmp_path, "vision/digits")
+        with nullcontext() if may_begin else pytest.raises(SharedError):
+            earlier.begin()
 
 
 def test_a_later_attempt_takes_over_and_the_earlier_one_ends(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render import gang, resolve
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 from trainer_infra.render.phases import Plugin
-from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.render.plugins import PLUGINS, checkpoint
 from trainer_infra.runs.run import Owner
 
 
@@ -63,8 +63,9 @@ def controller_behaviour(
         what = "are not known by the cluster's controller, which renders the TrainJob"
         fix = "remove them, or run `pulumi config set trainer:engine provider`"
         raise InvalidInput([Problem("trainer:plugins", what, foreign, fix)])
-    decides = OURS if controller == names.BUILTIN else REFERENCE
-    return replace(decides, plugins=(_stored(owner), *plugins))
+    is_ours = controller == names.BUILTIN
+    known = (each for each in plugins if is_ours or each is not checkpoint.PLUGIN)
+    return replace(OURS if is_ours else REFERENCE, plugins=(_stored(owner), *known))
 
 
 def unfilled_gangs(objects: Collection[JSONObject]) -> Iterator[str]:

@@ -6,6 +6,7 @@ engine `controller`: without an answer of the cluster a preview goes on with wha
 is refused where the cluster has no such runtime.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,14 +14,14 @@ from functools import partial
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.api import manifests
+from trainer_infra.api import checkpoint, manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy.operations import declared_run, targets
 from trainer_infra.deploy.operations.declared_run import output_places, runtime_of, target_address
 from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import differing
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject, has_all
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.render import plugin_registry
@@ -35,11 +36,16 @@ from trainer_infra.trainers import (
     kept_outputs,
     program_inputs,
 )
+from trainer_infra.trainers.code import OURS
 from trainer_infra.trainers.compose import Composition
 
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 """Metadata of a cluster's runtime that is its writer's."""
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_OF_PREEMPTION: Final = (
+    *(checkpoint.VARIABLE, "terminationGracePeriodSeconds", "Checkpointer", "TERM"),
+    *("signal.signal", "jit_checkpoint", "spot", "SPOT", "preemptible"),
+)
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
 """What a run keeps, besides name and runtime."""
 
@@ -54,6 +60,8 @@ class Preview:
     """What is worth knowing of a new run although nothing is wrong."""
     is_kept: bool
     """Whether it is the run that it was: nothing is new then."""
+    remarks: tuple[str, ...] = ()
+    """What its preemption costs, and how often saving pays."""
 
 
 def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Target) -> Preview:
@@ -90,19 +98,37 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         # A run that goes on as it is has found its data, or has not.
         problems += initializer_uris.unreadable_uris(wire, runtime)
         problems += program_inputs.unfetched_inputs(wire, job.code, run.objects)
-    problems += target.problems(wire, run.objects, job.controller)
+    wrong, doubts, costs = ([], [], []) if same else _outlook(job, run)
+    problems += [*target.problems(wire, run.objects, job.controller), *wrong]
     if problems:
         raise InvalidInput(problems)
     if same and _is_shown_alike(job, born):
         shown = born.rendered
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
-    lacks = program_inputs.missing_inputs(wire, job.code, run.objects)
-    remarks = (
-        f"TrainJob {name}: {e}" for e in (*lacks, *initializer_uris.seen_folders(wire, runtime))
+    found = (
+        *program_inputs.missing_inputs(wire, job.code, run.objects),
+        *initializer_uris.seen_folders(wire, runtime),
+        *doubts,
     )
+    remarks = (f"TrainJob {name}: {e}" for e in found)
     said = (*filter(None, [stored.remark]), *run.warnings, *remarks)
-    return Preview(TrainJobProperties(plain), () if same else said, same)
+    return Preview(TrainJobProperties(plain), () if same else said, same, tuple(costs))
+
+
+def _outlook(
+    job: TrainJobProperties, run: Composition
+) -> tuple[list[Problem], list[str], list[str]]:
+    """What a preemption does to the run; nothing where no word speaks of signals, times or checkpoints."""
+    files = job.code.files.items() if job.code else ()
+    own = (text for path, text in files if not path.startswith(OURS))
+    job_sets = (json.dumps(each) for each in run.objects if each["kind"] == names.JOBSET)
+    if not any(mark in text for text in (*job_sets, *own) for mark in _OF_PREEMPTION):
+        return [], [], []
+    # Most runs do not need the rules, which take 0.2 s to import.
+    from trainer_infra.deploy.operations import preemption_outlook  # noqa: PLC0415
+
+    return preemption_outlook.preemption_outlook(job, run)
 
 
 def compose_run(

@@ -66,6 +66,7 @@ class StackSession:
     remedied: dict[str, tuple[JSONObject, JSONObject]] = field(default_factory=dict)
     """The same as they were checked and as a policy changed them, by URN."""
     _remarks: set[str] = field(default_factory=set)
+    _savers: dict[str, str] = field(default_factory=dict)
     _clusters: dict[tuple[str | None, str | None, str], "Target"] = field(default_factory=dict)
     _configured: dict[tuple[Connection, str, str], Connection] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -129,3 +130,10 @@ class StackSession:
         new = tuple(each for each in sentences if each and each not in self._remarks)
         self._remarks.update(new)
         return new
+
+    def other_at(self, place: str, who: str) -> str:
+        """Who else saves its checkpoints at a place, of those that were checked in this session; empty for no other."""
+        with self._lock:
+            self._savers[who] = place
+            others = (each for each, at in self._savers.items() if at == place and each != who)
+            return next(others, "")

@@ -4,10 +4,11 @@ Decisions are in `declared_run`, `rendering` and `changes`; the run itself is it
 design rules 1 to 5.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from trainer_infra.api import checkpoint
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import (
     changes,
@@ -25,11 +26,19 @@ from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.values import is_unknown, plain_json
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError, Unreadable
+from trainer_infra.errors import (
+    InvalidInput,
+    NotAvailable,
+    Problem,
+    Refused,
+    TrainerInfraError,
+    Unreadable,
+)
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import COMPLETE, FAILED, LOST, Contents, Run, Submission, owner_to_json
 from trainer_infra.runs.target import Target
+from trainer_infra.trainers import checkpoints, volume_address
 from trainer_infra.trainers.code_mount import config_map
 
 TAKE_BACK: Final = (
@@ -51,6 +60,8 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
     if found.preview is None:
         return found
     job = found.preview.inputs
+    if shared := tuple(shared_place(job, session)):
+        return CheckAnswer(news, shared)
     _tell(found.preview, TrainJobProperties(news), TrainJobProperties(olds), session)
     kept = runs_kept({"": olds} if olds else {}, {"": job}, target)
     seen = {"uid": run.uid, "host": run.host} if (run := kept.get("")) else {}
@@ -76,6 +87,20 @@ def checked_run(olds: JSONObject, news: JSONObject, target: Target) -> CheckedRu
     except InvalidInput as error:
         return CheckedRun(news, (*problems, *options.named_once(error.problems, news)))
     return CheckedRun(preview.inputs.json, problems, None if problems else preview)
+
+
+def shared_place(job: TrainJobProperties, session: StackSession) -> Iterator[Problem]:
+    """A problem where another run of the program saves its checkpoints at the same place."""
+    said = checkpoint.said_of(checkpoints.variable_text(job.spec.get("trainer") or {})) or {}
+    address = job.outputs.get(str(said.get("place", "")).removeprefix(checkpoint.OUTPUT))
+    if not address:
+        return
+    within = job.namespace if volume_address.is_folder(address) else ""
+    other = session.other_at(f"{within} {address}", f"{job.urn} {job.resource}")
+    if other:
+        name = other.rpartition(" ")[2]
+        what = f"is where {name} saves, too: each would remove the other one's checkpoints"
+        yield Problem("checkpoint.uri", what, address, "put {run} into it, or give each its own")
 
 
 def runs_kept(
@@ -293,3 +318,5 @@ def _tell(
     of_target = session.new_remarks(session.target(job).warnings(objects))
     for warning in (*preview.warnings, *of_target):
         messages.warn(warning)
+    for remark in preview.remarks:
+        messages.info(remark)

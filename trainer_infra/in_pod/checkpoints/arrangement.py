@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from trainer_infra.in_pod.storage import with_outputs
 
@@ -40,10 +39,10 @@ def read_arrangement(environment: Mapping[str, str] = os.environ) -> Arrangement
     text = environment.get(VARIABLE)
     if not text:
         return None
-    given: dict[str, Any] = json.loads(text)
-    places = {
-        key: with_outputs(each)
-        for key, each in given.items()
-        if key in {"place", "resume"} and isinstance(each, str)
-    }
-    return Arrangement(**{**given, **places})
+    found = {}
+    for name, each in json.loads(text).items():
+        # The rest is advice, or a later release's.
+        if name in Arrangement.__dataclass_fields__:
+            is_place = isinstance(each, str) and name in {"place", "resume"}
+            found[name] = with_outputs(each) if is_place else each
+    return Arrangement(**found)

@@ -1,6 +1,6 @@
 """Where checkpoints are: a folder, or a bucket by obstore, else by fsspec, whichever the image has."""
 
-# mypy: disable-error-code="import-not-found,import-untyped"
+# mypy: disable-error-code="import-not-found"
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class FileSystem:
     """A place of any scheme that fsspec knows."""
 
     def __init__(self, address: str) -> None:
-        import fsspec  # noqa: PLC0415  only programs with such a place need it
+        import fsspec  # type: ignore[import-untyped]  # noqa: PLC0415  only programs with such a place need it
 
         self.address = address
         with _told_as_os_error():

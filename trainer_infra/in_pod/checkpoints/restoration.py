@@ -6,7 +6,7 @@ began anew, with a step, or with another run's checkpoints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from trainer_infra.in_pod.checkpoints.arrangement import LATEST, Arrangement
@@ -44,10 +44,11 @@ class Restoration:
         """
         while code := by_first(self._ranks, self._next):
             which, step = (code - 1) % 2, (code - 1) // 2
-            shelf, stored, put, error = self._shelves[which], None, None, None
+            shelf, error = self._shelves[which], None
+            found: tuple[Stored, Callable[[], Any]] | None = None
             try:
                 stored = Stored(shelf, shelf.whole(step))
-                put = self._form.read(stored, given)
+                found = stored, self._form.read(stored, given)
             except Exception as raised:  # noqa: BLE001  the others wait for an answer
                 error = raised
             is_damaged = isinstance(error, DamagedError)
@@ -60,7 +61,8 @@ class Restoration:
             )
             if some_refused:
                 raise _refusal(error, shelf, step)
-            if stored and put and not some_damaged:
+            if found and not some_damaged:
+                stored, put = found
                 self._say_which(stored)
                 return put(), stored.whole, shelf is self._shelves[0]
             self._damaged += 1

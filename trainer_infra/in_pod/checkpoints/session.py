@@ -106,6 +106,7 @@ class Session:
         writing = Writing(self._shelf, whole, self.ranks.rank)
         self._begun, self._begun_at = step, time.monotonic()
         self._saving = Saving(copy, writing, self._arrangement.keep, self._arrangement.save_seconds)
+        self._saving.start()
 
     def end(self) -> NoReturn:
         """End the program with 143, once all processes have saved.
@@ -144,13 +145,13 @@ class Session:
         """Wait for the save that goes on, if one does."""
         if self._saving is None:
             return
-        self._saving.thread.join(_LONG)
-        if self._saving.thread.is_alive():
+        self._saving.join(_LONG)
+        if self._saving.is_alive():
             if self.ranks.rank == 0:
                 say(
                     f"the training waits: the checkpoint of step {self._saving.step} is still being written to {self._shelf.address}"
                 )
-            self._saving.thread.join()
+            self._saving.join()
         if self._saving.is_done:
             self._whole = self._saving.step
         self._saving = None

@@ -1,8 +1,9 @@
 """Who writes to a place: two runs in one would remove each other's checkpoints.
 
 `writer.json` has the run that began last, a number of its attempt, and when that last said that it is at it, once a
-minute. A run that finds another one's at its next save stops; one that begins where another one is still at it does
-not begin. A later attempt of the same run takes over.
+minute. A later run takes the place over, as a later attempt of the same run does, and the one before ends at its next
+save: Pulumi starts a run in place of another before it deletes that. It does not take the place back when it is
+restarted.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import contextlib
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trainer_infra.in_pod.checkpoints.log import say
 from trainer_infra.in_pod.checkpoints.shelf import DamagedError, Shelf
 
 FILE = "writer.json"
@@ -33,6 +36,8 @@ class _Entry:
     number: int
     at: float
     has_ended: bool = False
+    displaced: Sequence[str] = ()
+    """Runs from which it took the place over while they were at it."""
 
 
 class Writer:
@@ -44,21 +49,27 @@ class Writer:
         self._random = random.SystemRandom()
         self._number = self.next_turn()
         self._signed_at = 0.0
+        self._displaced: Sequence[str] = ()
 
     def begin(self) -> int:
         """Say that this one writes from now on, and return its number; remove what was never finished.
 
         Raises:
-            SharedError: Another run wrote here not long ago, and has not said that it ended.
+            SharedError: Another run has taken the place over from this one, and is still at it.
             OSError: The place cannot be read or written.
         """
         found = self._found()
         age = time.time() - found.at if found else SILENT
-        if found and found.run != self._run and not found.has_ended and age < SILENT:
-            raise SharedError(
-                f"run {found.run} writes its checkpoints to {self._shelf.address} too, {age:.0f} s ago for the last "
-                f"time; give each run its own uri. If that run was killed, this one can begin in {SILENT - age:.0f} s"
-            )
+        if found and not found.has_ended and age < SILENT:
+            if self._run in found.displaced:
+                raise SharedError(self._taken_over_by(f"run {found.run}"))
+            self._displaced = found.displaced
+            if found.run != self._run:
+                self._displaced = (*found.displaced, found.run)
+                say(
+                    f"run {found.run} wrote its checkpoints to {self._shelf.address} until {age:.0f} s ago; this run "
+                    "takes the place over"
+                )
         self._shelf.remove_unfinished()
         self.sign()
         return self._number
@@ -87,7 +98,7 @@ class Writer:
         """
         self._signed_at = time.monotonic()
         self._shelf.write_object(
-            FILE, vars(_Entry(self._run, self._number, time.time(), has_ended))
+            FILE, vars(_Entry(self._run, self._number, time.time(), has_ended, self._displaced))
         )
 
     def sign_again(self, *, has_ended: bool = False) -> None:
@@ -110,10 +121,13 @@ class Writer:
         found = self._found()
         if found and found.number != self._number and not found.has_ended:
             other = f"run {found.run}" if found.run != self._run else "another attempt of this run"
-            raise SharedError(
-                f"{other} has begun to write its checkpoints to {self._shelf.address}; this one ends. "
-                "Give each run its own uri"
-            )
+            raise SharedError(self._taken_over_by(other))
+
+    def _taken_over_by(self, other: str) -> str:
+        return (
+            f"{other} has begun to write its checkpoints to {self._shelf.address}; this one ends. "
+            "Give each run its own uri"
+        )
 
     def next_turn(self) -> int:
         """A number for one try to save."""

@@ -25,6 +25,10 @@ _FETCHES: Final = (
 _SENDS: Final = frozenset({"connect", "create_connection", "open_connection", "connect_ex"})
 _GIVES: Final = ("os.dup2", "pty.spawn", "os.openpty")
 _SLEEPS: Final = "sleep"
+_SIGTERM: Final = 15
+_EXITS: Final = frozenset({"sys.exit", "exit", "quit", "os._exit", "SystemExit"})
+_JIT: Final = "enable_jit_checkpoint"
+"""transformers' Trainer saves when it is told to end, and ends as if it were done."""
 _MARKS: Final = (
     *("system", "popen", "Popen", "subprocess", "spawn", "execvp", "dup2", "sleep", "pause"),
     *(
@@ -38,6 +42,7 @@ _MARKS: Final = (
         "urllib3",
         "wget",
     ),
+    *("SIGTERM", "signal.signal", "jit_checkpoint", "_dir=", "dirpath=", "_signal_handler("),
 )
 """Code without any of these is not read."""
 _AN_HOUR: Final = 3600
@@ -56,6 +61,12 @@ class PythonCode:
     """Whether it gives a terminal or its own files to a connection."""
     sleeps: bool = False
     """Whether all that it does in the end is to wait."""
+    takes_sigterm: bool = False
+    """Whether it has a handler of its own for SIGTERM."""
+    ends_well: bool = False
+    """Whether it ends with 0 when it is told to end: such a handler says so, or an option of transformers."""
+    texts: tuple[tuple[str, str], ...] = ()
+    """Texts that it gives to what it calls, by the names of the arguments."""
 
 
 @lru_cache(maxsize=1 << 8)
@@ -77,13 +88,56 @@ def _read(text: str) -> PythonCode:
     fetched = _fetched(nodes)
     runs = (each for name, each in named if name in _RUNS or name.endswith(".loader.exec_module"))
     connects = any(name.rpartition(".")[2] in _SENDS for name, _ in named)
+    handlers = [*_sigterm_handlers(nodes, named)]
+    keywords = [one for _, each in named for one in each.keywords if one.arg]
     return PythonCode(
         text,
         tuple(words for name, each in named if name in _STARTS for words in _words(each)),
         any(_is_fetched(argument, fetched) for each in runs for argument in each.args),
         connects and any(name in _GIVES for name, _ in named),
         bool(tree.body) and _is_sleep(tree.body[-1]),
+        bool(handlers),
+        any(_ends_well(each, nodes, set()) for each in handlers)
+        or any(one.arg == _JIT and getattr(one.value, "value", 0) is True for one in keywords),
+        tuple((str(one.arg), text) for one in keywords if (text := _text(one.value)) != UNREAD),
     )
+
+
+def _sigterm_handlers(
+    nodes: Sequence[ast.AST], named: Iterable[tuple[str, ast.Call]]
+) -> Iterator[ast.expr]:
+    """What is called when SIGTERM comes, as it is written where it is registered."""
+    loops = {
+        each.target.id: each.iter
+        for each in nodes
+        if isinstance(each, ast.For) and isinstance(each.target, ast.Name)
+    }
+    for name, each in named:
+        if name.endswith(("signal.signal", ".add_signal_handler")) and each.args[1:]:
+            signal = loops.get(getattr(each.args[0], "id", ""), each.args[0])
+            is_sigterm = "SIGTERM" in ast.dump(signal) or getattr(signal, "value", 0) == _SIGTERM
+            if is_sigterm and not _dotted(each.args[1]).endswith("SIG_DFL"):
+                yield each.args[1]
+
+
+def _ends_well(called: ast.AST, nodes: Sequence[ast.AST], seen: set[str]) -> bool:
+    """Whether what is called ends the program with 0, by itself or by functions of the same text."""
+    if isinstance(called, ast.Name | ast.Attribute):
+        name = _dotted(called).rpartition(".")[2]
+        own = [each for each in nodes if getattr(each, "name", "") == name not in {"", *seen}]
+        seen.add(name)
+        return any(_ends_well(each, nodes, seen) for each in own)
+    for each in ast.walk(called):
+        if isinstance(each, ast.Raise) and getattr(each.exc, "id", "") == "SystemExit":
+            return True
+        if isinstance(each, ast.Call):
+            code = each.args[0] if each.args else ast.Constant(0)
+            if _dotted(each.func) in _EXITS and getattr(code, "value", 1) in (0, None):
+                return True
+            # The first argument of functools.partial is called, too.
+            if any(_ends_well(one, nodes, seen) for one in (each.func, *each.args[:1])):
+                return True
+    return False
 
 
 def _write_out_imported(nodes: Iterable[ast.AST]) -> None:

@@ -5,6 +5,7 @@ Recognized are variables and arguments that common training programs have for a 
 the pod is on a volume with storage of its own.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -12,6 +13,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api import checkpoint
+from trainer_infra.render.command_lines import python_code
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup, nodes, patches
 from trainer_infra.rules.pods import INITIALIZERS, PodContainer
@@ -26,6 +29,12 @@ OPTIONS: Final = (
     *("save_folder", "save_path", "output_folder", "output_path", "checkpoint_folder"),
 )
 """Arguments that do, with `_` or `-`, with `--` or as `key=value`, also below another key (`a.output_dir`)."""
+_IN_CODE: Final = (
+    *("output_dir", "default_root_dir", "default_local_dir", "save_dir", "results_dir", "dirpath"),
+)
+"""Arguments of functions that do: others of `OPTIONS` are names of what is read, too."""
+_PLACE: Final = re.compile(r'"place": *"(output://)?([^"]*)"')
+"""In the variable of a checkpoint."""
 _READ_BELOW: Final = ("checkpoint_dir", "ckpt_dir")
 """Of these what stands below another key: torchtune's `checkpointer.checkpoint_dir` is read."""
 _QUOTES: Final = "'\";"
@@ -94,7 +103,8 @@ def jobs(subject: Subject) -> Iterator[OutputJob]:
 
 
 def outputs(container: Value, variables: Sequence[str], options: Sequence[str]) -> Iterator[Output]:
-    """The folders of results that a container names; what is not known names none."""
+    """The folders of results that a container names, its checkpoint's first; what is not known names none."""
+    yield from _of_checkpoint(container)
     for each in container["env"].items():
         value = each["value"]
         known = not each["name"].is_noted() and not value.is_noted()
@@ -102,6 +112,21 @@ def outputs(container: Value, variables: Sequence[str], options: Sequence[str]) 
             yield Output(value, value.text())
     for part in ("command", "args"):
         yield from _of_arguments(container[part], variables, options)
+
+
+def _of_checkpoint(container: Value) -> Iterator[Output]:
+    """Where the checkpoint of a TrainJob is: in an output, whose variable has the address."""
+    env = [each for each in container["env"].items() if not each["name"].is_noted()]
+    values = {each["name"].text(): each["value"] for each in env if not each["value"].is_noted()}
+    said = values.get(checkpoint.VARIABLE)
+    found = None if said is None else _PLACE.search(said.text())
+    if said is None or found is None:
+        return
+    output = found[2].upper().replace("-", "_")
+    if not found[1]:
+        yield Output(said, found[2])
+    elif address := values.get(f"{names.OUTPUT_VARIABLE}{output}"):
+        yield Output(said, address.text())
 
 
 def fate(folder: str, job: OutputJob, world: World) -> Fate:
@@ -176,7 +201,9 @@ def _of_arguments(
     """Options in a list of arguments; in a script that is one argument those with dashes, and variables."""
     awaited = False
     for each in arguments.items():
-        words = () if each.is_noted() else each.text().split()
+        text = "" if each.is_noted() else each.text()
+        yield from (Output(each, folder) for folder in _of_code(text))
+        words = text.split()
         awaited = awaited and bool(words)
         for word in words:
             if awaited:
@@ -193,6 +220,12 @@ def _of_arguments(
             awaited = is_option and dashed and not equals
 
 
+def _of_code(text: str) -> Iterator[str]:
+    """Folders that Python code names by arguments of what it calls; not those below where it runs."""
+    found = python_code.read_python(text).texts if "import" in text else ()
+    yield from (folder for name, folder in found if folder.startswith("/") and name in _IN_CODE)
+
+
 class PersistentOutput(Parameters):
     """What names a folder of results."""
 
@@ -204,13 +237,20 @@ class PersistentOutput(Parameters):
 
 def _check_output(place: OutputJob, context: Context[PersistentOutput]) -> Iterator[Finding]:
     patches.be_known(context.subject)
-    given = context.parameters
-    for each in outputs(place.container.value, given.env, given.options):
+    given, code = context.parameters, context.subject.code
+    files = () if code is None else (each for _, each in code["code"]["files"].fields())
+    in_code = (Output(file, one) for file in files for one in _of_code(file.text()))
+    for each in (*outputs(place.container.value, given.env, given.options), *in_code):
         found = fate(each.folder, place, context.world)
         if found is Fate.LOST:
             what = "is lost with the pod: no volume that outlives it is mounted there"
             fix = "mount a persistentVolumeClaim there, or write to a folder that is on one"
             yield each.value.finding(what, each.folder, fix)
+        elif found is Fate.MACHINE and _PLACE.search(str(each.value.raw)):
+            what = "is a folder of a machine, and the next pod of the run may start on another one"
+            yield each.value.finding(
+                what, each.folder, "write to a persistentVolumeClaim or a bucket"
+            )
         elif found is Fate.READ_ONLY:
             what = "is on a volume that the container can only read, so that nothing is saved"
             fix = "take readOnly away from the mount, its volume and its claim, or write elsewhere"

@@ -9,8 +9,10 @@ from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import OutputJob
 from trainer_infra.rules.placement import (
     amounts,
+    lookup,
     machines,
     node_constraints,
+    nodes,
     patches,
     queue_objects,
 )
@@ -133,7 +135,32 @@ def _reason(pod: Pod, context: Context[Parameters]) -> str:
     pools = machines.usable_pools(pod, asked, context.subject, context.world)
     if pools and all(each.preemptible for each in pools):
         return f"a machine of pool {pools[0].name}"
+    return _reason_in_queue(context)
+
+
+def _reason_in_queue(context: Context[Parameters]) -> str:
+    """The quota that Kueue may take back; empty where no known job or queue is the reason."""
+    world, queue = context.world, queue_objects.cluster_queue(context.subject, context.world)
+    if queue is None:
+        return ""
+    label = context.subject.object.at("metadata", "labels", names.KUEUE_PRIORITY_LABEL).text()
+    found = lookup.all_of(world, names.WORKLOAD_PRIORITY_CLASS)
+    classes = {"": 0, **{each.name: each.object["value"].number() or 0 for each in found}}
+    within = queue.object.at("spec", "preemption", "withinClusterQueue").text()
+    if within.startswith("Lower") and classes.get(label, nodes.MOST) < max(classes.values()):
+        return "its quota in a queue with jobs of a higher class"
+    cohort = queue_objects.cohort(queue).text()
+    resources = [r for _, each in queue_objects.quotas(queue) for r in each["resources"].items()]
+    for other in queue_objects.members(world) if cohort else ():
+        takes = other.object.at("spec", "preemption", "reclaimWithinCohort").text()
+        is_near = other is not queue and queue_objects.cohort(other).text() == cohort
+        if is_near and takes in ("Any", "LowerPriority") and any(map(_borrows, resources)):
+            return f"the quota that it borrows of ClusterQueue {other.name}"
     return ""
+
+
+def _borrows(resource: Value) -> bool:
+    return resource["borrowingLimit"].raw not in (0, "0")
 
 
 def _wants_spot(label: WantedLabel) -> bool:
@@ -149,18 +176,19 @@ def _is_spot(labels: Value) -> bool:
 
 PREEMPTIBLE_CHECKPOINTS: Final = Rule(
     id="preemptible-checkpoints",
-    title="Jobs on preemptible machines must keep checkpoints",
+    title="Jobs that may be preempted must keep checkpoints",
     severity=Severity.MEDIUM,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "cost", "checkpoints"),
-    why="Each time a machine is taken away the training starts over, and all hours until then are lost.",
+    why="Each time a machine or quota is taken away the training starts over, and all hours until then are lost.",
     fix="Mount a volume that outlives the pod and write checkpoints to it, or use other machines.",
     places=output.jobs,
     check=_check_checkpoints,
     looks_around=True,
 )
 """A job is on preemptible machines where its node selector, or each term of its required node affinity,
-says so in the words of a cloud or of Karpenter, where all flavors of its queue do, or where all pools
-that it may use are declared so. It can keep checkpoints where a container that trains has a volume that
+says so in the words of a cloud or of Karpenter, where all flavors of its queue do, where all pools that it may use are
+declared so. Kueue may end it for a job of a higher class, or of the
+queue in its cohort whose quota it borrows. It can keep checkpoints where a container that trains has a volume that
 outlives the pod, or names an object store for its results.
 """

@@ -45,7 +45,11 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
         checked |= {
             name: train_job.CheckedRun(one, checked[name].problems) for name, one in kept.items()
         }
-    found = ((name, each) for name, one in checked.items() for each in one.problems)
+    found = [(name, each) for name, one in checked.items() for each in one.problems]
+    known = {name: one.preview.inputs for name, one in checked.items() if one.preview}
+    found += [
+        (n, each) for n, one in known.items() for each in train_job.shared_place(one, session)
+    ]
     problems = [*members.member_problems(found, str(news["resource"]))]
     named = {name: one.inputs for name, one in checked.items() if "name" in one.inputs}
     problems += [*members.same_names(named), *_parallelism(BatchProperties(news), named)]
@@ -97,7 +101,7 @@ def _tell(
 ) -> None:
     """Say what is worth knowing at preview though nothing is wrong, in one message of each kind."""
     messages, declared = session.messages(news.urn), members.members_of(news.json)
-    kept, failed, warned = [], [], []
+    kept, failed, warned, said = [], [], [], []
     objects: list[JSONObject] = []
     for name, preview in previews.items():
         if preview.is_kept:
@@ -107,9 +111,16 @@ def _tell(
                 failed += [(name, train_job.failure_of(preview.inputs, session))]
             continue
         warned += [(name, each) for each in preview.warnings]
+        said += [(name, each) for each in preview.remarks]
         objects += preview.inputs.rendered.values()
     runs = {name: MemberEntry(each.inputs.json) for name, each in previews.items()}
-    for say, told in ((messages.info, kept), (messages.warn, warned), (messages.warn, failed)):
+    told_by = (
+        (messages.info, kept),
+        (messages.warn, warned),
+        (messages.warn, failed),
+        (messages.info, said),
+    )
+    for say, told in told_by:
         if lines := members.member_lines(told, runs):
             say(lines)
     of_target = session.target(news).warnings(tuple(objects)) if objects else ()

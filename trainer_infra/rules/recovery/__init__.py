@@ -1,0 +1,14 @@
+"""Rules of recovery: what of a run survives a preemption."""
+
+from typing import Final
+
+from trainer_infra.rules.recovery import ending, restarts, saving, signals
+from trainer_infra.rules.rule import AnyRule
+
+RULES: Final[tuple[AnyRule, ...]] = (
+    saving.CHECKPOINT_VALUES,
+    ending.TIME_TO_SAVE,
+    signals.TOLD_TO_END,
+    restarts.PREEMPTION_COUNTED,
+)
+"""In the order in which they are applied and listed."""
