@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from trainer_infra.in_pod.storage import with_outputs
 
@@ -39,7 +40,7 @@ def read_arrangement(environment: Mapping[str, str] = os.environ) -> Arrangement
     text = environment.get(VARIABLE)
     if not text:
         return None
-    found = {}
+    found: dict[str, Any] = {}
     for name, each in json.loads(text).items():
         # The rest is advice, or a later release's.
         if name in Arrangement.__dataclass_fields__:

@@ -11,7 +11,7 @@ from typing import Any
 
 from trainer_infra.in_pod.checkpoints.arrangement import LATEST, Arrangement
 from trainer_infra.in_pod.checkpoints.log import say
-from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored
+from trainer_infra.in_pod.checkpoints.one_checkpoint import StoredCheckpoint
 from trainer_infra.in_pod.checkpoints.ranks import OtherProcessError, Ranks, by_first
 from trainer_infra.in_pod.checkpoints.shelf import DamagedError, Shelf, Whole
 from trainer_infra.in_pod.checkpoints.snapshot import Format
@@ -45,9 +45,9 @@ class Restoration:
         while code := by_first(self._ranks, self._next):
             which, step = (code - 1) % 2, (code - 1) // 2
             shelf, error = self._shelves[which], None
-            found: tuple[Stored, Callable[[], Any]] | None = None
+            found: tuple[StoredCheckpoint, Callable[[], Any]] | None = None
             try:
-                stored = Stored(shelf, shelf.whole(step))
+                stored = StoredCheckpoint(shelf, shelf.whole(step))
                 found = stored, self._form.read(stored, given)
             except Exception as raised:  # noqa: BLE001  the others wait for an answer
                 error = raised
@@ -116,7 +116,7 @@ class Restoration:
         step = "" if isinstance(self._resume, str) else f" of step {self._resume}"
         return f"{self._asked_for.address} has no whole checkpoint{step} to resume from; it has {steps}"
 
-    def _say_which(self, stored: Stored) -> None:
+    def _say_which(self, stored: StoredCheckpoint) -> None:
         if self._ranks.rank:
             return
         say(f"the training goes on from step {stored.whole.step}, from {stored.shelf.address}")

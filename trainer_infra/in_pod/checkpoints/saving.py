@@ -12,7 +12,7 @@ from trainer_infra.in_pod.checkpoints.one_checkpoint import PATIENCE, Writing
 from trainer_infra.in_pod.checkpoints.snapshot import Copy
 
 
-class Saving(threading.Thread):
+class SaveInFlight(threading.Thread):
     """Writes one; what goes wrong ends it, not the training, and is said.
 
     It is no daemon: an interpreter that ends waits for it.
