@@ -102,13 +102,13 @@ def _ended(commands: Sequence[Sequence[str]], environments: Sequence[dict[str, s
                 commands, environments, files[::2], files[1::2], strict=True
             )
         ]
-        for each in started:
-            stack.callback(each.kill)
+        for process in started:
+            stack.callback(process.kill)
         _wait(started)
         said = []
-        for file in files:
-            file.seek(0)
-            said.append(file.read())
+        for each in files:
+            each.seek(0)
+            said.append(each.read())
     return Ended(tuple(each.returncode for each in started), said[0], "".join(said[1::2]))
 
 

@@ -62,8 +62,7 @@ def one_step(weights: Any, speed: Any, drawn: Any) -> Any:
 def digest(weights: Any, whole: Any) -> str:
     """The weights, bit for bit."""
     everywhere = jax.jit(lambda each: each, out_shardings=whole)(weights)
-    found: str = disturb.digest([np.asarray(everywhere.addressable_data(0))])
-    return found
+    return str(disturb.digest([np.asarray(everywhere.addressable_data(0))]))
 
 
 if __name__ == "__main__":

@@ -35,10 +35,9 @@ def train(how: str, steps: int, width: int = 32) -> None:
     parts = {"network": network, "optimizer": optimizer, "scheduler": scheduler}
     checkpointer = Checkpointer()
     state = checkpointer.restore({**parts, "step": 0})
-    begun, found = state["step"], weights(network)
+    begun, found, loss = state["step"], weights(network), torch.zeros(())
     if rank == 0:
         disturb.say("begins", begun, found)
-    loss = torch.zeros(())
     for step in range(begun, steps):
         loss = one_step(network, optimizer, step, rank, ranks)
         scheduler.step()
@@ -82,8 +81,7 @@ def weights(network: Any) -> str:
         each.full_tensor() if hasattr(each, "full_tensor") else each
         for each in network.parameters()
     )
-    found: str = disturb.digest(each.detach().numpy() for each in whole)
-    return found
+    return str(disturb.digest(each.detach().numpy() for each in whole))
 
 
 if __name__ == "__main__":

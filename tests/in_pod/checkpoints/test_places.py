@@ -8,9 +8,15 @@ import pytest
 
 from from_source.cluster.versitygw import S3Server
 from tests.in_pod.checkpoints.programs import PROGRAM, UNDISTURBED, run_with, steps_of
-from trainer_infra.in_pod.checkpoints.place import Bucket, FileSystem, Folder, Place, open_place
+from trainer_infra.in_pod.checkpoints.place import (
+    Bucket,
+    CheckpointPlace,
+    FileSystem,
+    Folder,
+    open_place,
+)
 
-KINDS: dict[str, Callable[[Path], Place]] = {
+KINDS: dict[str, Callable[[Path], CheckpointPlace]] = {
     "a folder": lambda folder: Folder(str(folder)),
     "a bucket by obstore": lambda folder: Bucket(f"file://{folder}"),
     "a folder by fsspec": lambda folder: FileSystem(f"file://{folder}"),
@@ -19,12 +25,12 @@ KINDS: dict[str, Callable[[Path], Place]] = {
 
 
 @pytest.fixture(params=KINDS.values(), ids=list(KINDS))
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    made: Place = request.param(tmp_path)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> CheckpointPlace:
+    made: CheckpointPlace = request.param(tmp_path)
     return made
 
 
-def test_a_file_is_read_whole_and_in_parts(place: Place) -> None:
+def test_a_file_is_read_whole_and_in_parts(place: CheckpointPlace) -> None:
     place.write("step-1/a/x.bin", [b"0123", b"", b"456789"])
     assert place.read("step-1/a/x.bin") == b"0123456789"
     assert place.read("step-1/a/x.bin", 2, 5) == b"23456"
@@ -32,14 +38,14 @@ def test_a_file_is_read_whole_and_in_parts(place: Place) -> None:
     assert place.read("step-1/a/x.bin", 3, 0) == b""
 
 
-def test_a_file_of_many_pieces_is_as_it_was(place: Place) -> None:
+def test_a_file_of_many_pieces_is_as_it_was(place: CheckpointPlace) -> None:
     content = bytes(range(256)) * (150 << 10)
     place.write("big", [content[:7], content[7:]])
     assert place.read("big") == content
     assert place.read("big", 20_000_000, 300) == content[20_000_000:20_000_300]
 
 
-def test_files_are_listed_by_folder(place: Place) -> None:
+def test_files_are_listed_by_folder(place: CheckpointPlace) -> None:
     assert place.names() == place.names("no-such") == []
     for name in ("b/2", "b/1", "a", "bb/3"):
         place.write(name, [b"x"])
@@ -47,7 +53,7 @@ def test_files_are_listed_by_folder(place: Place) -> None:
     assert place.names("b") == ["b/1", "b/2"]
 
 
-def test_a_file_is_replaced_and_removed_also_twice(place: Place) -> None:
+def test_a_file_is_replaced_and_removed_also_twice(place: CheckpointPlace) -> None:
     for content in (b"long content", b"short"):
         place.write("a/b", [content])
     assert place.read("a/b") == b"short"

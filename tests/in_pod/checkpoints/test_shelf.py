@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, Writing
+from trainer_infra.in_pod.checkpoints.one_checkpoint import StoredCheckpoint, Writing
 from trainer_infra.in_pod.checkpoints.shelf import DamagedError, Shelf, Whole
 
 FILE = "rank-00000.pickle"
@@ -58,7 +58,7 @@ def test_a_try_that_fails_leaves_the_one_before(tmp_path: Path) -> None:
     shelf = Shelf(str(tmp_path))
     write(shelf, whole(10, turn=7))
     write(shelf, whole(10, turn=8), is_whole=False).fail("the disk is full")
-    stored = Stored(shelf, shelf.whole(10))
+    stored = StoredCheckpoint(shelf, shelf.whole(10))
     assert stored.read(FILE, stored.part(0)["files"][FILE]) == b"weights"
 
 
@@ -73,7 +73,7 @@ def test_a_file_that_is_not_what_was_written_is_damaged(
         file.unlink()
     else:
         file.write_bytes(damage)
-    stored = Stored(shelf, shelf.whole(10))
+    stored = StoredCheckpoint(shelf, shelf.whole(10))
     with pytest.raises(DamagedError, match=f"step-0000000010/000007/{FILE}"):
         stored.read(FILE, stored.part(0)["files"][FILE])
 

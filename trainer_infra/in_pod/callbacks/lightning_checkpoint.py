@@ -36,7 +36,7 @@ class LightningCheckpointCallback(callback_class()):  # type: ignore[misc]  # on
 
     def __init__(self) -> None:
         if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not torch.distributed.is_initialized():
-            # As Lightning does later, if nobody has: the processes choose a checkpoint before.
+            # As Lightning would later: the processes choose a checkpoint before.
             torch.distributed.init_process_group()
         # Of the processes of one node.
         below = Path(tempfile.gettempdir()) / f"trainer-infra-checkpoints-{os.getppid()}"

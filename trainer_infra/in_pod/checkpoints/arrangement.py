@@ -33,8 +33,6 @@ class Arrangement:
     """Whether it saves when it is told to end."""
     save_seconds: float | None = None
     """Seconds that a step and a save are expected to take at most."""
-    mean_time_between_failures: str | None = None
-    """For advice, of which the program has no use."""
 
 
 def read_arrangement(environment: Mapping[str, str] = os.environ) -> Arrangement | None:
@@ -42,10 +40,10 @@ def read_arrangement(environment: Mapping[str, str] = os.environ) -> Arrangement
     text = environment.get(VARIABLE)
     if not text:
         return None
-    given: dict[str, Any] = json.loads(text)
-    places = {
-        key: with_outputs(each)
-        for key, each in given.items()
-        if key in {"place", "resume"} and isinstance(each, str)
-    }
-    return Arrangement(**{**given, **places})
+    found: dict[str, Any] = {}
+    for name, each in json.loads(text).items():
+        # The rest is advice, or a later release's.
+        if name in Arrangement.__dataclass_fields__:
+            is_place = isinstance(each, str) and name in {"place", "resume"}
+            found[name] = with_outputs(each) if is_place else each
+    return Arrangement(**found)

@@ -9,7 +9,7 @@ from trainer_infra.in_pod.checkpoints import termination
 from trainer_infra.in_pod.checkpoints.arrangement import read_arrangement
 from trainer_infra.in_pod.checkpoints.log import say
 from trainer_infra.in_pod.checkpoints.ranks import find_ranks
-from trainer_infra.in_pod.checkpoints.session import Session
+from trainer_infra.in_pod.checkpoints.session import CheckpointSession
 from trainer_infra.in_pod.checkpoints.snapshot import ProgramFormat
 
 
@@ -24,14 +24,14 @@ class Checkpointer:
 
     def __init__(self) -> None:
         self._arrangement = read_arrangement()
-        self._session: Session | None = None
+        self._session: CheckpointSession | None = None
         if self._arrangement is not None and not termination.listen():
             say(
                 "it was not made in the main thread, so that nothing is saved when the run is to end"
             )
 
     def restore(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """The state of the newest whole checkpoint, or what was given.
+        """The state of the newest whole checkpoint, or what was given; ends the program with 143 if it was told to.
 
         Modules, optimizers and tensors of torch, and what else has `load_state_dict`, are changed themselves. What
         is divided among processes, and modules with their optimizers, are those of all; other values, and the
@@ -47,12 +47,11 @@ class Checkpointer:
             TypeError: A value cannot be pickled.
             SharedError: Another run writes to the same place.
             OtherProcessError: One of these in another process.
-            SystemExit: with 143, when it was told to end meanwhile.
         """
         if self._arrangement is None:
             return dict(state)
         ranks = find_ranks()
-        self._session = Session(self._arrangement, ranks, ProgramFormat(state, ranks))
+        self._session = CheckpointSession(self._arrangement, ranks, ProgramFormat(state, ranks))
         return dict(self._session.restore(state))
 
     def step(self, step: int, state: Mapping[str, Any]) -> None:
@@ -65,7 +64,6 @@ class Checkpointer:
             state: as `restore` takes it, after that step.
 
         Raises:
-            SystemExit: with 143.
             SharedError: Another run has begun to write to the same place.
             OtherProcessError: The same in another process; or one has ended.
         """

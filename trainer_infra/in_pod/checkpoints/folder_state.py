@@ -14,10 +14,10 @@ from typing import Any
 
 from trainer_infra.in_pod.checkpoints import termination
 from trainer_infra.in_pod.checkpoints.arrangement import Arrangement, read_arrangement
-from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, Writing, file_of
+from trainer_infra.in_pod.checkpoints.one_checkpoint import StoredCheckpoint, Writing, file_of
 from trainer_infra.in_pod.checkpoints.place import PIECE
 from trainer_infra.in_pod.checkpoints.ranks import Ranks, find_ranks
-from trainer_infra.in_pod.checkpoints.session import Session
+from trainer_infra.in_pod.checkpoints.session import CheckpointSession
 from trainer_infra.in_pod.checkpoints.shelf import DamagedError
 
 FILES = "files"
@@ -37,7 +37,7 @@ class FolderFormat:
         return self._below / f"checkpoint-{step}"
 
     def copied(self, state: tuple[Path, bool]) -> FolderCopy:
-        """The files of a folder, which nobody changes any more, and whether it may go once they are copied."""
+        """The files of a folder, which the framework has written, and whether it may go once they are copied."""
         folder, is_ours = state
         token = folder / _TOKEN
         if self._ranks.rank == 0:
@@ -50,7 +50,7 @@ class FolderFormat:
         is_writer = self._ranks.rank == 0 or (self._is_first_of_node and not is_shared)
         return FolderCopy(folder if is_writer else None, may_go=is_ours)
 
-    def read(self, stored: Stored, given: Any) -> Callable[[], str]:
+    def read(self, stored: StoredCheckpoint, given: Any) -> Callable[[], str]:
         """Fetch the files, as the first process of this node; what that returns has the folder's path."""
         del given
         folder = self.folder_of(stored.whole.step)
@@ -85,13 +85,13 @@ class FolderCopy:
             shutil.rmtree(self._folder, ignore_errors=True)
         return {}
 
-    def finish(self, writing: Writing, stored: Stored) -> dict[str, Any]:
+    def finish(self, writing: Writing, stored: StoredCheckpoint) -> dict[str, Any]:
         """As in `Copy`."""
         del writing, stored
         return {}
 
 
-class FrameworkSession(Session):
+class FrameworkSession(CheckpointSession):
     """What a framework's callback asks at each step, and where it saves: a folder, and whether that may go then."""
 
     def __init__(self, arrangement: Arrangement, ranks: Ranks, form: FolderFormat) -> None:
@@ -106,7 +106,10 @@ def open_session(below: str) -> FrameworkSession | None:
     """The session of a framework that writes below a folder of its node; None where no checkpoint was arranged.
 
     Raises:
-        As `Session.restore`.
+        OSError: The place cannot be written or read.
+        ValueError: The checkpoint to resume from is not there.
+        SharedError: Another run writes to the same place.
+        OtherProcessError: One of these in another process.
     """
     arrangement = read_arrangement()
     if arrangement is None:
@@ -122,7 +125,7 @@ def _contents(file: Path) -> Iterator[bytes]:
             yield content
 
 
-def _checked(stored: Stored, file: str, said: dict[str, int]) -> Iterator[bytes]:
+def _checked(stored: StoredCheckpoint, file: str, said: dict[str, int]) -> Iterator[bytes]:
     name, start, checksum = f"{stored.whole.folder}/{file}", 0, 0
     while start < said["size"]:
         content = stored.shelf.read(name, start, min(PIECE, said["size"] - start))

@@ -14,20 +14,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, file_of
+from trainer_infra.in_pod.checkpoints.one_checkpoint import StoredCheckpoint, file_of
 
 SHARDS = "shards"
 
 
 @dataclass
-class Divided:
+class DividedArray:
     """An array that was divided, in a pickled state."""
 
     number: int
     shape: tuple[int, ...]
     kind: str
     """As JAX names it: numpy alone has no bfloat16."""
-    source: list[tuple[Stored, dict[str, Any]]] = field(default_factory=list)
+    source: list[tuple[StoredCheckpoint, dict[str, Any]]] = field(default_factory=list)
     """Where its shards are, once it is read."""
 
     def __getitem__(self, index: tuple[slice, ...]) -> Any:
@@ -79,7 +79,7 @@ class Arrays:
             leaf = jax.random.key_data(leaf)
         if leaf.is_fully_addressable or leaf.is_fully_replicated:
             return np.array(leaf)
-        made = Divided(self._count, tuple(leaf.shape), str(leaf.dtype))
+        made = DividedArray(self._count, tuple(leaf.shape), str(leaf.dtype))
         self._count += 1
         for shard in leaf.addressable_shards:
             if shard.replica_id == 0:
@@ -92,9 +92,9 @@ class Arrays:
         return made
 
 
-def find_shards(value: Any, stored: Stored) -> None:
+def find_shards(value: Any, stored: StoredCheckpoint) -> None:
     """Tell the arrays in a value that was read where their shards are."""
-    divided = [each for each in _leaves(value) if isinstance(each, Divided)]
+    divided = [each for each in _leaves(value) if isinstance(each, DividedArray)]
     if not divided:
         return
     for rank in range(stored.whole.size):
@@ -119,7 +119,7 @@ def _as_given(leaf: Any, old: Any) -> Any:
     return jax.make_array_from_callback(old.shape, old.sharding, leaf.__getitem__)
 
 
-def _shard(stored: Stored, shard: dict[str, Any], kind: Any) -> Any:
+def _shard(stored: StoredCheckpoint, shard: dict[str, Any], kind: Any) -> Any:
     import numpy as np  # noqa: PLC0415  JAX has it
 
     content = stored.piece(shard["file"], shard["start"], shard["size"], shard["crc32"])

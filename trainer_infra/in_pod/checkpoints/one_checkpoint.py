@@ -52,7 +52,7 @@ class Writing:
         content = {"files": self._files, **said}
         self.shelf.write_object(f"{self.whole.folder}/{_part(self.rank)}", content)
 
-    def wait(self, patience: float) -> Stored:
+    def wait(self, patience: float) -> StoredCheckpoint:
         """Wait for all processes, and return what they have written.
 
         Raises:
@@ -68,7 +68,7 @@ class Writing:
                     said = self.shelf.read_object(f"{self.whole.folder}/{failure}")
                     raise OSError(f"process {rank}: {said['why']}")
             if not missing:
-                return Stored(self.shelf, self.whole)
+                return StoredCheckpoint(self.shelf, self.whole)
             if time.monotonic() > end:
                 raise OSError(f"{len(missing)} of {self.whole.size} processes wrote no part of it")
             time.sleep(pause)
@@ -85,7 +85,7 @@ class Writing:
             self.shelf.write_object(name, {"why": why})
 
 
-class Stored:
+class StoredCheckpoint:
     """A checkpoint that is read."""
 
     def __init__(self, shelf: Shelf, whole: Whole) -> None:

@@ -1,6 +1,6 @@
 """Where checkpoints are: a folder, or a bucket by obstore, else by fsspec, whichever the image has."""
 
-# mypy: disable-error-code="import-not-found,import-untyped"
+# mypy: disable-error-code="import-not-found"
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PIECE = 1 << 24
 """Bytes that are handed on at once: a bucket takes 10,000 parts of a file."""
 
 
-class Place(Protocol):
+class CheckpointPlace(Protocol):
     """Files by name, with / in the names. A file is there with all its content or not at all."""
 
     address: str
@@ -40,7 +40,7 @@ class Place(Protocol):
         """Remove a file that may be gone already."""
 
 
-def open_place(address: str) -> Place:
+def open_place(address: str) -> CheckpointPlace:
     """The place at an address.
 
     Raises:
@@ -67,7 +67,7 @@ class Folder:
         self._root = Path(address)
 
     def write(self, name: str, content: Iterable[bytes]) -> None:
-        """As in `Place`: into a file beside it, which is renamed when the disk has it."""
+        """As in `CheckpointPlace`: into a file beside it, which is renamed when the disk has it."""
         target = self._root / name
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = target.with_name(f".{target.name}.{os.getpid()}")
@@ -83,18 +83,18 @@ class Folder:
             raise
 
     def read(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        """As in `Place`."""
+        """As in `CheckpointPlace`."""
         with (self._root / name).open("rb") as file:
             file.seek(start)
             return file.read(-1 if length is None else length)
 
     def names(self, below: str = "") -> list[str]:
-        """As in `Place`."""
+        """As in `CheckpointPlace`."""
         found = [each for each in (self._root / below).rglob("*") if each.is_file()]
         return sorted(each.relative_to(self._root).as_posix() for each in found)
 
     def remove(self, name: str) -> None:
-        """As in `Place`, with the folders that it leaves empty."""
+        """As in `CheckpointPlace`, with the folders that it leaves empty."""
         file = self._root / name
         file.unlink(missing_ok=True)
         try:
@@ -119,14 +119,14 @@ class Bucket:
             self._store: Any = store.from_url(address)
 
     def write(self, name: str, content: Iterable[bytes]) -> None:
-        """As in `Place`."""
+        """As in `CheckpointPlace`."""
         with _told_as_os_error():
             self._obstore.put(
                 self._store, name, pieces(content), chunk_size=PIECE, max_concurrency=4
             )
 
     def read(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        """As in `Place`."""
+        """As in `CheckpointPlace`."""
         if length == 0:
             return b""
         with _told_as_os_error():
@@ -135,13 +135,13 @@ class Bucket:
             return bytes(self._obstore.get_range(self._store, name, start=start, length=length))
 
     def names(self, below: str = "") -> list[str]:
-        """As in `Place`."""
+        """As in `CheckpointPlace`."""
         with _told_as_os_error():
             listed = self._obstore.list(self._store, f"{below}/" if below else None)
             return sorted(str(each["path"]) for batch in listed for each in batch)
 
     def remove(self, name: str) -> None:
-        """As in `Place`."""
+        """As in `CheckpointPlace`."""
         with contextlib.suppress(FileNotFoundError), _told_as_os_error():
             self._obstore.delete(self._store, name)
 
@@ -158,7 +158,7 @@ class FileSystem:
         self._system, self._root = found[0], found[1].rstrip("/")
 
     def write(self, name: str, content: Iterable[bytes]) -> None:
-        """As in `Place`: such systems show a file when it is closed."""
+        """As in `CheckpointPlace`: such systems show a file when it is closed."""
         path = f"{self._root}/{name}"
         with _told_as_os_error():
             self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
@@ -167,13 +167,13 @@ class FileSystem:
                     file.write(each)
 
     def read(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        """As in `Place`."""
+        """As in `CheckpointPlace`."""
         end = None if length is None else start + length
         with _told_as_os_error():
             return bytes(self._system.cat_file(f"{self._root}/{name}", start=start, end=end))
 
     def names(self, below: str = "") -> list[str]:
-        """As in `Place`."""
+        """As in `CheckpointPlace`."""
         folder = f"{self._root}/{below}" if below else self._root
         found: list[str] = []
         with contextlib.suppress(FileNotFoundError), _told_as_os_error():
@@ -182,7 +182,7 @@ class FileSystem:
         return sorted(each[len(self._root) + 1 :] for each in found)
 
     def remove(self, name: str) -> None:
-        """As in `Place`."""
+        """As in `CheckpointPlace`."""
         with contextlib.suppress(FileNotFoundError), _told_as_os_error():
             self._system.rm_file(f"{self._root}/{name}")
 

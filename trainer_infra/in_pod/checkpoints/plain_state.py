@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainer_infra.in_pod.checkpoints import jax_state, random_state
-from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, Writing, file_of
+from trainer_infra.in_pod.checkpoints.one_checkpoint import StoredCheckpoint, Writing, file_of
 
 PICKLE = "pickle"
 
@@ -55,7 +55,9 @@ class PlainState:
             ) from error
 
 
-def read(stored: Stored, rank: int, given: Mapping[str, Any]) -> Callable[[], dict[str, Any]]:
+def read(
+    stored: StoredCheckpoint, rank: int, given: Mapping[str, Any]
+) -> Callable[[], dict[str, Any]]:
     """What puts the values of a process into those that were given, and returns them.
 
     Raises:

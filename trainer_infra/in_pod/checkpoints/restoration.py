@@ -6,12 +6,12 @@ began anew, with a step, or with another run's checkpoints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from trainer_infra.in_pod.checkpoints.arrangement import LATEST, Arrangement
 from trainer_infra.in_pod.checkpoints.log import say
-from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored
+from trainer_infra.in_pod.checkpoints.one_checkpoint import StoredCheckpoint
 from trainer_infra.in_pod.checkpoints.ranks import OtherProcessError, Ranks, by_first
 from trainer_infra.in_pod.checkpoints.shelf import DamagedError, Shelf, Whole
 from trainer_infra.in_pod.checkpoints.snapshot import Format
@@ -44,10 +44,11 @@ class Restoration:
         """
         while code := by_first(self._ranks, self._next):
             which, step = (code - 1) % 2, (code - 1) // 2
-            shelf, stored, put, error = self._shelves[which], None, None, None
+            shelf, error = self._shelves[which], None
+            found: tuple[StoredCheckpoint, Callable[[], Any]] | None = None
             try:
-                stored = Stored(shelf, shelf.whole(step))
-                put = self._form.read(stored, given)
+                stored = StoredCheckpoint(shelf, shelf.whole(step))
+                found = stored, self._form.read(stored, given)
             except Exception as raised:  # noqa: BLE001  the others wait for an answer
                 error = raised
             is_damaged = isinstance(error, DamagedError)
@@ -60,7 +61,8 @@ class Restoration:
             )
             if some_refused:
                 raise _refusal(error, shelf, step)
-            if stored and put and not some_damaged:
+            if found and not some_damaged:
+                stored, put = found
                 self._say_which(stored)
                 return put(), stored.whole, shelf is self._shelves[0]
             self._damaged += 1
@@ -114,7 +116,7 @@ class Restoration:
         step = "" if isinstance(self._resume, str) else f" of step {self._resume}"
         return f"{self._asked_for.address} has no whole checkpoint{step} to resume from; it has {steps}"
 
-    def _say_which(self, stored: Stored) -> None:
+    def _say_which(self, stored: StoredCheckpoint) -> None:
         if self._ranks.rank:
             return
         say(f"the training goes on from step {stored.whole.step}, from {stored.shelf.address}")

@@ -12,28 +12,28 @@ from trainer_infra.in_pod.checkpoints.one_checkpoint import PATIENCE, Writing
 from trainer_infra.in_pod.checkpoints.snapshot import Copy
 
 
-class Saving:
+class SaveInFlight(threading.Thread):
     """Writes one; what goes wrong ends it, not the training, and is said.
 
     It is no daemon: an interpreter that ends waits for it.
     """
 
     def __init__(self, copy: Copy, writing: Writing, keep: int, limit: float | None) -> None:
+        super().__init__(name=f"checkpoint-{writing.whole.step}")
         self._copy = copy
         self._writing = writing
         self._keep = keep
         self._limit = limit
         self.is_done = False
         """Whether it is written, as far as this process knows: the first one knows of all."""
-        self.thread = threading.Thread(target=self._run, name=f"checkpoint-{self.step}")
-        self.thread.start()
 
     @property
     def step(self) -> int:
         """Of the checkpoint."""
         return self._writing.whole.step
 
-    def _run(self) -> None:
+    def run(self) -> None:  # type: ignore[explicit-override]  # Python 3.9 has no such decorator
+        """Write it."""
         began = time.monotonic()
         try:
             self._write()

@@ -15,7 +15,7 @@ from trainer_infra.in_pod.checkpoints.one_checkpoint import Writing
 from trainer_infra.in_pod.checkpoints.questions import Questions
 from trainer_infra.in_pod.checkpoints.ranks import Ranks, by_first
 from trainer_infra.in_pod.checkpoints.restoration import Restoration
-from trainer_infra.in_pod.checkpoints.saving import Saving
+from trainer_infra.in_pod.checkpoints.saving import SaveInFlight
 from trainer_infra.in_pod.checkpoints.shelf import Shelf, Whole
 from trainer_infra.in_pod.checkpoints.snapshot import Format
 from trainer_infra.in_pod.checkpoints.writer import Writer
@@ -24,7 +24,7 @@ _LONG = 10.0
 """Seconds that a training waits for a save before it says so."""
 
 
-class Session:
+class CheckpointSession:
     """One run of a program, from its restore on; all its processes call the same methods with the same steps."""
 
     def __init__(self, arrangement: Arrangement, ranks: Ranks, form: Format) -> None:
@@ -41,7 +41,7 @@ class Session:
         self._whole = -1
         """Step of the last one that this place has, as far as this process knows."""
         self._begun_at = time.monotonic()
-        self._saving: Saving | None = None
+        self._saving: SaveInFlight | None = None
 
     def restore(self, given: Any) -> Any:
         """The state of a checkpoint, or what was given; ends the program if it was told to end meanwhile.
@@ -105,14 +105,13 @@ class Session:
         whole = Whole(step, self.ranks.size, self._arrangement.run, turn, time.time())
         writing = Writing(self._shelf, whole, self.ranks.rank)
         self._begun, self._begun_at = step, time.monotonic()
-        self._saving = Saving(copy, writing, self._arrangement.keep, self._arrangement.save_seconds)
+        self._saving = SaveInFlight(
+            copy, writing, self._arrangement.keep, self._arrangement.save_seconds
+        )
+        self._saving.start()
 
     def end(self) -> NoReturn:
-        """End the program with 143, once all processes have saved.
-
-        Raises:
-            SystemExit: always.
-        """
+        """End the program with 143, once all processes have saved."""
         self.wait()
         # torchrun kills the processes of a node when one of them has ended.
         self.ranks.most(0)
@@ -131,7 +130,7 @@ class Session:
         return number
 
     def _turn(self) -> int:
-        """A number for this save, the same for all processes, when nobody else writes here."""
+        """A number for this save, the same for all processes, when no other run writes here."""
         try:
             self._writer.check()
             self._writer.sign()
@@ -144,13 +143,13 @@ class Session:
         """Wait for the save that goes on, if one does."""
         if self._saving is None:
             return
-        self._saving.thread.join(_LONG)
-        if self._saving.thread.is_alive():
+        self._saving.join(_LONG)
+        if self._saving.is_alive():
             if self.ranks.rank == 0:
                 say(
                     f"the training waits: the checkpoint of step {self._saving.step} is still being written to {self._shelf.address}"
                 )
-            self._saving.thread.join()
+            self._saving.join()
         if self._saving.is_done:
             self._whole = self._saving.step
         self._saving = None

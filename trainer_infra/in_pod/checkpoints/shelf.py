@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trainer_infra.in_pod.checkpoints.place import Place, open_place
+from trainer_infra.in_pod.checkpoints.place import CheckpointPlace, open_place
 
 WHOLE = "whole.json"
 _STEP = re.compile(r"step-(\d{10,})/")
@@ -62,7 +62,7 @@ class Shelf:
 
     def __init__(self, address: str, folder: str = "") -> None:
         self.address = f"{address.rstrip('/')}/{folder}".rstrip("/") or "/"
-        self.place: Place = open_place(self.address)
+        self.place: CheckpointPlace = open_place(self.address)
 
     def steps(self) -> dict[int, list[str]]:
         """The names of all files, by step, the newest first.

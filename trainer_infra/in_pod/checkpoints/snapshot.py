@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from trainer_infra.in_pod.checkpoints import plain_state
-from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, Writing
+from trainer_infra.in_pod.checkpoints.one_checkpoint import StoredCheckpoint, Writing
 from trainer_infra.in_pod.checkpoints.plain_state import PlainState
 from trainer_infra.in_pod.checkpoints.ranks import Ranks
 
@@ -24,7 +24,7 @@ class Copy(Protocol):
             OSError: The place cannot be written.
         """
 
-    def finish(self, writing: Writing, stored: Stored) -> dict[str, Any]:
+    def finish(self, writing: Writing, stored: StoredCheckpoint) -> dict[str, Any]:
         """In the first process, when all have written: write what is of the whole, and return what to say of it.
 
         Raises:
@@ -38,7 +38,7 @@ class Format(Protocol):
     def copied(self, state: Any) -> Copy:
         """The state of now, where no step of the training changes it."""
 
-    def read(self, stored: Stored, given: Any) -> Callable[[], Any]:
+    def read(self, stored: StoredCheckpoint, given: Any) -> Callable[[], Any]:
         """Read what this process needs, and return what puts it where it belongs.
 
         Raises:
@@ -78,7 +78,9 @@ class ProgramFormat:
         copied = torch.copied() if torch else None
         return _ProgramCopy(PlainState(self._plain(state)), copied, self._shapes)
 
-    def read(self, stored: Stored, given: Mapping[str, Any]) -> Callable[[], dict[str, Any]]:
+    def read(
+        self, stored: StoredCheckpoint, given: Mapping[str, Any]
+    ) -> Callable[[], dict[str, Any]]:
         """As in `Format`."""
         part = stored.part(self._ranks.rank if self._ranks.rank < stored.whole.size else 0)
         plain_state.refuse_another(part[SHAPES], self._shapes)
@@ -117,6 +119,6 @@ class _ProgramCopy:
         said = {SHAPES: self._shapes, **self._plain.write(writing)}
         return {**said, **self._torch.write(writing)} if self._torch else said
 
-    def finish(self, writing: Writing, stored: Stored) -> dict[str, Any]:
+    def finish(self, writing: Writing, stored: StoredCheckpoint) -> dict[str, Any]:
         found: dict[str, Any] = self._torch.finish(writing, stored) if self._torch else {}
         return found

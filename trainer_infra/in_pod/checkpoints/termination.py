@@ -23,7 +23,7 @@ class _Flag:
 
 
 def listen() -> bool:
-    """Take SIGTERM from now on, also from whoever took it since; only the main thread can, else False."""
+    """Take SIGTERM from now on, also where another part of the program took it since; only the main thread can, else False."""
     if threading.current_thread() is not threading.main_thread():
         return False
     if signal.getsignal(signal.SIGTERM) is not _take:

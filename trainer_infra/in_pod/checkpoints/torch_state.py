@@ -1,7 +1,7 @@
 """Modules of torch and their optimizers: saved as a distributed checkpoint, whatever divides them.
 
 FSDP2, DDP and a single process write the same, so another number of processes can read it, and so can torch itself: the
-folder `torch` is as `torch.distributed.checkpoint.FileSystemReader` wants it. Torch's planners say which process writes
+folder `torch` is as its own reader of file systems wants it. Torch's planners say which process writes
 and reads what; the processes plan together in the thread that trains, and each one writes by itself, so that a program
 may leave its group of processes while a checkpoint is still being written. Interface: torch 2.4 or newer.
 """
@@ -27,7 +27,7 @@ from torch.distributed.checkpoint.state_dict import (
 )
 
 from trainer_infra.in_pod.checkpoints import plain_state
-from trainer_infra.in_pod.checkpoints.one_checkpoint import Stored, Writing, file_of
+from trainer_infra.in_pod.checkpoints.one_checkpoint import StoredCheckpoint, Writing, file_of
 from trainer_infra.in_pod.checkpoints.ranks import OtherProcessError, Ranks, TorchRanks
 
 TORCH = "torch"
@@ -75,7 +75,7 @@ class TorchState:
             [_copied(made, each) for each in made.finish_plan(mine).items], plans, metadata
         )
 
-    def read(self, stored: Stored) -> Callable[[], object]:
+    def read(self, stored: StoredCheckpoint) -> Callable[[], object]:
         """Read into the modules, and return what sets the rest; all processes call both.
 
         Raises:
@@ -145,7 +145,7 @@ class TorchCopy:
             writing.write(_file(writing.rank), contents())
         return {TORCH: said}
 
-    def finish(self, writing: Writing, stored: Stored) -> dict[str, Any]:
+    def finish(self, writing: Writing, stored: StoredCheckpoint) -> dict[str, Any]:
         """Write where everything is, once all processes have written, and return what is to be said of that.
 
         Raises:
@@ -202,7 +202,7 @@ def _bytes(value: Any) -> bytes:
     return content.getvalue()
 
 
-def _load(made: Any, item: Any, stored: Stored, metadata: Any) -> None:
+def _load(made: Any, item: Any, stored: StoredCheckpoint, metadata: Any) -> None:
     place = metadata.storage_data[item.storage_index]
     checksum = metadata.checksums[item.storage_index]
     file = f"{TORCH}/{place.relative_path}"

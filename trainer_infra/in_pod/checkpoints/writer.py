@@ -31,7 +31,7 @@ class SharedError(Exception):
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _WriterEntry:
     run: str
     number: int
     at: float
@@ -98,7 +98,8 @@ class Writer:
         """
         self._signed_at = time.monotonic()
         self._shelf.write_object(
-            FILE, vars(_Entry(self._run, self._number, time.time(), has_ended, self._displaced))
+            FILE,
+            vars(_WriterEntry(self._run, self._number, time.time(), has_ended, self._displaced)),
         )
 
     def sign_again(self, *, has_ended: bool = False) -> None:
@@ -133,8 +134,8 @@ class Writer:
         """A number for one try to save."""
         return self._random.randrange(1, 1 << 24)
 
-    def _found(self) -> _Entry | None:
+    def _found(self) -> _WriterEntry | None:
         try:
-            return _Entry(**self._shelf.read_object(FILE))
+            return _WriterEntry(**self._shelf.read_object(FILE))
         except (DamagedError, TypeError):
             return None
