@@ -85,7 +85,7 @@ def ended(observed: ObservedObjects, behaviour: Any = OURS) -> tuple[str, str, s
     return found["type"], found["reason"], found["message"]
 
 
-def world(*pods: dict[str, Any], jobs: Any = None, events: Any = None) -> ObservedObjects:
+def world(*pods: Any, jobs: Any = None, events: Any = None) -> ObservedObjects:
     found = (job_of(),) if jobs is None else tuple(jobs)
     told = None if events is None else tuple(events)
     return ObservedObjects(None, pods=pods, jobs=found, pod_events=told)
