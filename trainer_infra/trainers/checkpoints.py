@@ -75,10 +75,13 @@ def _place(env: Sequence[Any], name: str) -> int | None:
     return next(known, None)
 
 
-def attach_checkpoint(job: JSONDict, runtime: Runtime, plugins: Iterable[Plugin]) -> JSONDict:
+def attach_checkpoint(
+    job: JSONDict, runtime: Runtime, plugins: Iterable[Plugin], attempt: int = 1
+) -> JSONDict:
     """A TrainJob whose program finds its checkpoints, and whose pods have the time to save one.
 
-    A time that the runtime or a patch sets is left as it is, for the rules to judge.
+    A time that the runtime or a patch sets is left as it is, for the rules to judge. A later attempt is a run of its
+    own, which does not take the checkpoints of an earlier one of its name for its own.
 
     Raises:
         InvalidInput: The runtime has no container that could save.
@@ -88,7 +91,8 @@ def attach_checkpoint(job: JSONDict, runtime: Runtime, plugins: Iterable[Plugin]
     if not text:
         return job
     said, metadata, env = json.loads(text), job["metadata"], [*trainer["env"]]
-    said["run"] = f"{names.namespace_of(metadata.get('namespace'))}/{metadata['name']}"
+    again = f" (attempt {attempt})" if attempt > 1 else ""
+    said["run"] = f"{names.namespace_of(metadata.get('namespace'))}/{metadata['name']}{again}"
     at = _place(env, checkpoint.VARIABLE) or 0
     env[at] = {"name": checkpoint.VARIABLE, "value": json.dumps(said)}
     seconds, policy = said["save_seconds"], runtime.spec.ml_policy

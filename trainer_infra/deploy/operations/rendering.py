@@ -143,7 +143,7 @@ def compose_run(
     plugins = plugin_registry.plugins_with(properties.plugins)
     job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
     job = kept_outputs.with_output_dir(job, properties.outputs)
-    job = checkpoints.attach_checkpoint(job, runtime, plugins)
+    job = checkpoints.attach_checkpoint(job, runtime, plugins, properties.attempt)
     job = adapter_base.with_model_uri(job, properties.code)
     place = partial(target_address, properties)
     job = adapter_base.with_adapter_claim(job, runtime, properties.code, place, plugins)

@@ -1,6 +1,6 @@
 """Where checkpoints are: a folder, or a bucket by obstore, else by fsspec, whichever the image has."""
 
-# mypy: disable-error-code="import-not-found"
+# mypy: disable-error-code="import-not-found,import-untyped"
 
 from __future__ import annotations
 
