@@ -76,7 +76,7 @@ def _place(env: Sequence[Any], name: str) -> int | None:
 
 
 def attach_checkpoint(
-    job: JSONDict, runtime: Runtime, plugins: Iterable[Plugin], attempt: int = 1
+    job: JSONDict, runtime: Runtime, plugins: Iterable[Plugin], attempt: Any = 1
 ) -> JSONDict:
     """A TrainJob whose program finds its checkpoints, and whose pods have the time to save one.
 
@@ -91,7 +91,7 @@ def attach_checkpoint(
     if not text:
         return job
     said, metadata, env = json.loads(text), job["metadata"], [*trainer["env"]]
-    again = f" (attempt {attempt})" if attempt > 1 else ""
+    again = "" if attempt == 1 else f" (attempt {attempt})"
     said["run"] = f"{names.namespace_of(metadata.get('namespace'))}/{metadata['name']}{again}"
     at = _place(env, checkpoint.VARIABLE) or 0
     env[at] = {"name": checkpoint.VARIABLE, "value": json.dumps(said)}
