@@ -60,7 +60,7 @@ def test_every_watched_kind_may_be_listed_too() -> None:
     watched = {each for each, verbs in everywhere.items() if "watch" in verbs}
 
     of_plugins = {"podgroups", "limitranges", "runtimeclasses"}
-    always = {"trainjobs", "clustertrainingruntimes", "trainingruntimes", "jobsets"}
+    always = {"trainjobs", "clustertrainingruntimes", "trainingruntimes", "jobsets", "pods"}
     assert watched == always | of_plugins
     assert all(everywhere[each] >= {"get", "list"} for each in always)
     assert all("list" in everywhere[each] for each in of_plugins)
