@@ -22,8 +22,8 @@ TrainJob("job", runtime="jax-distributed",
 
 
 def training(folder: Path, *words: str) -> list[psutil.Process]:
-    """The processes that train, not the supervisor."""
-    return processes_of(folder, "main.py", *words)
+    """The first process of each pod, whose parent is the supervisor."""
+    return processes_of(folder, "init.py", *words)
 
 
 def test_a_failed_run_fails_the_up_with_pod_code_and_last_lines(stack: Stack) -> None:
