@@ -11,7 +11,7 @@ from trainer_infra import catalog, names
 from trainer_infra.errors import InvalidInput
 from trainer_infra.local import capacity, unsupported_fields
 from trainer_infra.render import pipeline
-from trainer_infra.runs.run import COMPLETE, FAILED
+from trainer_infra.runs.run import COMPLETE
 from trainer_infra.trainers.pods import pod_arguments
 
 DOCS = page.ROOT / "docs"
@@ -102,26 +102,30 @@ def test_initializers_of_the_catalog_are_processes_on_this_machine(name: str) ->
     assert unsupported_fields.unsupported_here(rendered) == ()
 
 
-def test_a_run_that_is_tried_again_goes_on_from_its_checkpoint(stack: Stack) -> None:
+def test_a_run_that_fails_goes_on_from_its_checkpoint(stack: Stack) -> None:
     (program,) = (each.text for each in page.blocks(DOCS / "checkpoints.md") if each.is_program)
-    line = "        last.write_text(str(step + 1))\n"
-    assert line in program
-    stops = "        if done == 0 and step == 1:\n            raise SystemExit(1)\n"
-    (stack.folder / "__main__.py").write_text(program.replace(line, f"{stops}{line}"))
+    begins, step = (
+        'for step in range(state["step"], steps):\n',
+        "checkpointer.step(step + 1, state)\n",
+    )
+    assert begins in program
+    assert step in program
+    fails = program.replace(begins, f"begun = state['step']\n    {begins}")
+    fails = fails.replace(
+        step, f"{step}        if begun == 0 and step == 14:\n            raise SystemExit(1)\n"
+    )
+    (stack.folder / "__main__.py").write_text(fails)
     stack.up()
-    until(lambda: [each["phase"] for each in stack.runs()] == [FAILED], pause=1)
-    (first,) = stack.runs()
-    last = Path(first["outputs"]["checkpoints"], "last.txt")
-    assert last.read_text() == "1"
-
-    stack.trainer("retry", first["name"])
-
     until(lambda: [each["phase"] for each in stack.runs()] == [COMPLETE], pause=1)
-    assert last.read_text() == "3"
-    text = (stack.folder / "__main__.py").read_text()
-    again = text.replace('outputs=["checkpoints"],', 'outputs=["checkpoints"], attempt=2,')
+    (first,) = stack.runs()
+    place = Path(first["outputs"]["checkpoints"])
+    assert f"the training goes on from step 10, from {place}" in stack.trainer(
+        "logs", first["name"]
+    )
+
+    again = fails.replace("Checkpoint(every=10),", "Checkpoint(every=10), attempt=2,")
     (stack.folder / "__main__.py").write_text(again)
     stack.up()
     (second,) = stack.runs()
     assert second["outputs"] != first["outputs"]
-    assert last.read_text() == "3"
+    assert (place / "step-0000000030").exists()

@@ -23,8 +23,7 @@ from trainer_infra.render.observed_objects import ObservedObjects
 DONE = condition("Completed", "True", "AllJobsCompleted", "jobset completed successfully")
 COUNTED = " and ended with 0, which Kubernetes counts as success although the training may not have reached its end"
 ADVICE = (
-    ": let the program end with 143 when it is told to end (SIGTERM), as trainer_infra.checkpoint does, then "
-    "run it again"
+    ": make the program end with 143 on SIGTERM, as trainer_infra.checkpoint does, and run it again"
 )
 KUBELET = {"Killing": "Stopping container node", "Started": "Started container node"}
 

@@ -58,8 +58,8 @@ class PodEnds:
         """The message of a run that failed for it."""
         others = f"; so did {len(self.early) - 1} more" if len(self.early) > 1 else ""
         return (
-            f"{sentence(self.early[0])}{others}: let the program end with 143 when it is told to end "
-            "(SIGTERM), as trainer_infra.checkpoint does, then run it again"
+            f"{sentence(self.early[0])}{others}: make the program end with 143 on SIGTERM, as "
+            "trainer_infra.checkpoint does, and run it again"
         )
 
     def doubt(self) -> str:
