@@ -10,7 +10,15 @@ from typing import Any
 import pulumi
 from kubeflow.trainer import options
 
-from trainer_infra import CustomTrainer, Secret, TrainingRuntime, TrainJob, TrainJobs, catalog
+from trainer_infra import (
+    Checkpoint,
+    CustomTrainer,
+    Secret,
+    TrainingRuntime,
+    TrainJob,
+    TrainJobs,
+    catalog,
+)
 from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime
 from trainer_infra.deploy.train_job_resource import TrainJobResult
 from trainer_infra.deploy.train_jobs_resource import TrainJobsResult
@@ -194,6 +202,11 @@ OF_A_JOB: dict[str, tuple[str, dict[str, Callable[[Any], Any]]]] = {
     "name": ("name", {"name": itself}),
     "namespace": ("namespace", {"namespace": itself}),
     "outputs": ("outputs.key", {"outputs": keyed}),
+    "checkpoint": ("checkpoint.every", {"checkpoint": lambda secret: Checkpoint(every=secret)}),
+    "checkpoint-uri": (
+        "outputs.checkpoints",
+        {"checkpoint": lambda secret: Checkpoint(uri=secret)},
+    ),
     "attempt": ("attempt", {"attempt": itself}),
     "adopt": ("adopt", {"adopt": itself}),
     "suspend": ("spec.suspend", {"suspend": itself}),

@@ -21,7 +21,7 @@ SCHEDULER = "acme_queues:SCHEDULER"
 FRAMEWORK = "acme_queues:FRAMEWORK"
 STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 QUEUED = {"trainer-infra.dev/scheduler": "acme", "trainer-infra.dev/queue": "team"}
-INIT = ("python", "/opt/trainer-infra/code/init.py")
+INIT = ("python3", "/opt/trainer-infra/code/init.py")
 CODE = Code({"main.py": ""}, (), secret_args=False)
 
 

@@ -113,7 +113,9 @@ class Pod:
         env = {entry["name"]: entry.get("value", "") for entry in trainer.get("env", ())}
         words = (*trainer["command"], *trainer.get("args", ()))
         command = [
-            part for each in words for part in ([python, "-S"] if each == "python" else [each])
+            part
+            for each in words
+            for part in ([python, "-S"] if each in ("python", "python3") else [each])
         ]
         for mounted, real in mounts.items():
             command = [each.replace(mounted, str(real)) for each in command]

@@ -27,7 +27,7 @@ from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.trainer import PackableTrainer
 
 IN_POD = Path(in_pod.__file__).parent
-INIT = ("python", "/opt/trainer-infra/code/init.py")
+INIT = ("python3", "/opt/trainer-infra/code/init.py")
 CODE = Code({"main.py": "x", "source/a b.py": "y", "..c": "z"}, ("b==1",), secret_args=False)
 
 

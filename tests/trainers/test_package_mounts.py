@@ -15,7 +15,7 @@ from trainer_infra.render.behaviour import OURS
 from trainer_infra.trainers import code_mount, compose, package_mounts
 from trainer_infra.trainers.code import Code
 
-INIT = ("python", "/opt/trainer-infra/code/init.py")
+INIT = ("python3", "/opt/trainer-infra/code/init.py")
 STEP = ("python", "/opt/trainer-infra/code/packages.py")
 MAIN = "/opt/trainer-infra/code/main.py"
 

@@ -133,7 +133,8 @@ def _trainer(trainer: JSONDict, launcher: Launcher, code: Code, *, installing: b
     # An image has it by the name of `python`, and so wheels fit.
     step = ("python", f"{names.CODE_MOUNT}/{package_mounts.INSTALLING}") if installing else ()
     at = 0 if code.launcher else launcher.nodes_begin_at
-    first = ("python", f"{names.CODE_MOUNT}/{package_mounts.INIT}")
+    # An image with torchrun may have no `python`.
+    first = ("python3", f"{names.CODE_MOUNT}/{package_mounts.INIT}")
     command = [*first, *words[:at], *step, *words[at:], f"{names.CODE_MOUNT}/main.py"]
     return {**trainer, "command": command, **({"env": env} if env else {})}
 
