@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.trainers.conftest import Write
 from trainer_infra import Checkpoint, CustomTrainer, catalog, names
 from trainer_infra.api import checkpoint
 from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
@@ -133,3 +134,22 @@ def test_a_volume_to_resume_from_is_mounted_as_an_output(resume: str) -> None:
     assert added == {"checkpoints": "s3://bucket/x", "resumed-from": resume}
     (env,) = inputs(uri="s3://bucket/x", resume=resume)["spec"]["trainer"]["env"]
     assert json.loads(env["value"])["resume"] == "output://resumed-from"
+
+
+@pytest.mark.parametrize("text", ["ten", "[]", '{"save_seconds": "60"}', ""])
+def test_a_variable_written_by_hand_that_is_damaged_is_left_to_the_rules(text: str) -> None:
+    runtime = catalog.get("torch-distributed")
+    env = [{"name": checkpoint.VARIABLE, "value": text}]
+    job = {"metadata": {"name": "digits"}, "spec": {"trainer": {"env": env}}}
+    assert checkpoints.attach_checkpoint(job, runtime, OURS.plugins) == job
+
+
+def test_callbacks_that_save_travel_with_the_checkpoints_whatever_stands_between(
+    write: Write,
+) -> None:
+    head = "from trainer_infra.callbacks import (  # of transformers\n    "
+    for name, saves in (("HuggingFaceCallback", False), ("HuggingFaceCheckpointCallback", True)):
+        write("train.py", f"{head}{name},\n)\n")
+        files = CustomTrainer("train.py").pack().code.files
+        assert "lib/trainer_infra/callbacks.py" in files
+        assert ("lib/trainer_infra/checkpoint.py" in files) == saves

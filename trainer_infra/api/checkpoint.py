@@ -13,6 +13,11 @@ from trainer_infra.json_values import JSONObject
 LATEST: Final = "latest"
 VARIABLE: Final = "TRAINER_INFRA_CHECKPOINT"
 """Of the trainer: what `in_pod.checkpoints.arrangement` reads."""
+ELASTIC_TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+"""Variable by which torchrun knows how long its workers may take to end."""
+GRACE: Final = "terminationGracePeriodSeconds"
+MARGIN: Final = 15
+"""Seconds that pods have beyond a save: torchrun and the interpreter end after their workers."""
 OUTPUT: Final = "output://"
 DEFAULT_PLACE: Final = "output://checkpoints"
 SAVE_SECONDS: Final = 60

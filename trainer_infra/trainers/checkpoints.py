@@ -18,10 +18,6 @@ from trainer_infra.render.phases import Plugin
 from trainer_infra.trainers import code_mount, volume_address
 from trainer_infra.trainers.claim_volumes import pod_specs, with_patch, with_spec
 
-ELASTIC_TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
-GRACE: Final = "terminationGracePeriodSeconds"
-MARGIN: Final = 15
-"""Seconds that pods have beyond a save: torchrun and the interpreter end after their workers."""
 MANAGER: Final = "trainer-infra.dev/checkpoint"
 _NAME: Final = checkpoint.DEFAULT_PLACE.removeprefix(checkpoint.OUTPUT)
 _RESUMED: Final = "resumed-from"
@@ -87,22 +83,24 @@ def attach_checkpoint(
         InvalidInput: The runtime has no container that could save.
     """
     trainer = job["spec"].get("trainer") or {}
-    text = variable_text(trainer)
-    if not text:
+    env, metadata = [*(trainer.get("env") or ())], job["metadata"]
+    at = _place(env, checkpoint.VARIABLE)
+    said = None if at is None else checkpoint.said_of(variable_text(trainer))
+    seconds = (said or {}).get("save_seconds", checkpoint.SAVE_SECONDS)
+    if at is None or not said or not isinstance(seconds, int):
+        # The rule checkpoint-values says what is wrong with one that was written by hand.
         return job
-    said, metadata, env = json.loads(text), job["metadata"], [*trainer["env"]]
     again = "" if attempt == 1 else f" (attempt {attempt})"
-    said["run"] = f"{names.namespace_of(metadata.get('namespace'))}/{metadata['name']}{again}"
-    at = _place(env, checkpoint.VARIABLE) or 0
-    env[at] = {"name": checkpoint.VARIABLE, "value": json.dumps(said)}
-    seconds, policy = said["save_seconds"], runtime.spec.ml_policy
-    if policy and policy.torch is not None and _place(env, ELASTIC_TIMEOUT) is None:
-        env.append({"name": ELASTIC_TIMEOUT, "value": str(seconds)})
+    run = f"{names.namespace_of(metadata.get('namespace'))}/{metadata['name']}{again}"
+    env[at] = {"name": checkpoint.VARIABLE, "value": json.dumps({**said, "run": run})}
+    policy, timeout = runtime.spec.ml_policy, checkpoint.ELASTIC_TIMEOUT
+    if policy and policy.torch is not None and _place(env, timeout) is None:
+        env.append({"name": timeout, "value": str(seconds)})
     job = with_spec(job, trainer={**trainer, "env": env})
     steps = [
         step
         for step in code_mount.training_steps(runtime, plugins)
-        if not any(GRACE in each for each in pod_specs(job, runtime, step))
+        if not any(checkpoint.GRACE in each for each in pod_specs(job, runtime, step))
     ]
-    grace = {GRACE: seconds + MARGIN}
+    grace = {checkpoint.GRACE: seconds + checkpoint.MARGIN}
     return with_patch(job, MANAGER, dict.fromkeys(steps, grace)) if steps else job

@@ -112,6 +112,10 @@ class Code:
         """What the launcher in the pod, in_pod/main.py, is told to start."""
         return dict(json.loads(self.files.get("launch.json", "{}")))
 
+    def own_files(self) -> dict[str, str]:
+        """The files that the user gave, without those that trainer_infra adds."""
+        return {path: text for path, text in self.files.items() if not path.startswith(OURS)}
+
     def digest(self) -> str:
         """Eight hex digits of a sha256 over the content, the same in every process."""
         return content_hash({key: each for key, each in self.to_wire().items() if key != "origin"})
@@ -123,8 +127,7 @@ class Code:
         neither is a reason to train again (design rule 2): a driver that finds this part
         unchanged keeps the code the job was born with.
         """
-        files = self.files.items()
-        mine = {path: meaning_of(path, text) for path, text in files if not path.startswith(OURS)}
+        mine = {path: meaning_of(path, text) for path, text in self.own_files().items()}
         wire = {key: each for key, each in self.to_wire().items() if key not in PLACES}
         stored = {"stored": self.stored.meaning} if self.stored else {}
         return {**wire, "files": mine, **stored}

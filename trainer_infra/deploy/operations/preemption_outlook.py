@@ -84,7 +84,7 @@ def _doubts(job: TrainJobProperties, *, saves: bool) -> Iterator[str]:
         yield _NOT_OURS
     if job.code is None or job.code.stored or job.code.launch().keys() & {"program", "framework"}:
         return
-    texts = [text for path, text in job.code.files.items() if not path.startswith(OURS)]
+    texts = job.code.own_files().values()
     if saves and not any(map(_USE.search, texts)):
         yield "checkpoint: the program names no Checkpointer, so that nothing is saved"
     elif not saves and any("Checkpointer(" in each for each in texts):

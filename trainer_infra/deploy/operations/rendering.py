@@ -36,7 +36,6 @@ from trainer_infra.trainers import (
     kept_outputs,
     program_inputs,
 )
-from trainer_infra.trainers.code import OURS
 from trainer_infra.trainers.compose import Composition
 
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
@@ -120,8 +119,7 @@ def _outlook(
     job: TrainJobProperties, run: Composition
 ) -> tuple[list[Problem], list[str], list[str]]:
     """What a preemption does to the run; nothing where no word speaks of signals, times or checkpoints."""
-    files = job.code.files.items() if job.code else ()
-    own = (text for path, text in files if not path.startswith(OURS))
+    own = job.code.own_files().values() if job.code else ()
     job_sets = (json.dumps(each) for each in run.objects if each["kind"] == names.JOBSET)
     if not any(mark in text for text in (*job_sets, *own) for mark in _OF_PREEMPTION):
         return [], [], []

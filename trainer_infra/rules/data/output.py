@@ -5,7 +5,6 @@ Recognized are variables and arguments that common training programs have for a 
 the pod is on a volume with storage of its own.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -33,8 +32,6 @@ _IN_CODE: Final = (
     *("output_dir", "default_root_dir", "default_local_dir", "save_dir", "results_dir", "dirpath"),
 )
 """Arguments of functions that do: others of `OPTIONS` are names of what is read, too."""
-_PLACE: Final = re.compile(r'"place": *"(output://)?([^"]*)"')
-"""In the variable of a checkpoint."""
 _READ_BELOW: Final = ("checkpoint_dir", "ckpt_dir")
 """Of these what stands below another key: torchtune's `checkpointer.checkpoint_dir` is read."""
 _QUOTES: Final = "'\";"
@@ -119,14 +116,19 @@ def _of_checkpoint(container: Value) -> Iterator[Output]:
     env = [each for each in container["env"].items() if not each["name"].is_noted()]
     values = {each["name"].text(): each["value"] for each in env if not each["value"].is_noted()}
     said = values.get(checkpoint.VARIABLE)
-    found = None if said is None else _PLACE.search(said.text())
-    if said is None or found is None:
+    place = "" if said is None else _place_of(said)
+    if said is None or not place:
         return
-    output = found[2].upper().replace("-", "_")
-    if not found[1]:
-        yield Output(said, found[2])
+    output = place.removeprefix(checkpoint.OUTPUT).upper().replace("-", "_")
+    if not place.startswith(checkpoint.OUTPUT):
+        yield Output(said, place)
     elif address := values.get(f"{names.OUTPUT_VARIABLE}{output}"):
         yield Output(said, address.text())
+
+
+def _place_of(value: Value) -> str:
+    """Where the variable of a checkpoint says that it is; empty of any other value."""
+    return str((checkpoint.said_of(value.text()) or {}).get("place") or "")
 
 
 def fate(folder: str, job: OutputJob, world: World) -> Fate:
@@ -246,7 +248,7 @@ def _check_output(place: OutputJob, context: Context[PersistentOutput]) -> Itera
             what = "is lost with the pod: no volume that outlives it is mounted there"
             fix = "mount a persistentVolumeClaim there, or write to a folder that is on one"
             yield each.value.finding(what, each.folder, fix)
-        elif found is Fate.MACHINE and _PLACE.search(str(each.value.raw)):
+        elif found is Fate.MACHINE and _place_of(each.value):
             what = "is a folder of a machine, and the next pod of the run may start on another one"
             yield each.value.finding(
                 what, each.folder, "write to a persistentVolumeClaim or a bucket"

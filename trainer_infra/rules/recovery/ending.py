@@ -6,6 +6,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api import checkpoint
+from trainer_infra.api.checkpoint import ELASTIC_TIMEOUT, GRACE, MARGIN
 from trainer_infra.render.command_lines.program_options import LauncherKind
 from trainer_infra.render.command_lines.references import UNREAD
 from trainer_infra.rules.recovery import saving
@@ -13,12 +14,8 @@ from trainer_infra.rules.recovery.saving import Saving
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
 from trainer_infra.rules.value import UnseenValue
 
-_TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
-_GRACE: Final = "terminationGracePeriodSeconds"
 _USUAL: Final = 30
 """Seconds that Kubernetes gives a pod, and torchrun its workers."""
-_MARGIN: Final = 15
-"""Seconds that a pod may have beyond torchrun, which ends after its workers."""
 _ELASTIC: Final = (LauncherKind.TORCHRUN, LauncherKind.TUNE, LauncherKind.ACCELERATE)
 _OLD: Final = re.compile(r"(?:.*/)?pytorch/pytorch:(1\.\d+|2\.\d|2\.1[01])(?!\d).*")
 """Images of PyTorch before 2.12, whose torchrun reads no time."""
@@ -48,7 +45,7 @@ def _check(place: Saving, context: Context[Parameters]) -> Iterator[Finding]:
 def _of_pod(
     place: Saving, timeout: int | None, where: Value | None, save: int
 ) -> Iterator[Finding]:
-    grace = place.job.container.pod.spec[_GRACE]
+    grace = place.job.container.pod.spec[GRACE]
     hook = place.job.container.value.at("lifecycle", "preStop")
     before = _slept(hook)
     given = _USUAL if grace.number() is None else grace.number() or 0
@@ -57,11 +54,11 @@ def _of_pod(
         said = where if where and not place.said else place.value
         at = hook if before and given >= needed else grace if grace.is_there() else said
         what = f"leaves the pod {left} s to end in, and {needed} s are needed"
-        yield place.finding(at, what, None, f"set {_GRACE} to {needed + before + _MARGIN} or more")
-    elif where is None and not save and grace.is_there() and left > _USUAL + _MARGIN:
+        yield place.finding(at, what, None, f"set {GRACE} to {needed + before + MARGIN} or more")
+    elif where is None and not save and grace.is_there() and left > _USUAL + MARGIN:
         what = f"does nothing for the training: torchrun kills its workers after {_USUAL} s"
         yield place.finding(
-            grace, what, grace.raw, f"set the variable {_TIMEOUT} of the container, too"
+            grace, what, grace.raw, f"set the variable {ELASTIC_TIMEOUT} of the container, too"
         )
 
 
@@ -77,7 +74,9 @@ def _of_torchrun(
         what = (
             f"gives torchrun's workers {timeout} s to end in, and a step and a save take {save} s"
         )
-        yield place.finding(where or place.value, what, None, f"set {_TIMEOUT} to {save} or more")
+        yield place.finding(
+            where or place.value, what, None, f"set {ELASTIC_TIMEOUT} to {save} or more"
+        )
     elif old and save > _USUAL:
         what = f"has PyTorch {old[1]}, whose torchrun kills its workers after {_USUAL} s"
         yield place.finding(image, what, image.raw, "use PyTorch 2.12 or newer")
@@ -94,7 +93,7 @@ def _timeout(place: Saving) -> tuple[int | None, Value | None] | None:
     if launcher is None or place.command is None:
         return None
     text, words = launcher.option("shutdown_timeout"), place.command.words
-    where: Value | None = saving.variable(place.job.container.value, _TIMEOUT)
+    where: Value | None = saving.variable(place.job.container.value, ELASTIC_TIMEOUT)
     if text is not None:
         named = [at for at, each in enumerate(words) if "shutdown" in str(each.raw)]
         at = named[-1] if named else launcher.item
@@ -126,7 +125,7 @@ TIME_TO_SAVE: Final = Rule(
         "The kubelet or torchrun kills the program in the middle of its save, and the run loses all work since "
         "the checkpoint before."
     ),
-    fix=f"Make `{_GRACE}` as long as `{_TIMEOUT}`, and that as long as the longest step and save.",
+    fix=f"Make `{GRACE}` as long as `{ELASTIC_TIMEOUT}`, and that as long as the longest step and save.",
     places=saving.trainings,
     check=_check,
 )

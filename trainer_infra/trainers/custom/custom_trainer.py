@@ -24,12 +24,11 @@ Train = Callable[..., object] | str | os.PathLike[str]
 
 KUBEFLOW: Final = {"func": "train", "packages_to_install": "packages"}
 """Names that the kubeflow SDK has for fields of ours."""
-_LIBRARIES: Final = (
-    ("callbacks", pod_library.callback_files),
-    ("checkpoint", pod_library.checkpoint_files),
-    (r"callbacks\b[^#]*CheckpointCallback", pod_library.checkpoint_files),
+_NAMED: Final = tuple(
+    re.compile(rf"trainer_infra\.{each}\b|from\s+trainer_infra\s+import\b[^#\n]*\b{each}\b")
+    for each in ("callbacks", "checkpoint")
 )
-"""Modules that code may name, with what then travels with it."""
+"""Modules of ours that code may name, which then travel with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +183,12 @@ def _is_mountable(code: Code) -> bool:
 
 
 def _launching_files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
-    files = dict(pod_library.launcher_files())
-    for module, library in _LIBRARIES:
-        named = re.compile(
-            rf"trainer_infra\.{module}\b|from\s+trainer_infra\s+import\b[^#\n]*\b{module}\b"
-        )
-        if any(named.search(text) for text in source.files.values()):
-            files |= library()
+    files, texts = dict(pod_library.launcher_files()), source.files.values()
+    calls, saves = (any(map(each.search, texts)) for each in _NAMED)
+    if calls:
+        files |= pod_library.callback_files()
+    # Callbacks that save are made of the checkpoints.
+    if saves or (calls and any("CheckpointCallback" in each for each in texts)):
+        files |= pod_library.checkpoint_files()
     launch, args = json.dumps(source.launch), json.dumps(dict(sorted(plain.items())))
     return {**files, "launch.json": launch, "args.json": args}
