@@ -4,9 +4,8 @@ A TrainJob's metadata stays its own (reference behaviour 4.5): its JobSet and po
 runtime and of runtime patches.
 """
 
-import re
 from collections.abc import Iterator
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from typing import Final
 
 from trainer_infra.api.trainjob import TrainJob
@@ -34,8 +33,6 @@ OF_PODS: Final = (
 )
 OF_JOBSETS: Final = ("alpha.jobset.sigs.k8s.io/*",)
 """Patterns of their keys."""
-_POD_KEY: Final = re.compile("|".join(map(translate, OF_PODS)))
-_JOBSET_KEY: Final = re.compile("|".join(map(translate, OF_JOBSETS)))
 WHAT: Final = "is read from pods, and pods do not have it from here"
 WHAT_OF_JOBSETS: Final = "is read from the JobSet, which does not have it from here"
 PATCH: Final = "write it in spec.runtimePatches, below trainingRuntimeSpec.template"
@@ -44,12 +41,12 @@ OF_POD: Final = "spec.replicatedJobs[name: node].template.spec.template.metadata
 
 def is_of_pods(key: str) -> bool:
     """Whether others read a label or annotation from pods."""
-    return _POD_KEY.match(key) is not None
+    return any(fnmatchcase(key, each) for each in OF_PODS)
 
 
 def is_of_jobsets(key: str) -> bool:
     """Whether it is read from a JobSet."""
-    return _JOBSET_KEY.match(key) is not None
+    return any(fnmatchcase(key, each) for each in OF_JOBSETS)
 
 
 def metadata_sentences(job: TrainJob) -> Iterator[str]:

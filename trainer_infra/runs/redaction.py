@@ -11,11 +11,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from trainer_infra import names
-from trainer_infra.runs.run import Run
+
+if TYPE_CHECKING:
+    # Checks hide secrets, too, and know no runs.
+    from trainer_infra.runs.run import Run
 
 SHORTEST: Final = 6
 """Characters from which on a value is hidden: a shorter one is a word that stands everywhere."""
@@ -49,7 +52,7 @@ class Redaction:
         found = [each for each in self._longest_first if each in text]
         return re.sub("|".join(map(re.escape, found)), names.SECRET_SHOWN, text) if found else text
 
-    def run(self, run: Run) -> Run:
+    def run(self, run: "Run") -> "Run":
         """The run without the values, in every field that takes words of a program or of Kubernetes.
 
         What we say ourselves (names, phases) stays, though a value may be such a word.

@@ -84,6 +84,7 @@ _RESTARTED: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(ALWAYS, job_forms.RESTART_POLICIES[-1:]),
 }
 """By kind, how pods that are of no Job may restart."""
+_REPLICATED_JOB: Final = ("replicatedJobs", EACH)
 _JOB: Final = ("template", "spec")
 _POD: Final = (*_JOB, "template")
 
@@ -154,11 +155,14 @@ def _below(value: Any, path: tuple[str, ...], place: Path) -> Iterator[tuple[Pat
 @cache
 def jobset_spec(*, fills: bool) -> Schema:
     """The types and forms of the spec of a JobSet; in a runtime the trainer fills in how many pods a job has."""
-    shape = _types()
-    path = ("replicatedJobs", EACH)
-    shape = _formed(shape, path, job_forms.replicated_job_forms(fills=fills))
-    shape = _formed(shape, (*path, *_POD), pod_forms.pod_forms())
-    return _forms_alone(_formed(shape, (), jobset_forms.JOBSET_FORMS))
+    forms = job_forms.replicated_job_forms(fills=fills)
+    return _forms_alone(_formed(_jobset_of_pods(), _REPLICATED_JOB, forms))
+
+
+@cache
+def _jobset_of_pods() -> Schema:
+    shape = _formed(_types(), (*_REPLICATED_JOB, *_POD), pod_forms.pod_forms())
+    return _formed(shape, (), jobset_forms.JOBSET_FORMS)
 
 
 @cache
