@@ -3,15 +3,20 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from textwrap import dedent
 from typing import Final
 
 from tests.deploy.project import Stack
 from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
 from tests.e2e.test_outputs_and_retry import CLAIM
+from trainer_infra import names
 
+Disturbance = Callable[[Stack, Namespace, str], None]
+"""What happens to a run, one of whose pods is named."""
 STEPS: Final = 30
 COUNTING: Final = """
 from trainer_infra import Checkpoint
@@ -29,7 +34,7 @@ def count(steps):
         time.sleep(0.5)
     print("began at", begun, "and ends with", state["sum"], flush=True)
 
-TrainJob("job", runtime="plain-distributed", namespace=NS,
+TrainJob("job", runtime="plain-distributed", namespace=NS, labels=%r,
          checkpoint=Checkpoint(uri="pvc://models/{run}", every=10, save_seconds=5),
          trainer=CustomTrainer(count, func_args={"steps": %d}, image=place["image"], num_nodes=2,
                                resources_per_node={"cpu": "50m"}))
@@ -56,24 +61,53 @@ def suspend(stack: Stack, namespace: Namespace, _pod: str) -> None:
     stack.trainer("resume", name, "-n", namespace.name)
 
 
-DISTURBANCES: Final[Mapping[str, Callable[[Stack, Namespace, str], None]]] = {
+DISTURBANCES: Final[Mapping[str, Disturbance]] = {
     "delete": delete_pod,
     "evict": evict_pod,
     "suspend": suspend,
 }
 
 
-def train_disturbed(stack: Stack, namespace: Namespace, how: str, times: int = 1) -> None:
+@dataclass(frozen=True)
+class Preemption:
+    """Another's more urgent JobSet, for which Kueue takes the run's quota, until it is gone."""
+
+    queues: Queues
+    quota: str = "150m"
+    """Of CPU: enough for the run or for the other one."""
+
+    def __post_init__(self) -> None:
+        self.queues.local(
+            self.queues.cluster(self.quota, preemption={"withinClusterQueue": "LowerPriority"})
+        )
+        self.queues.made("WorkloadPriorityClass", self._urgent, {"value": 1_000})
+
+    def __call__(self, _stack: Stack, namespace: Namespace, pod: str) -> None:
+        """Take it, and give it back."""
+        self.queues.occupant("urgent", self._urgent)
+        eventually(lambda: self.queues.runs("urgent") and pod not in namespace.names("pods"))
+        namespace.kubectl("delete", "jobset", "urgent")
+        eventually(lambda: "urgent" not in namespace.names("jobsets"))
+
+    @property
+    def _urgent(self) -> str:
+        return f"{self.queues.namespace.name}-urgent"
+
+
+def train_disturbed(
+    stack: Stack, namespace: Namespace, disturb: Disturbance, times: int = 1
+) -> None:
     """Run it, disturb it at a step, and see that it goes on from there to the end of an undisturbed run."""
     namespace.kubectl("apply", "-f", "-", given=CLAIM)
-    stack.program(PROGRAM + dedent(COUNTING % STEPS))
+    labels = {names.KUEUE_QUEUE_LABEL: "team"} if isinstance(disturb, Preemption) else {}
+    stack.program(PROGRAM + dedent(COUNTING % (labels, STEPS)))
     stack.up()
     name = stack.job()["name"]
     reached = 0
     for _ in range(times):
         reached = eventually(partial(_step_of_all, namespace, reached + 3))
         pod = namespace.names("pods")[0]
-        DISTURBANCES[how](stack, namespace, pod)
+        disturb(stack, namespace, pod)
     eventually(lambda: _phase(stack, namespace, name) in {"Complete", "Failed"})
     assert _phase(stack, namespace, name) == "Complete", stack.trainer(
         "describe", name, "-n", namespace.name

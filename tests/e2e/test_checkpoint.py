@@ -11,7 +11,7 @@ from tests.e2e.survivor import DISTURBANCES, train_disturbed
 def test_a_disturbed_run_is_complete_with_what_an_undisturbed_one_has(
     cluster_stack: Stack, namespace: Namespace, how: str
 ) -> None:
-    train_disturbed(cluster_stack, namespace, how)
+    train_disturbed(cluster_stack, namespace, DISTURBANCES[how])
 
 
 @pytest.mark.soak
@@ -19,4 +19,4 @@ def test_a_disturbed_run_is_complete_with_what_an_undisturbed_one_has(
 def test_disturbed_more_often_than_a_job_replaces_pods_it_is_complete(
     cluster_stack: Stack, namespace: Namespace, how: str
 ) -> None:
-    train_disturbed(cluster_stack, namespace, how, times=8)
+    train_disturbed(cluster_stack, namespace, DISTURBANCES[how], times=8)

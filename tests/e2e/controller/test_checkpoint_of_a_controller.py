@@ -13,4 +13,4 @@ from tests.e2e.survivor import DISTURBANCES, train_disturbed
 def test_a_disturbed_run_is_complete_with_what_an_undisturbed_one_has(
     controller_stack: Callable[..., Stack], namespace: Namespace, how: str
 ) -> None:
-    train_disturbed(controller_stack(), namespace, how)
+    train_disturbed(controller_stack(), namespace, DISTURBANCES[how])

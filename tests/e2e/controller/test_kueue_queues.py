@@ -3,17 +3,19 @@
 That they wait, are admitted and complete while the platform changes: disruptive/test_platform.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from from_source.cluster import kueue
+from tests.deploy.project import Stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import UNTIL_TOLD, conditions, end, post_train_job
+from tests.e2e.survivor import Preemption, train_disturbed
 from trainer_infra import names
 from trainer_infra.platform.kueue import FRAMEWORKS
 
@@ -83,6 +85,13 @@ def test_a_train_job_makes_room_for_a_more_urgent_one_and_completes_after_it(
     if installed == names.BUILTIN:
         reasons = events_of(namespace, "patient")
         assert {names.EVENT_SUSPENDED, names.EVENT_RESUMED} <= reasons.keys()
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(8, marks=pytest.mark.soak)])
+def test_a_training_that_saves_goes_on_where_it_was_preempted(
+    queues: Queues, controller_stack: Callable[..., Stack], times: int
+) -> None:
+    train_disturbed(controller_stack(), queues.namespace, Preemption(queues), times)
 
 
 def test_the_place_that_kueue_chose_reaches_the_pods(queues: Queues) -> None:
