@@ -5,6 +5,7 @@ The figures are those of each strike, beside those of a run that saves nothing: 
 
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -47,23 +48,24 @@ def phase(struck: Struck) -> str:
     return str(struck.run()["phase"])
 
 
-def processes(struck: Struck, program: str, node: int | None = None) -> list[psutil.Process]:
-    """Those of a run on this machine that run a program, for example that of a node."""
+def processes(struck: Struck, node: int | None = None) -> list[psutil.Process]:
+    """Those of a run on this machine, or of a node of it."""
     words = [] if node is None else [f"{names.JOB_COMPLETION_INDEX}={node}"]
-    home = Path(struck.stack.env[names.STATE_HOME])
-    found = processes_of(home, f"{struck.run()['uid']}/", *words)
-    return [each for each in found if program in " ".join(each.info["cmdline"][:4])]
+    return processes_of(Path(struck.stack.env[names.STATE_HOME]), f"{struck.run()['uid']}/", *words)
 
 
 def kill_here(program: str, struck: Struck, node: int) -> None:
-    for each in processes(struck, program, node):
-        each.kill()
+    for each in processes(struck, node):
+        # The first process of a pod has the program that it starts in its command, too.
+        if each.info["cmdline"][1].endswith(f"/{program}.py"):
+            each.kill()
 
 
 def kill_supervisor(struck: Struck, _node: int) -> None:
     """And do what its message says."""
-    for each in processes(struck, "trainer_infra.local.supervisor"):
-        each.kill()
+    for each in processes(struck):
+        if "trainer_infra.local.supervisor" in each.info["cmdline"]:
+            each.kill()
     eventually(lambda: phase(struck) == "Failed")
     struck.stack.trainer("retry", struck.name)
 
@@ -77,7 +79,7 @@ def test_here_it_goes_on_when_a_program_a_pod_or_the_supervisor_is_killed(
     stack.program("\n".join((TRAINING, *jobs)))
     stack.up()
     struck = {each: Struck(stack, stack.job(each)["name"], saves=each == "saves") for each in runs}
-    ways = {each: partial(kill_here, f"/{each}.py") for each in ("main", "init")}
+    ways = {each: partial(kill_here, each) for each in ("main", "init")}
     strike(struck, {**ways, "supervisor": kill_supervisor}, times)
     for each in struck.values():
         (Path(each.run()["outputs"]["ends"]) / "now").touch()
@@ -97,8 +99,11 @@ def pod_of(namespace: Namespace, struck: Struck, node: int) -> str:
 
 def kill_there(program: str, namespace: Namespace, struck: Struck, node: int) -> None:
     """Kill a program in a pod, as the kernel does that has no memory left."""
-    ours = f"for each in /proc/[0-9]*; do case $(tr '\\0' ' ' < $each/cmdline) in *\\ */{program}.py*) kill -9 ${{each#/proc/}};; esac; done"
-    namespace.kubectl("exec", pod_of(namespace, struck, node), "--", "sh", "-c", ours)
+    each = f'case "$2" in */{program}.py) kill -9 ${{pid#/proc/}};; esac'
+    ours = f"for pid in /proc/[0-9]*; do set -- $(tr '\\0' ' ' < $pid/cmdline); {each}; done"
+    with suppress(AssertionError):
+        # The pod may be gone before its shell has ended.
+        namespace.kubectl("exec", pod_of(namespace, struck, node), "--", "sh", "-c", ours)
 
 
 def delete_by_force(namespace: Namespace, struck: Struck, node: int) -> None:

@@ -10,9 +10,11 @@ from trainer_infra import Checkpoint, CustomTrainer, catalog, names
 from trainer_infra.api import checkpoint
 from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
 from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.cluster.controller.engine_controller import controller_behaviour
 from trainer_infra.deploy.train_job_arguments import Arguments, to_inputs
 from trainer_infra.in_pod.checkpoints import arrangement
-from trainer_infra.render.behaviour import OURS
+from trainer_infra.render.behaviour import OURS, Behaviour
+from trainer_infra.runs.run import Owner
 from trainer_infra.trainers import checkpoints, compose, kept_outputs
 from trainer_infra.trainers.code import Code
 
@@ -33,9 +35,16 @@ def inputs(runtime: str | None = "torch-distributed", **given: Any) -> dict[str,
 
 
 def jobset(runtime: ClusterTrainingRuntime, **given: Any) -> Any:
-    """The rendered JobSet, with the spec of the pods that train."""
+    """The spec of the rendered JobSet."""
+    return composed(runtime, OURS, {}, **given)[1]
+
+
+def composed(
+    runtime: ClusterTrainingRuntime, behaviour: Behaviour, labels: dict[str, str], **given: Any
+) -> Any:
+    """The patches of the TrainJob, and the spec of the rendered JobSet."""
     made = inputs(runtime.metadata.name, **given)
-    metadata = {"name": "digits", "namespace": "vision"}
+    metadata = {"name": "digits", "namespace": "vision", "labels": labels}
     job = {
         "apiVersion": names.API_VERSION,
         "kind": names.TRAIN_JOB,
@@ -43,9 +52,10 @@ def jobset(runtime: ClusterTrainingRuntime, **given: Any) -> Any:
         "spec": made["spec"],
     }
     job = kept_outputs.attach_outputs(job, runtime, {"checkpoints": "pvc://models/ck"})
-    job = checkpoints.attach_checkpoint(job, runtime, OURS.plugins)
-    found = compose.compose(job, runtime, Code.from_wire(made["code"]), ())
-    return next(each for each in found.objects if each["kind"] == names.JOBSET)["spec"]
+    job = checkpoints.attach_checkpoint(job, runtime, behaviour.plugins)
+    found = compose.compose(job, runtime, Code.from_wire(made["code"]), (), behaviour)
+    spec = next(each for each in found.objects if each["kind"] == names.JOBSET)["spec"]
+    return json.dumps(job["spec"]["runtimePatches"]), spec
 
 
 def pod(spec: Any) -> Any:
@@ -62,6 +72,19 @@ def test_pods_have_the_time_for_a_save_and_torchrun_leaves_it_to_them() -> None:
     assert pod(spec)["terminationGracePeriodSeconds"] == 135
     assert variables(spec)["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == "120"
     assert "TORCH_ELASTIC_SHUTDOWN_TIMEOUT" not in variables(jobset(catalog.get("jax-distributed")))
+
+
+@pytest.mark.parametrize("labels", [{}, {names.KUEUE_QUEUE_LABEL: "team"}])
+@pytest.mark.parametrize("controller", [names.BUILTIN, names.UPSTREAM])
+def test_kueue_finds_no_time_in_a_patch_that_it_would_take_out(
+    controller: str, labels: dict[str, str]
+) -> None:
+    behaviour = controller_behaviour(OURS.plugins, Owner(), controller)
+    patches, spec = composed(catalog.get("torch-distributed"), behaviour, labels)
+    is_patched = controller == names.UPSTREAM and not labels
+    assert (checkpoint.GRACE in patches) == is_patched
+    has_time = is_patched or controller == names.BUILTIN
+    assert pod(spec).get(checkpoint.GRACE) == (75 if has_time else None)
 
 
 def test_the_program_reads_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,7 +207,7 @@ def tolerant(spec: JSONObject, tolerance: FaultTolerance) -> JSONObject:
 
 def _put(spec: dict[str, Any], policies: Policies) -> None:
     spec.update(_of_job_set(policies))
-    for _, job_spec in _training(spec):
+    for _, job_spec in training_jobs(spec):
         job_spec.update(_of_job(policies))
         if policies.pod_failure:
             job_spec["template"]["spec"]["restartPolicy"] = "Never"
@@ -227,7 +227,7 @@ def _of_job(policies: Policies) -> dict[str, Any]:
     return job_spec
 
 
-def _training(spec: JSONObject) -> Iterator[tuple[str, dict[str, Any]]]:
+def training_jobs(spec: JSONObject) -> Iterator[tuple[str, dict[str, Any]]]:
     """Field path and JobSpec of each replicated job that is not an initializer."""
     for index, job in enumerate(spec.get("replicatedJobs") or ()):
         labels = (job["template"].get("metadata") or {}).get("labels") or {}
@@ -241,7 +241,7 @@ def _misfits(spec: JSONObject, policies: Policies) -> Iterator[Problem]:
     for name in _of_job_set(policies):
         if name in spec:
             yield Problem(f"spec.template.spec.{name}", has, fix=remove)
-    for path, job_spec in _training(spec):
+    for path, job_spec in training_jobs(spec):
         for name in _of_job(policies):
             if name in job_spec:
                 yield Problem(f"{path}.{name}", has, fix=remove)

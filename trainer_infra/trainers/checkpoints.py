@@ -1,9 +1,12 @@
 """What `checkpoint=` of a TrainJob arranges in its pods: the place, the time to end in, and torchrun's share of it.
 
 A checkpoint's place is an output of the run. What a program reads of it stands in one env variable of the trainer. The
-pods' `terminationGracePeriodSeconds` is a runtime patch (reference behaviour 5.1, v2.3 or newer). torchrun kills its
+pods' `terminationGracePeriodSeconds` is a runtime patch for Kubeflow's own controller (reference behaviour 5.1, v2.3 or
+newer), but for a TrainJob in a queue. torchrun kills its
 workers 30 s after it was told to end, whatever the pod's time, unless `TORCH_ELASTIC_SHUTDOWN_TIMEOUT` says another
-(torch.distributed.elastic, `multiprocessing.api`). Policies for failures: `render.plugins.checkpoint`. Pure.
+(torch.distributed.elastic, `multiprocessing.api`). Where our own controller or a driver of ours renders the pods, the
+plugin Checkpoint has their time, and policies for failures: Kueue would take it out of a patch (rule
+`time-of-queued-pods`). Pure.
 """
 
 import json
@@ -15,6 +18,7 @@ from trainer_infra.api import checkpoint
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render.phases import Plugin
+from trainer_infra.render.plugins import checkpoint as checkpoint_plugin
 from trainer_infra.trainers import code_mount, volume_address
 from trainer_infra.trainers.claim_volumes import pod_specs, with_patch, with_spec
 
@@ -96,7 +100,10 @@ def attach_checkpoint(
     policy, timeout = runtime.spec.ml_policy, checkpoint.ELASTIC_TIMEOUT
     if policy and policy.torch is not None and _place(env, timeout) is None:
         env.append({"name": timeout, "value": str(seconds)})
-    job = with_spec(job, trainer={**trainer, "env": env})
+    job, plugins = with_spec(job, trainer={**trainer, "env": env}), tuple(plugins)
+    is_queued = names.KUEUE_QUEUE_LABEL in (metadata.get("labels") or {})
+    if is_queued or checkpoint_plugin.PLUGIN in plugins:
+        return job
     steps = [
         step
         for step in code_mount.training_steps(runtime, plugins)

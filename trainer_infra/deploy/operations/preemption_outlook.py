@@ -19,6 +19,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import RULES
 from trainer_infra.rules.finding import Finding, Severity, where_to_fix
 from trainer_infra.rules.judge import ConfiguredRule, judge
+from trainer_infra.rules.recovery.ending import TIME_OF_QUEUED_PODS
 from trainer_infra.rules.subject import AnyRuntime, Subject, subject_of, with_rendered
 from trainer_infra.rules.value import Root, Value
 from trainer_infra.rules.world import World
@@ -61,7 +62,10 @@ def preemption_outlook(
     others = [each for each in run.objects if each["kind"] != names.TRAIN_JOB]
     subject = with_code(with_rendered(subject, others), code)
     also = () if job.target == targets.LOCAL else _OF_CLUSTERS
+    # Where no TrainJob is stored, Kueue starts the JobSet.
+    is_stored = len(others) < len(run.objects)
     rules = (each for each in RULES if each.tags[0] == "recovery" or each.id in also)
+    rules = (each for each in rules if is_stored or each is not TIME_OF_QUEUED_PODS)
     chosen = [ConfiguredRule.default(each) for each in rules]
     found: dict[bool, list[Problem]] = {True: [], False: []}
     for verdict in judge(subject, World(), chosen):

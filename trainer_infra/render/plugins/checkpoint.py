@@ -1,15 +1,23 @@
-"""Checkpoint: a run that saves its state before it ends loses no restart to who ends its pods.
+"""Checkpoint: a run that saves its state before it ends has the time to, and loses no restart to who ends its pods.
 
-Where a TrainJob has a checkpoint (`api.checkpoint`), the pods of its training restart together, and those that were
-preempted, evicted or told to end (143) restart freely; other failures do so as often as a Job of Kubernetes replaces
-pods. A runtime with policies of its own keeps them. A controller without this plugin renders without them.
+Where a TrainJob has a checkpoint (`api.checkpoint`), its pods have the time that a save takes, and the pods of its
+training restart together: those that were preempted, evicted or told to end (143) restart freely, and after other
+failures they do so as often as a Job of Kubernetes replaces pods. A runtime with a time or policies of its own keeps
+them. A controller without this plugin renders without them.
 """
 
+from copy import deepcopy
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api import checkpoint
-from trainer_infra.api.fault_tolerance import SIGKILL, SIGTERM, FaultTolerance, tolerant
+from trainer_infra.api.fault_tolerance import (
+    SIGKILL,
+    SIGTERM,
+    FaultTolerance,
+    tolerant,
+    training_jobs,
+)
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.draft import Draft
@@ -25,7 +33,7 @@ def applies(draft: Draft) -> bool:
 
 
 def complete(value: JSONObject, job: TrainJob) -> JSONObject:
-    """The JobSet, with policies for failures where it has none."""
+    """The JobSet, with a time for its pods and policies for failures where it has none."""
     if value["kind"] != names.JOBSET or not _has_checkpoint(job):
         return value
     # A supervisor that starts builds no model.
@@ -35,12 +43,28 @@ def complete(value: JSONObject, job: TrainJob) -> JSONObject:
         uncounted_exit_codes=(SIGTERM,),
         fail_fast_exit_codes=(),
     )
-    return {**value, "spec": tolerant(value["spec"], tolerance)}
+    spec = deepcopy(dict(tolerant(value["spec"], tolerance)))
+    if seconds := _seconds_to_end(job):
+        for _, job_spec in training_jobs(spec):
+            job_spec["template"]["spec"].setdefault(checkpoint.GRACE, seconds)
+    return {**value, "spec": spec}
+
+
+def _seconds_to_end(job: TrainJob) -> int | None:
+    """Those that a save takes, and a margin; None where the variable was damaged, which the rule checkpoint-values says."""
+    said = checkpoint.said_of(_text(job) or "")
+    seconds = (said or {}).get("save_seconds", checkpoint.SAVE_SECONDS)
+    return seconds + checkpoint.MARGIN if said and isinstance(seconds, int) else None
 
 
 def _has_checkpoint(job: TrainJob) -> bool:
+    return _text(job) is not None
+
+
+def _text(job: TrainJob) -> str | None:
     env = (job.spec.trainer.env if job.spec.trainer else None) or ()
-    return any(each["name"] == checkpoint.VARIABLE for each in env)
+    found = (each for each in env if each["name"] == checkpoint.VARIABLE)
+    return next((str(each.get("value") or "") for each in found), None)
 
 
 PLUGIN = Plugin(name="Checkpoint", applies=applies, complete=complete)

@@ -8,6 +8,7 @@ from trainer_infra.rules.rule import AnyRule
 RULES: Final[tuple[AnyRule, ...]] = (
     saving.CHECKPOINT_VALUES,
     ending.TIME_TO_SAVE,
+    ending.TIME_OF_QUEUED_PODS,
     signals.EXIT_ON_SIGTERM,
     restarts.PREEMPTION_COUNTED,
 )

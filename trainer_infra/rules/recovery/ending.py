@@ -1,4 +1,4 @@
-"""The time that pods have to end in: it is as long as torchrun's, and that as long as a step and a save."""
+"""The time that pods have to end in: it is as long as torchrun's, and that as long as a step and a save, and stays."""
 
 import re
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from trainer_infra.api import checkpoint
 from trainer_infra.api.checkpoint import ELASTIC_TIMEOUT, GRACE, MARGIN
 from trainer_infra.render.command_lines.program_options import LauncherKind
 from trainer_infra.render.command_lines.references import UNREAD
+from trainer_infra.rules.placement import queue_objects
 from trainer_infra.rules.recovery import saving
 from trainer_infra.rules.recovery.saving import Saving
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
@@ -132,4 +133,33 @@ TIME_TO_SAVE: Final = Rule(
 """torchrun sends SIGKILL to its workers 30 s after it was told to end, whatever the pod's time; from PyTorch 2.12 on
 its option `--shutdown-timeout`, or the variable, says another time. A preStop hook runs within the pod's time
 (Kubernetes, "Termination of Pods").
+"""
+
+
+def _check_patch(patched: Value, context: Context[Parameters]) -> Iterator[Finding]:
+    subject, queue = context.subject, queue_objects.queue_name(context.subject)
+    if queue is None and queue_objects.local_queue(subject, context.world) is None:
+        return
+    for job in patched.at("trainingRuntimeSpec", "template", "spec", "replicatedJobs").items():
+        grace = job.at("template", "spec", "template", "spec", GRACE)
+        if grace.is_there():
+            what = "is lost when Kueue starts the TrainJob, and JobSet then refuses the JobSet"
+            yield grace.finding(what, grace.raw, f"set {GRACE} in the runtime")
+
+
+TIME_OF_QUEUED_PODS: Final = Rule(
+    id="time-of-queued-pods",
+    title="A TrainJob in a queue of Kueue must not patch its pods' time to end in",
+    severity=Severity.HIGH,
+    kinds=frozenset({names.TRAIN_JOB}),
+    tags=("recovery", "checkpoints", "kueue"),
+    why="The TrainJob is admitted, keeps its quota, and never starts.",
+    fix=f"Set `{GRACE}` in the runtime, and remove it from `spec.runtimePatches`.",
+    places=lambda subject: subject.object.at("spec", "runtimePatches").items(),
+    check=_check_patch,
+    looks_around=True,
+)
+"""Kueue 0.17 to 0.19 knows the API of Trainer 2.2, which has no such field: it writes the TrainJob back without it
+(kubernetes-sigs/kueue#14504; seen with Kueue 0.19 and both controllers of Trainer 2.3). A field of the pods of a JobSet
+that is there may not change.
 """
