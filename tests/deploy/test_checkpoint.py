@@ -47,6 +47,13 @@ def has_done(stack: Stack, name: str, step: int) -> bool:
     return f"has done {step}\n" in stack.trainer("logs", name)
 
 
+def end_trainer(stack: Stack, number: signal.Signals) -> None:
+    """Send a signal to the process that trains."""
+    started = processes_of(Path(stack.env["TRAINER_INFRA_HOME"]), "main.py")
+    (trainer,) = (each.pid for each in started if each.cmdline()[1].endswith("/main.py"))
+    os.kill(trainer, number)
+
+
 def run_to_its_end(stack: Stack, name: str) -> None:
     eventually(lambda: stack.runs()[0]["phase"] in {"Complete", "Failed"})
     assert stack.runs()[0]["phase"] == "Complete", stack.trainer("describe", name)
@@ -93,11 +100,49 @@ def test_a_node_that_is_ended_from_outside_goes_on_where_it_was(
     stack.up()
     name = stack.job()["name"]
     eventually(lambda: has_done(stack, name, 3))
-    started = processes_of(Path(stack.env["TRAINER_INFRA_HOME"]), "main.py")
-    (trainer,) = (each.pid for each in started if each.cmdline()[1].endswith("/main.py"))
-    os.kill(trainer, number)
+    end_trainer(stack, number)
     run_to_its_end(stack, name)
     assert begins(stack, name)[1] >= 3
+
+
+def test_what_ended_its_attempts_is_known_when_they_are_over(stack: Stack) -> None:
+    program(stack, 'job = TrainJob("job", **counting(steps=40, pause=0.2, every=2))')
+    stack.up()
+    name = stack.job()["name"]
+    eventually(lambda: has_done(stack, name, 3))
+    assert stack.runs()[0]["attempts"]["total"] == 0
+    assert "Attempts:" not in stack.trainer("describe", name)
+    stack.trainer("suspend", name)
+    eventually(lambda: stack.runs()[0]["phase"] == "Suspended")
+    stack.trainer("resume", name)
+    eventually(lambda: len(begins(stack, name)) == 2)
+    eventually(lambda: has_done(stack, name, begins(stack, name)[1] + 3))
+    end_trainer(stack, signal.SIGKILL)
+    eventually(lambda: len(begins(stack, name)) == 3)
+    eventually(lambda: "goes on" in stack.trainer("describe", name))
+    program(
+        stack,
+        'job = TrainJob("job", **counting(steps=40, pause=0.2, every=2), wait_for="complete")\n'
+        'pulumi.export("metrics", job.metrics)',
+    )
+    said = stack.up()
+    assert re.search(r"complete after \d+s and 3 attempts, \d+ steps? lost, \d+% of the time", said)
+    run = stack.runs()[0]
+    suspended, killed, finished = run["attempts"]["last"]
+    assert (suspended["cause"], finished["cause"]) == ("suspended", "finished")
+    assert killed["cause"].startswith(
+        f"pod {name}-node-0-0: container node ended with exit code 137"
+    )
+    assert suspended["last"] == killed["first"] == begins(stack, name)[1]
+    assert killed["last"] - finished["first"] == killed["lost"] == run["attempts"]["lostSteps"]
+    assert finished["last"] == 40
+    shown = stack.trainer("describe", name)
+    assert re.search(rf"\nAttempts: +3 attempts, {killed['lost']} step", shown)
+    assert re.search(r"\n  3 .* \d+\.\.40 +finished\n", shown)
+    assert f"attempts: 3 attempts, {killed['lost']} step" in stack.trainer("get", name)
+    assert "3 attempts" in stack.trainer("get", name, name, "--columns", "attempts")
+    assert stack.outputs()["metrics"] == {}
+    assert "has reported nothing" not in stack.trainer("describe", name)
 
 
 def test_each_member_of_a_batch_has_its_own(stack: Stack) -> None:
