@@ -74,7 +74,7 @@ def _whole(place: RunPlace, run: Run, shown: Screen) -> Iterator[str]:
     yield from _section("Conditions", _conditions(run, inside))
     if run.status.get("jobsStatus"):
         yield from _section("Steps", get.step_rows(run, inside))
-    yield from _section("Attempts", _attempts(run, inside))
+    yield from _section("Attempts", attempt_rows(run, inside))
     if run.nodes:
         yield from _section("Nodes", get.node_rows(run, inside))
     yield from _section("Failure", _failure(run))
@@ -129,7 +129,8 @@ def _conditions(run: Run, shown: Screen) -> Iterator[str]:
     return table.table_lines(CONDITIONS, rows, shown) if rows else iter(())
 
 
-def _attempts(run: Run, shown: Screen) -> Iterator[str]:
+def attempt_rows(run: Run, shown: Screen) -> Iterator[str]:
+    """A row for each of the last attempts, of a run that had several."""
     rows = [
         (
             str(each.number),

@@ -1,7 +1,6 @@
 """What a run remembers of its attempts, however they end."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 

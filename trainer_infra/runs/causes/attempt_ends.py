@@ -31,8 +31,9 @@ class _Rank(IntEnum):
     QUEUE = 0
     OUTSIDE = 1
     FAILURE = 2
-    TOLD = 3
-    CONSEQUENCE = 4
+    BY_JOB = 3
+    TOLD = 4
+    CONSEQUENCE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ _OF_EVENTS: Final = {
     ("Pod", "NodeNotReady"): (_Rank.OUTSIDE, "pod {name}: {message}"),
     ("Job", "BackoffLimitExceeded"): (_Rank.FAILURE, "Job {name} failed: {message}"),
     ("Job", "PodFailurePolicy"): (_Rank.FAILURE, "Job {name} failed: {message}"),
+    ("Job", "SuccessfulDelete"): (_Rank.BY_JOB, BY_HAND),
     ("Pod", "Killing"): (_Rank.TOLD, "pod {name} was deleted or evicted"),
 }
 """By kind and reason: of Kueue 0.19 (`jobframework`) and of Kubernetes 1.34."""
@@ -123,13 +125,17 @@ def of_suspensions(
         yield Happening(_Rank.QUEUE, time, _BY_KUEUE.format(message=message))
 
 
-def of_events(jobset: JSONObject | None, events: Iterable[JSONObject]) -> Iterator[Happening]:
+def of_events(jobset: JSONObject | None, events: Sequence[JSONObject]) -> Iterator[Happening]:
     """What events tell of the JobSet, of the TrainJob of its name, of Jobs and of pods of it."""
     if jobset is None:
         return
     own = str(jobset["metadata"]["name"])
     below = tuple(f"{own}-{each['name']}-" for each in jobset["spec"]["replicatedJobs"])
-    for each in events:
+    # A Job that is suspended again and again has one event for it, and one for each pod that it deletes then.
+    suspended = {
+        each["involvedObject"].get("name") for each in events if each.get("reason") == "Suspended"
+    }
+    for each in sorted(events, key=_version):
         about = each["involvedObject"]
         name, message = str(about.get("name", "")), str(each.get("message") or "")
         said = _OF_EVENTS.get((about.get("kind", ""), each.get("reason", "")))
@@ -138,8 +144,16 @@ def of_events(jobset: JSONObject | None, events: Iterable[JSONObject]) -> Iterat
         rank, words = said
         if rank == _Rank.TOLD and not early_end.stops_work(each):
             continue
+        if rank == _Rank.BY_JOB and name not in suspended:
+            continue
         if rank == _Rank.FAILURE and any(code in message for code in _BY_SIGNAL):
             rank = _Rank.CONSEQUENCE
         # One event stands for several of the same words: known of them are the first and the last.
         for time in {began_at(each)[:19], time_of(each)[:19]}:
             yield Happening(rank, f"{time}Z", words.format(name=name, message=message))
+
+
+def _version(event: JSONObject) -> int:
+    """What sorts events of one second as they were made."""
+    version = str(event["metadata"].get("resourceVersion", ""))
+    return int(version) if version.isdecimal() else 0
