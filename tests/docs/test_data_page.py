@@ -14,7 +14,7 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.in_pod.checkpoints.attempts import KEPT
 from trainer_infra.local import capacity, unsupported_fields
 from trainer_infra.render import pipeline
-from trainer_infra.runs.attempts import Attempt, Attempts
+from trainer_infra.runs.attempts import Attempts, PastAttempt
 from trainer_infra.runs.run import COMPLETE, Owner, Run
 from trainer_infra.trainers.pods import pod_arguments
 
@@ -135,7 +135,7 @@ def test_a_run_that_fails_goes_on_from_its_checkpoint(stack: Stack) -> None:
     assert (place / "step-0000000030").exists()
 
 
-def _of_row(row: str) -> Attempt:
+def _of_row(row: str) -> PastAttempt:
     """The attempt in a row of the table of attempts."""
     number, began, took, steps, lost, cause = row.split(maxsplit=5)
     first, last = map(int, steps.split(".."))
@@ -143,7 +143,7 @@ def _of_row(row: str) -> Attempt:
     times = (began, end.isoformat())
     lost_steps = 0 if lost == "-" else int(lost)
     cause = "" if cause == "goes on" else cause
-    return Attempt(int(number), *times, first, last, lost_steps, cause=cause)
+    return PastAttempt(int(number), *times, first, last, lost_steps, cause=cause)
 
 
 def test_what_is_shown_of_attempts() -> None:

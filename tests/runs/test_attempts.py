@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.lifecycle.conditions import parse_timestamp
-from trainer_infra.runs.attempts import Attempt, Attempts, attempts_of, metrics_of
+from trainer_infra.runs.attempts import Attempts, PastAttempt, attempts_of, metrics_of
 from trainer_infra.runs.causes import attempt_ends
 from trainer_infra.runs.causes.kueue_workload import Queueing
 from trainer_infra.runs.causes.surroundings import Surroundings
@@ -69,9 +69,9 @@ def test_a_report_says_them_and_they_are_no_metrics() -> None:
     found = attempts_of(status(SAID)["trainerStatus"])
     assert (found.total, found.lost_steps, found.effective_percent) == (3, 7, 81)
     assert found.last == (
-        Attempt(1, f"{DAY}:00:00.000Z", f"{DAY}:03:20.000Z", 0, 40, 0, ""),
-        Attempt(2, f"{DAY}:10:00.250Z", f"{DAY}:15:00.250Z", 40, 57, 7, "told to end"),
-        Attempt(3, f"{DAY}:20:00.500Z", f"{DAY}:20:00.500Z", 50, 50, 0, ""),
+        PastAttempt(1, f"{DAY}:00:00.000Z", f"{DAY}:03:20.000Z", 0, 40, 0, ""),
+        PastAttempt(2, f"{DAY}:10:00.250Z", f"{DAY}:15:00.250Z", 40, 57, 7, "told to end"),
+        PastAttempt(3, f"{DAY}:20:00.500Z", f"{DAY}:20:00.500Z", 50, 50, 0, ""),
     )
     assert metrics_of(status(SAID)["trainerStatus"]) == {"loss": "0.5"}
     assert (

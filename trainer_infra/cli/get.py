@@ -21,7 +21,7 @@ from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.runs import sentences
-from trainer_infra.runs.attempts import Attempt, Attempts
+from trainer_infra.runs.attempts import Attempts, PastAttempt
 from trainer_infra.runs.run import Failure, Node, Owner, Run
 from trainer_infra.runs.settings import RunSettings
 
@@ -78,7 +78,7 @@ def run_rows(place: RunPlace, found: Sequence[Run], shown: Screen) -> Iterator[s
 
 
 def runs_document(
-    value: Run | Owner | Node | Failure | RunSettings | Attempts | Attempt,
+    value: Run | Owner | Node | Failure | RunSettings | Attempts | PastAttempt,
 ) -> dict[str, Any]:
     """A run, or a part of one, as JSON values; what it holds as JSON stays as it is."""
     if isinstance(value, Run):
@@ -178,7 +178,7 @@ def _columns_of(place: RunPlace) -> Sequence[str]:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, Run | Owner | Node | Failure | RunSettings | Attempts | Attempt):
+    if isinstance(value, Run | Owner | Node | Failure | RunSettings | Attempts | PastAttempt):
         return runs_document(value)
     return [_value(each) for each in value] if isinstance(value, tuple) else value
 

@@ -31,7 +31,7 @@ OWN_WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class PastAttempt:
     """One attempt, from when its program had its state on."""
 
     number: int
@@ -65,7 +65,7 @@ class Attempts:
     """Steps that were made again, in all."""
     effective_percent: int = 0
     """The share of the time since the first one began in which steps were made that were not made again."""
-    last: tuple[Attempt, ...] = ()
+    last: tuple[PastAttempt, ...] = ()
     """The last ones, the oldest first."""
 
     def briefly(self) -> str:
@@ -99,7 +99,7 @@ def attempts_of(status: JSONObject) -> Attempts:
     return Attempts(total, lost, share, (*lasting, *found[-1:]))
 
 
-def _read(said: Mapping[str, str]) -> list[Attempt]:
+def _read(said: Mapping[str, str]) -> list[PastAttempt]:
     found = []
     for name, line in said.items():
         named, read = _NAME.fullmatch(name), _LINE.fullmatch(line)
@@ -109,5 +109,7 @@ def _read(said: Mapping[str, str]) -> list[Attempt]:
             end = datetime.fromisoformat(read["began"]) + timedelta(seconds=int(read["seconds"]))
             ended = end.isoformat(timespec="milliseconds").replace("+00:00", "Z")
             number, first, last = int(named["number"]), int(read["first"]), int(read["last"])
-            found.append(Attempt(number, read["began"], ended, first, last, how=read["how"] or ""))
+            found.append(
+                PastAttempt(number, read["began"], ended, first, last, how=read["how"] or "")
+            )
     return found

@@ -14,7 +14,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 
 from trainer_infra.in_pod import report
@@ -31,12 +30,10 @@ OFTEN = 1.0
 SHARE = 20
 """A write that takes long is made less often: it takes a twentieth of the time at most."""
 TOLD, ENDED = "told to end", "ended"
-LONGEST = 64
-"""Characters of a metric."""
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _AttemptEntry:
     """One attempt. Times are seconds since 1970, by the clock of its node."""
 
     number: int
@@ -61,7 +58,7 @@ class _Entry:
         begin = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.begin))
         begin = f"{begin}.{int(self.begin % 1 * 1000):03}Z"
         took = f"+{max(0.0, self.at - self.begin):.0f}s"
-        return f"{begin} {took} {self.first}..{self.last} {self.how}".strip()[:LONGEST]
+        return f"{begin} {took} {self.first}..{self.last} {self.how}".strip()[: report.LONGEST_TEXT]
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class _Memory:
     """Steps that attempts before the last one made and the next ones made again."""
     kept: float = 0.0
     """Seconds in which they made the others."""
-    entries: tuple[_Entry, ...] = field(default=())
+    entries: tuple[_AttemptEntry, ...] = field(default=())
     """The oldest first."""
 
     def with_next(self, begin: float, first: int) -> _Memory:
@@ -86,7 +83,7 @@ class _Memory:
             number, lost = before.number + 1, lost + max(0, before.last - first)
             # One that went back further than it had begun takes from those before it.
             kept = max(0.0, kept + before.seconds_of(min(before.last, first) - before.first))
-        now = _Entry(number, begin, time.time(), first, first, time.time())
+        now = _AttemptEntry(number, begin, time.time(), first, first, time.time())
         return replace(self, lost=lost, kept=kept, entries=(*self.entries, now)[-KEPT:])
 
     def metrics(self) -> dict[str, str]:
@@ -111,6 +108,8 @@ class AttemptLog:
         self._writer = writer
         self._memory = _Memory(run, time.time())
         self._begin = self._memory.begin
+        self._step = 0
+        self._how = ""
         self._pause = OFTEN if isinstance(shelf.place, Folder) else PAUSE
         self._due = 0.0
         self._writing = threading.Lock()
@@ -118,64 +117,53 @@ class AttemptLog:
 
     def begin(self, step: int) -> None:
         """Remember that this attempt goes on from a step, after those that are found."""
+        self._step = step
         self._memory = self._found().with_next(self._begin, step)
         atexit.register(self.end)
-        report.remember(self._metrics)
-        self._tell()
-
-    def _metrics(self) -> dict[str, str]:
-        return self._memory.metrics()
+        report.remember(lambda: self._now().metrics())
+        self._write(tells=True)
 
     def note(self, step: int) -> None:
         """Remember that a step is done; written in a thread when it is time."""
-        self._change(step)
+        self._step = step
         if time.monotonic() >= self._due:
-            self._due = time.monotonic() + self._pause
-            self._in_thread(self._write)
+            self.tell(tells=False)
 
-    def tell(self) -> None:
-        """Write it now, and report it, in a thread."""
-        self._in_thread(self._tell)
-
-    def _tell(self) -> None:
-        self._write()
-        report.tell()
-
-    @staticmethod
-    def _in_thread(what: Callable[[], None]) -> None:
-        """A training waits for neither a disk nor a server, nor does its end."""
-        threading.Thread(target=what, name="checkpoint-attempts", daemon=True).start()
+    def tell(self, *, tells: bool = True) -> None:
+        """Write it now, and report it, in a thread: a training waits for neither a disk nor a server, nor does its end."""
+        self._due = time.monotonic() + self._pause
+        threading.Thread(
+            target=self._write, args=(tells,), name="checkpoint-attempts", daemon=True
+        ).start()
 
     def end(self, how: str = "") -> None:
         """Remember how it ended, unless that is known: as it says, or as the interpreter saw it."""
-        is_known = not self._memory.entries or self._memory.entries[-1].how
-        if is_known or os.getpid() != self._process:
-            return
-        error = getattr(sys, "last_type", None)
-        self._change(None, how or (error.__name__ if error else ENDED))
-        self._tell()
+        if self._memory.entries and not self._how and os.getpid() == self._process:
+            error = getattr(sys, "last_type", None)
+            self._how = how or (error.__name__ if error else ENDED)
+            self._write(tells=True)
 
-    def _change(self, step: int | None, how: str = "") -> None:
-        if not self._memory.entries:
-            return
+    def _now(self) -> _Memory:
         *before, now = self._memory.entries
-        now = replace(now, last=now.last if step is None else step, at=time.time(), how=how)
-        self._memory = replace(self._memory, entries=(*before, now))
+        now = replace(now, last=self._step, at=time.time(), how=self._how)
+        return replace(self._memory, entries=(*before, now))
 
-    def _write(self) -> None:
+    def _write(self, tells: bool) -> None:
         began = time.monotonic()
-        # Whoever took the place over remembers from there on.
+        # Another one that took the place over remembers from there on.
         with self._writing, contextlib.suppress(OSError, SharedError):
             self._writer.check()
-            self._shelf.write_object(FILE, asdict(self._memory))
-        took = time.monotonic() - began
-        self._due = max(self._due, time.monotonic() + SHARE * took)
+            self._shelf.write_object(FILE, asdict(self._now()))
+        now = time.monotonic()
+        self._due = max(self._due, now + SHARE * (now - began))
+        if tells:
+            report.tell()
 
     def _found(self) -> _Memory:
         """What this run remembers; nothing where the file is another run's, or cannot be read."""
         try:
             said = self._shelf.read_object(FILE)
-            entries = tuple(_Entry(**each) for each in said.pop("entries"))
+            entries = tuple(_AttemptEntry(**each) for each in said.pop("entries"))
             found = _Memory(**said, entries=entries)
             # Of a second one everything is read.
             found.with_next(0.0, 0).with_next(0.0, 0).metrics()

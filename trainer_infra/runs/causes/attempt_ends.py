@@ -14,7 +14,7 @@ from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, early_end, failure_reason
 from trainer_infra.lifecycle.failure_reason import FailureKind
-from trainer_infra.runs.attempts import Attempt, Attempts
+from trainer_infra.runs.attempts import Attempts, PastAttempt
 from trainer_infra.runs.causes.surroundings import Surroundings, began_at, time_of
 from trainer_infra.runs.run import COMPLETE, FINISHED, SUSPENDED
 
@@ -89,10 +89,11 @@ def with_causes(
 
 def unexplained(found: Attempts, phase: str) -> bool:
     """Whether it is not known what ended one of them."""
-    return any(not each.cause for each in (found.last if phase in FINISHED else found.last[:-1]))
+    is_over = phase in FINISHED or any(each.how for each in found.last[-1:])
+    return any(not each.cause for each in (found.last if is_over else found.last[:-1]))
 
 
-def why(attempt: Attempt, found: Attempts, phase: str) -> str:
+def why(attempt: PastAttempt, found: Attempts, phase: str) -> str:
     """What ended an attempt, in words; of one that goes on that it does."""
     goes_on = attempt is found.last[-1] and phase not in FINISHED
     return "goes on" if goes_on and not attempt.cause and not attempt.how else attempt.why()
