@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -303,6 +304,24 @@ def test_a_run_whose_pods_say_nothing_has_the_attempts_that_were_known() -> None
     waiting = current_run(run(known), Observation(JOBSET, status=status({}, "Suspended")), NOW)
     assert waiting.attempts.total == 3
     assert whys(waiting)[2] == "suspended"
+
+
+@pytest.mark.parametrize(
+    ("hours", "said", "phase", "asked"),
+    [
+        (0, SAID, "Running", True),
+        (3, SAID, "Running", False),
+        (0, {**SAID, "attempts.2": "?", "attempts.1": "?"}, "Running", False),
+        (0, {**SAID, "attempts.2": "?", "attempts.1": "?"}, "Failed", True),
+    ],
+)
+def test_events_are_asked_for_of_an_attempt_that_ended_lately(
+    hours: int, said: Mapping[str, str], phase: str, asked: bool
+) -> None:
+    found = attempts_of(status(said)["trainerStatus"])
+    assert attempt_ends.unexplained(found, phase, NOW + timedelta(hours=hours)) is asked
+    whole = replace(found, last=tuple(replace(each, cause="x") for each in found.last))
+    assert not attempt_ends.unexplained(whole, phase, NOW)
 
 
 def test_they_are_kept_as_json_and_what_another_release_wrote_is_read() -> None:

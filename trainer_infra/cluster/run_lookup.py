@@ -17,7 +17,7 @@ from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.cluster.session import FailedPod, Session
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.refusals import Answer, NotFound, NotServed
+from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed
 from trainer_infra.kube.resource import JOBSET, POD, SECRET
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import report_history as run_history
@@ -267,26 +267,33 @@ async def _ended(
 
 
 async def _explained(session: Session, record: Record, seen: Observation, run: Run) -> Run:
-    """The run with what ended its attempts, by events where nothing else tells."""
-    if not attempt_ends.unexplained(run.attempts, run.phase):
+    """The run with what ended its attempts, by events where nothing else tells; by those of now once it has ended."""
+    if not attempt_ends.unexplained(run.attempts, run.phase, datetime.now(UTC)):
         return run
     ask = partial(observe.events_of, session, record.namespace, "")
-    found = await session.cache.answer(("events", record.namespace), ask, observe.AGE)
+    age = 0.0 if run.phase in FINISHED else observe.AGE
+    found = await session.cache.answer(("events", record.namespace), ask, age)
     events = tuple(observe.events_since(found, record.created))
     return await _current(session, record, replace(seen, events=events))
 
 
 async def _keep_attempts(session: Session, record: Record, run: Run) -> None:
-    """Keep what ended attempts: pods go, and events after an hour. Tried once for each thing that is new."""
+    """Keep what ended attempts: pods go, and events after an hour. Who may only read tries it once."""
     known, now = (
         tuple((each.number, each.cause) for each in one.last)
         for one in (record.declared("").attempts, run.attempts)
     )
-    if now not in (known, session.kept.get(record.uid, ())):
-        session.kept[record.uid] = now
-        with suppress(Answer):
-            patch = session.store.attempts_patch(record, run)
-            await session.client.apply(patch, manager=names.STATUS_MANAGER, force=True)
+    if now in (known, session.kept.get(record.uid, ())):
+        return
+    patch = session.store.attempts_patch(record, run)
+    try:
+        await session.client.apply(patch, manager=names.STATUS_MANAGER, force=True)
+    except Conflict:
+        # It has changed since it was read: the next look tries again.
+        return
+    except Answer:
+        pass
+    session.kept[record.uid] = now
 
 
 async def _completed(session: Session, record: Record, seen: Observation, *, closely: bool) -> Run:

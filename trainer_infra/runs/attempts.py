@@ -93,10 +93,14 @@ def attempts_of(status: JSONObject) -> Attempts:
     except (LookupError, ValueError):
         return Attempts()
     found = sorted(_read(said), key=lambda each: each.number)
-    lasting = [
-        replace(each, lost=max(0, each.last - after.first)) for each, after in pairwise(found)
+    ended = [
+        replace(each, lost=max(0, each.last - after.first))
+        # One between them may be missing.
+        if after.number == each.number + 1
+        else each
+        for each, after in pairwise(found)
     ]
-    return Attempts(total, lost, share, (*lasting, *found[-1:]))
+    return Attempts(total, lost, share, (*ended, *found[-1:]))
 
 
 def _read(said: Mapping[str, str]) -> list[PastAttempt]:

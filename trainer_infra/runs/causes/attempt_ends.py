@@ -7,6 +7,7 @@ the others, which fail for it; a suspension deletes pods: so what has no other c
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import Final
 
@@ -21,6 +22,8 @@ from trainer_infra.runs.run import COMPLETE, FINISHED, SUSPENDED
 FINISHED_WELL: Final = "finished"
 BY_HAND: Final = "suspended"
 _BY_KUEUE: Final = "stopped by Kueue: {message}"
+EVENTS_LAST: Final = timedelta(hours=2)
+"""How long ago an attempt ended of which there may be events: an API server keeps them for one, unless it is told."""
 _LATE, _NEVER = "9999", "~"
 """What sorts behind every time, and behind that."""
 
@@ -87,10 +90,12 @@ def with_causes(
     return replace(found, last=tuple(last))
 
 
-def unexplained(found: Attempts, phase: str) -> bool:
-    """Whether it is not known what ended one of them."""
+def unexplained(found: Attempts, phase: str, now: datetime) -> bool:
+    """Whether one of them ended so lately that events may tell by what, and it is not known."""
     is_over = phase in FINISHED or any(each.how for each in found.last[-1:])
-    return any(not each.cause for each in (found.last if is_over else found.last[:-1]))
+    ended = found.last if is_over else found.last[:-1]
+    since = conditions.timestamp(now - EVENTS_LAST)
+    return any(not each.cause and each.ended > since for each in ended)
 
 
 def why(attempt: PastAttempt, found: Attempts, phase: str) -> str:
