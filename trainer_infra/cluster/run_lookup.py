@@ -31,6 +31,7 @@ from trainer_infra.runs.run import (
     LogSelection,
     Run,
     RunKey,
+    attempts_from_json,
     is_fixed,
 )
 from trainer_infra.runs.view import Observation
@@ -281,7 +282,7 @@ async def _keep_attempts(session: Session, record: Record, run: Run) -> None:
     """Keep what ended attempts: pods go, and events after an hour. Who may only read tries it once."""
     known, now = (
         tuple((each.number, each.cause) for each in one.last)
-        for one in (record.declared("").attempts, run.attempts)
+        for one in (attempts_from_json(record.status.get("attempts")), run.attempts)
     )
     if now in (known, session.kept.get(record.uid, ())):
         return

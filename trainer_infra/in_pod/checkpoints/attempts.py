@@ -23,8 +23,8 @@ from trainer_infra.in_pod.checkpoints.shelf import Shelf
 from trainer_infra.in_pod.checkpoints.writer import PAUSE, SharedError, Writer
 
 FILE = "attempts.json"
-KEPT = 16
-"""Attempts that are remembered one by one: a pod's last words have 4096 bytes for all that it reports."""
+KEPT = 10
+"""Attempts that are remembered one by one: each report has them, a kilobyte, and a pod's last words have four."""
 OFTEN = 1.0
 """Seconds between two writes to a folder; a request to a bucket has its price."""
 SHARE = 20
