@@ -47,6 +47,13 @@ def has_done(stack: Stack, name: str, step: int) -> bool:
     return f"has done {step}\n" in stack.trainer("logs", name)
 
 
+def end_trainer(stack: Stack, number: signal.Signals) -> None:
+    """Send a signal to the process that trains."""
+    started = processes_of(Path(stack.env["TRAINER_INFRA_HOME"]), "main.py")
+    (trainer,) = (each.pid for each in started if each.cmdline()[1].endswith("/main.py"))
+    os.kill(trainer, number)
+
+
 def run_to_its_end(stack: Stack, name: str) -> None:
     eventually(lambda: stack.runs()[0]["phase"] in {"Complete", "Failed"})
     assert stack.runs()[0]["phase"] == "Complete", stack.trainer("describe", name)
@@ -93,11 +100,53 @@ def test_a_node_that_is_ended_from_outside_goes_on_where_it_was(
     stack.up()
     name = stack.job()["name"]
     eventually(lambda: has_done(stack, name, 3))
-    started = processes_of(Path(stack.env["TRAINER_INFRA_HOME"]), "main.py")
-    (trainer,) = (each.pid for each in started if each.cmdline()[1].endswith("/main.py"))
-    os.kill(trainer, number)
+    end_trainer(stack, number)
     run_to_its_end(stack, name)
     assert begins(stack, name)[1] >= 3
+
+
+def suspend_then_kill(stack: Stack, name: str) -> None:
+    """A first attempt that is suspended and a second one that is killed, and return in the third."""
+    eventually(lambda: has_done(stack, name, 3))
+    stack.trainer("suspend", name)
+    eventually(lambda: stack.runs()[0]["phase"] == "Suspended")
+    stack.trainer("resume", name)
+    eventually(lambda: len(begins(stack, name)) == 2)
+    eventually(lambda: has_done(stack, name, begins(stack, name)[1] + 3))
+    end_trainer(stack, signal.SIGKILL)
+    eventually(lambda: len(begins(stack, name)) == 3)
+
+
+def test_what_ended_its_attempts_is_known_when_they_are_over(stack: Stack) -> None:
+    counting = "counting(steps=40, pause=0.2, every=2)"
+    program(stack, f'TrainJob("job", **{counting})')
+    stack.up()
+    name = stack.job()["name"]
+    assert stack.runs()[0]["attempts"]["total"] == 0
+    assert "ttempts:" not in stack.trainer("describe", name) + stack.trainer("get", name)
+    suspend_then_kill(stack, name)
+    eventually(lambda: "goes on" in stack.trainer("describe", name))
+    program(
+        stack,
+        f'job = TrainJob("job", **{counting}, wait_for="complete")\n'
+        'pulumi.export("metrics", job.metrics)',
+    )
+    said = stack.up()
+    suspended, killed, finished = stack.runs()[0]["attempts"]["last"]
+    assert (suspended["cause"], finished["cause"]) == ("suspended", "finished")
+    pod = f"pod {name}-node-0-0"
+    assert killed["cause"].startswith(f"{pod}: container node ended with exit code 137")
+    assert suspended["last"] == killed["first"] == begins(stack, name)[1]
+    assert killed["last"] - finished["first"] == killed["lost"]
+    assert finished["last"] == 40
+    lost = f"3 attempts, {killed['lost']} steps? lost"
+    assert re.search(rf"complete after \d+s and {lost}, \d+% of the time", said)
+    shown = stack.trainer("describe", name)
+    assert re.search(rf"\nAttempts: +{lost}, \d+% of the time went", shown)
+    assert re.search(r"\n  3 .* \d+\.\.40 .*finished\n", shown), shown
+    assert re.search(rf"\nattempts: {lost}\n", stack.trainer("get", name))
+    assert re.search(lost, stack.trainer("get", name, "--columns", "attempts"))
+    assert stack.outputs()["metrics"] == {}
 
 
 def test_each_member_of_a_batch_has_its_own(stack: Stack) -> None:

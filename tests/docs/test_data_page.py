@@ -1,5 +1,6 @@
 """docs/data.md, gpus.md and checkpoints.md: what they say of resources, volumes and initializers is what the code does."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,13 @@ from tests.deploy.project import Stack, until
 from tests.docs import page
 from tests.docs.test_environment import containers, job, variables
 from trainer_infra import catalog, names
+from trainer_infra.cli import describe, screen
 from trainer_infra.errors import InvalidInput
+from trainer_infra.in_pod.checkpoints.attempts import KEPT
 from trainer_infra.local import capacity, unsupported_fields
 from trainer_infra.render import pipeline
-from trainer_infra.runs.run import COMPLETE
+from trainer_infra.runs.attempts import Attempts, PastAttempt
+from trainer_infra.runs.run import COMPLETE, Owner, Run
 from trainer_infra.trainers.pods import pod_arguments
 
 DOCS = page.ROOT / "docs"
@@ -129,3 +133,41 @@ def test_a_run_that_fails_goes_on_from_its_checkpoint(stack: Stack) -> None:
     (second,) = stack.runs()
     assert second["outputs"] != first["outputs"]
     assert (place / "step-0000000030").exists()
+
+
+def _of_row(row: str) -> PastAttempt:
+    """The attempt in a row of the table of attempts."""
+    number, began, took, steps, lost, cause = row.split(maxsplit=5)
+    first, last = map(int, steps.split(".."))
+    end = datetime.fromisoformat(began) + timedelta(minutes=int(took.removesuffix("m")))
+    times = (began, end.isoformat())
+    lost_steps = 0 if lost == "-" else int(lost)
+    cause = "" if cause == "goes on" else cause
+    return PastAttempt(int(number), *times, first, last, lost_steps, cause=cause)
+
+
+def test_what_is_shown_of_attempts() -> None:
+    (text,) = (
+        each.text for each in page.blocks(DOCS / "checkpoints.md") if "ENDED BY" in each.text
+    )
+    brief, _, _, _, *rows = text.strip().splitlines()
+    last = tuple(map(_of_row, rows))
+    lost = sum(each.lost for each in last)
+    began, ended = (datetime.fromisoformat(each) for each in (last[0].began, last[-1].ended))
+    kept = [
+        (datetime.fromisoformat(each.ended) - datetime.fromisoformat(each.began))
+        * (1 - each.lost / (each.last - each.first))
+        for each in last
+    ]
+    share = round(100 * sum(kept, timedelta()) / (ended - began))
+    found = Attempts(len(last), lost, share, last)
+    run = Run("default", "digits", "u", "h", Owner(), "c", "", "Running", attempts=found)
+    shown = [*describe.attempt_rows(run, screen.PIPE)]
+    assert text.strip().splitlines() == [
+        f"Attempts:  {found.wholly()}",
+        "",
+        "Attempts:",
+        *(f"  {each}" for each in shown),
+    ]
+    assert brief.endswith("of the time went into steps that were kept")
+    assert f"the last {KEPT}," in (DOCS / "checkpoints.md").read_text()

@@ -67,6 +67,9 @@ DISTURBANCES: Final[Mapping[str, Disturbance]] = {
     "suspend": suspend,
 }
 
+CAUSES: Final = {"delete": "was deleted", "evict": "evicted", "suspend": "^suspended$"}
+"""What `describe` says of it."""
+
 
 @dataclass(frozen=True)
 class Preemption:
@@ -117,6 +120,23 @@ def train_disturbed(
     assert {end for _, end in ends} == {str(sum(step * 0.1 for step in range(STEPS)))}
     assert len(ends) == 2, "both nodes came to their end"
     assert max(int(begun) for begun, _ in ends) >= reached, said
+    _see_attempts(stack, namespace, name, how, times)
+    namespace.kubectl("delete", "pods", "--all")
+    _see_attempts(stack, namespace, name, how, times)
+
+
+def _see_attempts(stack: Stack, namespace: Namespace, name: str, how: str, times: int) -> None:
+    """What the first node was disturbed by, and that it lost no step."""
+    text = stack.trainer("get", name, "-n", namespace.name, "-o", "json")
+    found = json.loads(text)["attempts"]
+    shown = stack.trainer("describe", name, "-n", namespace.name)
+    assert (found["total"], found["lostSteps"]) == (times + 1, 0), shown
+    *disturbed, last = found["last"]
+    assert (last["cause"], last["last"]) == ("finished", STEPS), shown
+    for each in disturbed:
+        assert re.search(CAUSES[how], each["cause"]), shown
+        assert each["cause"] in " ".join(shown.split()), shown
+    assert f"{times + 1} attempts, 0 steps lost" in shown
 
 
 def _step_of_all(namespace: Namespace, least: int) -> int:

@@ -3,6 +3,7 @@
 No cluster is needed: the frameworks are, which `from_source.cluster.python` installs once.
 """
 
+import json
 import random
 import re
 import shutil
@@ -101,6 +102,13 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
 def cut(ended: tuple[Path, int], tmp_path: Path) -> tuple[Path, int]:
     """A copy of that."""
     return Path(shutil.copytree(ended[0], tmp_path / "cut")), ended[1]
+
+
+def test_the_first_of_two_processes_remembers_their_attempt(ended: tuple[Path, int]) -> None:
+    place, step = ended
+    (entry,) = json.loads((place / "attempts.json").read_text())["entries"]
+    found = (entry["number"], entry["first"], entry["last"], entry["how"])
+    assert found == (1, 0, step, "told to end")
 
 
 def test_another_number_of_processes_goes_on_from_the_same_weights(cut: tuple[Path, int]) -> None:

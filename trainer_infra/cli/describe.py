@@ -16,6 +16,7 @@ from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import NotAvailable
 from trainer_infra.runs import failure_advice, preemption_cost, sentences
+from trainer_infra.runs.causes import attempt_ends
 from trainer_infra.runs.run import FINISHED, Run, RunKey
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ CONDITIONS: Final = (
     Column("REASON"),
     Column("AGE"),
     MESSAGE,
+)
+ATTEMPTS: Final = (
+    *map(Column, ("ATTEMPT", "BEGAN", "TOOK", "STEPS", "LOST")),
+    Column("ENDED BY", folds=True),
 )
 EVENTS: Final = (
     Column("AGE"),
@@ -69,6 +74,7 @@ def _whole(place: RunPlace, run: Run, shown: Screen) -> Iterator[str]:
     yield from _section("Conditions", _conditions(run, inside))
     if run.status.get("jobsStatus"):
         yield from _section("Steps", get.step_rows(run, inside))
+    yield from _section("Attempts", attempt_rows(run, inside))
     if run.nodes:
         yield from _section("Nodes", get.node_rows(run, inside))
     yield from _section("Failure", _failure(run))
@@ -93,6 +99,7 @@ def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
         "Ran for": sentences.time_between(run.started, run.finished) if run.started else "",
         "Progress": "" if percent is None else f"{percent}%",
         "Remaining": sentences.remaining_time(run),
+        "Attempts": run.attempts.wholly(),
         "Preemption": "" if run.phase in FINISHED else preemption_cost.cost_sentence(run.settings),
         "Interval": preemption_cost.interval_advice(run.settings),
         "Metrics": sentences.metrics_line(sentences.last_metrics(run)),
@@ -120,6 +127,22 @@ def _conditions(run: Run, shown: Screen) -> Iterator[str]:
         for each in found
     ]
     return table.table_lines(CONDITIONS, rows, shown) if rows else iter(())
+
+
+def attempt_rows(run: Run, shown: Screen) -> Iterator[str]:
+    """A row for each of the last attempts, of a run that had several."""
+    rows = [
+        (
+            str(each.number),
+            f"{each.began[:19]}Z",
+            sentences.time_between(each.began, each.ended),
+            f"{each.first}..{each.last}",
+            str(each.lost or ""),
+            attempt_ends.why(each, run.attempts, run.phase),
+        )
+        for each in (run.attempts.last if run.attempts.total > 1 else ())
+    ]
+    return table.table_lines(ATTEMPTS, rows, shown) if rows else iter(())
 
 
 def _failure(run: Run) -> Iterator[str]:

@@ -21,6 +21,7 @@ from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.runs import sentences
+from trainer_infra.runs.attempts import Attempts, PastAttempt
 from trainer_infra.runs.run import Failure, Node, Owner, Run
 from trainer_infra.runs.settings import RunSettings
 
@@ -76,7 +77,9 @@ def run_rows(place: RunPlace, found: Sequence[Run], shown: Screen) -> Iterator[s
     return run_columns.rows(found, run_columns.columns_of(found, _columns_of(place)), shown)
 
 
-def runs_document(value: Run | Owner | Node | Failure | RunSettings) -> dict[str, Any]:
+def runs_document(
+    value: Run | Owner | Node | Failure | RunSettings | Attempts | PastAttempt,
+) -> dict[str, Any]:
     """A run, or a part of one, as JSON values; what it holds as JSON stays as it is."""
     if isinstance(value, Run):
         value = replace(value, settings=shown_settings.shown_settings(value))
@@ -94,6 +97,7 @@ def run_details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
         "waits for": "" if run.stuck else sentences.waits_for(run),
         "stuck": run.stuck,
         "remaining": sentences.remaining_time(run),
+        "attempts": run.attempts.briefly(),
         "metrics": sentences.metrics_line(sentences.last_metrics(run)),
         "outputs": sentences.metrics_line(run.outputs),
         "message": run.message,
@@ -174,7 +178,7 @@ def _columns_of(place: RunPlace) -> Sequence[str]:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, Run | Owner | Node | Failure | RunSettings):
+    if isinstance(value, Run | Owner | Node | Failure | RunSettings | Attempts | PastAttempt):
         return runs_document(value)
     return [_value(each) for each in value] if isinstance(value, tuple) else value
 

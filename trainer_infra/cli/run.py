@@ -115,7 +115,8 @@ def progress_bars(run: Run) -> RenderableType:
         )
     waits = f": {sentences.waits_for(run)}" if sentences.waits_for(run) else ""
     left = f", {sentences.remaining_time(run)} left" if sentences.remaining_time(run) else ""
-    return Group(table, Text(f"{run.name} {run.phase.lower()}{left}{waits}", style="bold"))
+    tried = f", {run.attempts.briefly()}" if run.attempts.total > 1 else ""
+    return Group(table, Text(f"{run.name} {run.phase.lower()}{left}{tried}{waits}", style="bold"))
 
 
 def _named(submission: Submission) -> Run | None:

@@ -96,6 +96,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "finished": run.finished,
         "duration": None if duration is None else int(duration),
         "message": run.message,
+        "attempts": run.attempts.briefly(),
         "stack": named_runs.stack_name(run.owner),
     }
 

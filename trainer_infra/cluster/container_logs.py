@@ -143,7 +143,7 @@ async def _of_container(
                     report = report_history.past_report(node, status)
                     report = replace(report, metrics=hidden.texts(report.metrics))
                     # A report that did not reach the server is sent again, and so printed again.
-                    if found[-1:] != [report]:
+                    if report.says_something and found[-1:] != [report]:
                         found.append(report)
                     if len(found) > 2 * MOST_REPORTS:
                         found = list(report_history.thinned(found, MOST_REPORTS))

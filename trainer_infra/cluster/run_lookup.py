@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from trainer_infra import names
@@ -16,10 +17,11 @@ from trainer_infra.cluster.run_store import Record, RunStore
 from trainer_infra.cluster.session import FailedPod, Session
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.refusals import Answer, NotFound, NotServed
+from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed
 from trainer_infra.kube.resource import JOBSET, POD, SECRET
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs import report_history as run_history
+from trainer_infra.runs.causes import attempt_ends
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import (
     COMPLETE,
@@ -29,6 +31,7 @@ from trainer_infra.runs.run import (
     LogSelection,
     Run,
     RunKey,
+    attempts_from_json,
     is_fixed,
 )
 from trainer_infra.runs.view import Observation
@@ -231,7 +234,9 @@ async def _looked(session: Session, record: Record, seen: Observation, *, closel
         observe.with_surroundings(session, seen, closely=closely),
     )
     seen = replace(seen, drift=drifted)
-    return await _current(session, record, seen)
+    run = await _explained(session, record, seen, await _current(session, record, seen))
+    await _keep_attempts(session, record, run)
+    return run
 
 
 async def _ended(
@@ -254,11 +259,42 @@ async def _ended(
     elif run.phase == FAILED:
         seen = await observe.with_reason(session, seen, run)
         run = await _current(session, record, seen)
+    run = await _explained(session, record, seen, run)
     with suppress(Answer):
         # Who may only read sees the same; the next one who may write keeps it.
         patch = session.store.end_patch(record, run)
         await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
     return run
+
+
+async def _explained(session: Session, record: Record, seen: Observation, run: Run) -> Run:
+    """The run with what ended its attempts, by events where nothing else tells; by those of now once it has ended."""
+    if not attempt_ends.unexplained(run.attempts, run.phase, datetime.now(UTC)):
+        return run
+    ask = partial(observe.events_of, session, record.namespace, "")
+    age = 0.0 if run.phase in FINISHED else observe.AGE
+    found = await session.cache.answer(("events", record.namespace), ask, age)
+    events = tuple(observe.events_since(found, record.created))
+    return await _current(session, record, replace(seen, events=events))
+
+
+async def _keep_attempts(session: Session, record: Record, run: Run) -> None:
+    """Keep what ended attempts: pods go, and events after an hour. Who may only read tries it once."""
+    known, now = (
+        tuple((each.number, each.cause) for each in one.last)
+        for one in (attempts_from_json(record.status.get("attempts")), run.attempts)
+    )
+    if now in (known, session.kept.get(record.uid, ())):
+        return
+    patch = session.store.attempts_patch(record, run)
+    try:
+        await session.client.apply(patch, manager=names.STATUS_MANAGER, force=True)
+    except Conflict:
+        # It has changed since it was read: the next look tries again.
+        return
+    except Answer:
+        pass
+    session.kept[record.uid] = now
 
 
 async def _completed(session: Session, record: Record, seen: Observation, *, closely: bool) -> Run:

@@ -7,7 +7,7 @@ never which engine it is of. Pure but for what takes a client: other objects are
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from trainer_infra.runs.run import (
     Run,
     RunKey,
     Submission,
+    attempts_from_json,
     code_origin_of,
     outputs_of,
     run_to_json,
@@ -77,6 +78,7 @@ class Record:
             outputs=outputs_of(self.job),
             code_origin=code_origin_of(self.job),
             settings=settings_of(self.job),
+            attempts=attempts_from_json(self.status.get("attempts")),
         )
 
     @property
@@ -317,6 +319,12 @@ class RunStore(ABC):
     def end_patch(self, record: Record, run: Run) -> JSONObject:
         """The patch that keeps a run as it ended."""
         return self.status_patch(record, {**record.status, **run_to_json(run)})
+
+    def attempts_patch(self, record: Record, run: Run) -> JSONObject:
+        """The patch that keeps the attempts of a run that goes on, of the very version that was read: it may have ended."""
+        patch = self.status_patch(record, {**record.status, "attempts": asdict(run.attempts)})
+        version = record.value["metadata"].get("resourceVersion", "")
+        return {**patch, "metadata": {**patch["metadata"], "resourceVersion": version}}
 
     def status_patch(self, record: Record, known: JSONObject) -> JSONObject:
         """The patch that keeps what is last known of a run."""

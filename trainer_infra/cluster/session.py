@@ -149,6 +149,8 @@ class Session:
     """Lists and nodes that were just read."""
     asked: deque[tuple[float, tuple[str, str]]] = field(default_factory=deque)
     """When which run was asked for."""
+    kept: dict[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    """Of runs, by UID, the attempts with their causes that it tried to keep last."""
     last_seen: LastSeenPods = field(init=False)
     """Pods that failed between two looks."""
     rights: Rights = field(init=False)

@@ -18,6 +18,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # `typing` itself would be a third of this module's time to import.
+    from collections.abc import Callable
     from typing import Any
 
 PAUSE = 1.0
@@ -58,13 +59,29 @@ def report(
         return False
 
 
+def remember(metrics: Callable[[], dict[str, str]]) -> None:
+    """Add metrics to every report of this process, after its own: the last ones are left out where there is no room."""
+    _reporter.remembered = metrics
+
+
+def tell() -> None:
+    """Report what was remembered, with what was reported last. Never raises; see `report`."""
+    try:
+        if os.environ.get(SERVER) or os.environ.get(FILE):
+            _reporter.repeat()
+    except Exception as error:  # noqa: BLE001  see `report`
+        _reporter.complain(error)
+
+
 class _Reporter:
     """What one process has reported, and when it may send again."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.progress: int | None = None
+        self.seconds: int | None = None
         self.metrics: dict[str, str] = {}
+        self.remembered: Callable[[], dict[str, str]] = dict
         self.withheld: dict[str, Any] | None = None
         self.pause = PAUSE
         self.due = 0.0
@@ -87,14 +104,23 @@ class _Reporter:
                 return False
             return self.send()
 
+    def repeat(self) -> None:
+        """Send the last report again, or withhold it, where there is something to remember."""
+        with self.lock:
+            if self.remembered():
+                self.withheld = self.status(None, self.seconds, {})
+                if time.monotonic() >= self.due:
+                    self.send()
+
     def status(
         self, progress: int | None, seconds: int | None, texts: dict[str, str]
     ) -> dict[str, Any]:
         """The whole trainerStatus: the server replaces the last one with it."""
         if progress is not None:
             self.progress = progress
+        self.seconds = seconds
         self.metrics.update(texts)
-        shown = list(self.metrics.items())[:MOST_METRICS]
+        shown = list({**self.metrics, **self.remembered()}.items())[:MOST_METRICS]
         status = {
             "progressPercentage": self.progress,
             "estimatedRemainingSeconds": seconds,

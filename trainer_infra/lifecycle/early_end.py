@@ -20,7 +20,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from trainer_infra import names
@@ -122,13 +122,16 @@ def told(pod: JSONObject) -> str:
         return ""
     states = ((each.get("state") or {}) for each in status.get("containerStatuses") or ())
     ended = max((each.get("terminated", {}).get("finishedAt") or "" for each in states), default="")
-    if ended:
-        # The time of a deletion is when its grace is over.
-        until = conditions.parse_timestamp(metadata["deletionTimestamp"])
-        asked = until - timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
-        if asked > conditions.parse_timestamp(ended):
-            return ""
+    if ended and told_at(pod) > conditions.parse_timestamp(ended):
+        return ""
     return f"pod {metadata['name']} {_HOW.get(_disruption(pod).get('reason', ''), 'was deleted')}"
+
+
+def told_at(pod: JSONObject) -> datetime:
+    """When a pod that is being deleted was told to end: the time of a deletion is when its grace is over."""
+    metadata = pod["metadata"]
+    until = conditions.parse_timestamp(metadata["deletionTimestamp"])
+    return until - timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
 
 
 def _disruption(pod: JSONObject) -> JSONObject:
@@ -176,14 +179,22 @@ def _by_events(place: str, events: Iterable[JSONObject]) -> str | None:
             continue
         at = each["metadata"].get("creationTimestamp") or ""
         times[name] = max(times.get(name, ("", False)), (at, started))
-        # Probes that fail have other words, and containers beside end with the others.
-        is_of_work = about.get("fieldPath", "").startswith("spec.containers{")
-        if is_of_work and each.get("message", "").startswith("Stopping container"):
+        if stops_work(each):
             killed.add(name)
     if not times:
         return None
     last = max(times, key=lambda name: times[name])
     return f"pod {last} was told to end" if last in killed else ""
+
+
+def stops_work(event: JSONObject) -> bool:
+    """Whether an event `Killing` is of a pod that was told to end.
+
+    Probes that fail have other words, and containers beside end with the others.
+    """
+    path = str(event["involvedObject"].get("fieldPath", ""))
+    is_of_work = path.startswith("spec.containers{")
+    return is_of_work and str(event.get("message", "")).startswith("Stopping container")
 
 
 def _indexes(text: str) -> Iterator[str]:

@@ -139,7 +139,7 @@ _WAITING: Final = {
 }  # fmt: skip
 """Reasons for which a container waits, other than those of every start."""
 _START_ERRORS: Final = ("StartError", "ContainerCannotRun")
-_FROM_OUTSIDE: Final = (137, 143)
+FROM_OUTSIDE: Final = (137, 143)
 """Exit codes of containers that are often ended because another one failed."""
 _NEVER: Final = "9999"
 """Sorts behind every time."""
@@ -156,6 +156,11 @@ def first_failure(pods: Iterable[JSONObject]) -> FailureReason | None:
     if ended:
         return ended[0][1]
     return next(iter(waiting_reasons(pods)), None)
+
+
+def failures(pods: Iterable[JSONObject]) -> Iterator[tuple[str, FailureReason]]:
+    """Each reason for which pods failed, with its time, which is after all others where none is known."""
+    yield from ((order[1], reason) for pod in pods for order, reason in _ended(pod))
 
 
 def waiting_reasons(pods: Iterable[JSONObject]) -> tuple[FailureReason, ...]:
@@ -202,7 +207,7 @@ def _terminated(
     elif ((container.get("state") or {}).get("waiting") or {}).get("reason") == "CrashLoopBackOff":
         kind = FailureKind.CRASH_LOOP
     reason = FailureReason(kind, pod, container["name"], code, state.get("message", ""))
-    rank = 0 if kind == FailureKind.OUT_OF_MEMORY else 2 if code in _FROM_OUTSIDE else 1
+    rank = 0 if kind == FailureKind.OUT_OF_MEMORY else 2 if code in FROM_OUTSIDE else 1
     yield (restarted, state.get("finishedAt") or _NEVER, rank, pod), reason
 
 

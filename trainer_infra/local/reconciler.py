@@ -305,6 +305,8 @@ class Reconciler:
             jobset=self._jobset,
             status=self._status,
             pods=self._pods(),
+            ended=pod_wire_form.wire_pods(self._jobset, tries, 0),
+            suspended=self._state.suspensions,
             planned=pod_wire_form.planned_pods(self._jobset),
             lines=pod_wire_form.last_lines(self._jobset, tries, self._state.run),
             reports=self._endpoint.reports,
@@ -331,7 +333,8 @@ class Reconciler:
 
     def _reported(self, pod: str, status: JSONObject) -> None:
         report = report_history.past_report(sentences.short_pod_name(self._run, pod), status)
-        self._history.add(replace(report, metrics=self._hidden.texts(report.metrics)))
+        if report.says_something:
+            self._history.add(replace(report, metrics=self._hidden.texts(report.metrics)))
         asyncio.get_running_loop().call_later(REPORT_PAUSE, self.wake)
 
 

@@ -62,8 +62,13 @@ class Redaction:
         failure = run.failure
         if failure is not None:
             failure = replace(failure, last_lines=tuple(map(self.text, failure.last_lines)))
+        attempts = (
+            replace(each, how=self.text(each.how), cause=self.text(each.cause))
+            for each in run.attempts.last
+        )
         return replace(
             run,
+            attempts=replace(run.attempts, last=tuple(attempts)),
             message=self.text(run.message),
             status=self._said(run.status),
             nodes=tuple(replace(each, metrics=self.texts(each.metrics)) for each in run.nodes),

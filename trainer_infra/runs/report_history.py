@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs import sentences
+from trainer_infra.runs import attempts, sentences
 from trainer_infra.runs.run import Run
 
 
@@ -26,6 +26,11 @@ class PastReport:
     metrics: Mapping[str, str] = field(default_factory=dict)
     """By name: all that were reported until then, with their last values."""
 
+    @property
+    def says_something(self) -> bool:
+        """Whether it says more than that there were attempts."""
+        return bool(self.metrics or self.progress is not None or self.remaining is not None)
+
 
 def past_report(node: str, status: JSONObject) -> PastReport:
     """The report that a valid trainerStatus in wire form is; the node is the pod's name without the run's."""
@@ -34,7 +39,7 @@ def past_report(node: str, status: JSONObject) -> PastReport:
         node=node,
         progress=status.get("progressPercentage"),
         remaining=status.get("estimatedRemainingSeconds"),
-        metrics={each["name"]: each["value"] for each in status.get("metrics") or ()},
+        metrics=attempts.metrics_of(status),
     )
 
 

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
+from trainer_infra.runs.attempts import Attempts
 from trainer_infra.runs.settings import RunSettings
 
 T = TypeVar("T")
@@ -237,6 +238,8 @@ class Run:
     """The git reference that its code is from, with the commit; empty where it is from none."""
     settings: RunSettings = field(default_factory=RunSettings)
     """Runtime, arguments, packages, image and so on."""
+    attempts: Attempts = field(default_factory=Attempts)
+    """The attempts of a program with checkpoints, once there are several."""
     drift: Mapping[str, str] = field(default_factory=dict)
     """Fields of ours that another writer changed: `<kind> <name>: <path>` to what is there now and whose
     it is."""
@@ -295,6 +298,14 @@ def owner_from_json(value: Any) -> Owner:
     return _from_json(_owners(), value)
 
 
+def attempts_from_json(value: Any) -> Attempts:
+    """The attempts in JSON; none where that is missing or damaged."""
+    try:
+        return _from_json(_attempts(), value) if value else Attempts()
+    except ValueError:
+        return Attempts()
+
+
 def owner_to_json(owner: Owner) -> dict[str, str]:
     """An owner as JSON values, without a backend that is not known."""
     return {key: each for key, each in asdict(owner).items() if each or key != "backend"}
@@ -313,6 +324,11 @@ def _from_json(adapter: TypeAdapter[T], value: Any) -> T:
 @lru_cache
 def _runs() -> TypeAdapter[Run]:
     return TypeAdapter(Run)
+
+
+@lru_cache
+def _attempts() -> TypeAdapter[Attempts]:
+    return TypeAdapter(Attempts)
 
 
 @lru_cache

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from trainer_infra import names
-from trainer_infra.runs import failure_advice
+from trainer_infra.runs import attempts, failure_advice
 from trainer_infra.runs.run import FAILED, FINISHED, LOST, SUSPENDED, Node, Owner, Run, RunKey
 
 WHOLE: Final = 1000
@@ -31,8 +31,7 @@ def percent_done(run: Run) -> int | None:
 
 def last_metrics(run: Run) -> dict[str, str]:
     """The metrics of the run's last report, by name."""
-    reported = (run.status.get("trainerStatus") or {}).get("metrics") or ()
-    return {metric["name"]: metric["value"] for metric in reported}
+    return attempts.metrics_of(run.status.get("trainerStatus") or {})
 
 
 def metrics_line(metrics: Mapping[str, float | str]) -> str:
@@ -188,6 +187,7 @@ def submitted_line(runs: Sequence[RunKey]) -> str:
 def complete_line(run: Run) -> str:
     """How a run ended well: `digits is complete after 12s: loss=0.31`."""
     after = f" after {time_between(run.started, run.finished)}" if run.started else ""
+    after += f" and {run.attempts.wholly()}" if run.attempts.total > 1 else ""
     reported = metrics_line(last_metrics(run))
     return f"{run.name} is complete{after}{f': {reported}' if reported else ''}"
 

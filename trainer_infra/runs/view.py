@@ -15,8 +15,9 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, early_end, failure_reason, jobs_status
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
-from trainer_infra.runs import causes, pods, reports, settings, waiting_cause
-from trainer_infra.runs.causes import containers, kueue_workload, steps
+from trainer_infra.runs import attempts, causes, pods, reports, settings, waiting_cause
+from trainer_infra.runs.attempts import Attempts
+from trainer_infra.runs.causes import attempt_ends, containers, kueue_workload, steps
 from trainer_infra.runs.causes.surroundings import Surroundings
 from trainer_infra.runs.run import (
     COMPLETE,
@@ -55,6 +56,12 @@ class Observation:
     """Jobs of the JobSet, where it matters why one failed, or how its pods ended."""
     pod_events: tuple[JSONObject, ...] | None = None
     """As `ObservedObjects.pod_events`."""
+    events: tuple[JSONObject, ...] = ()
+    """Of the run, where it matters what ended its attempts."""
+    ended: tuple[JSONObject, ...] = ()
+    """Pods of this machine as they ended, also before the JobSet was restarted."""
+    suspended: tuple[str, ...] = ()
+    """When this machine's driver suspended it; RFC 3339, UTC."""
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Last lines of the logs of pods, by pod, as far as they were read."""
     reports: Mapping[str, JSONObject] = field(default_factory=dict)
@@ -93,6 +100,7 @@ def current_run(known: Run, seen: Observation, now: datetime) -> Run:
         ),
         started=known.started or min(begun, default=""),
         finished=end["lastTransitionTime"] if end else "",
+        attempts=_attempts(known, seen, phase),
         drift=seen.drift,
         waiting_for="",
         cause="",
@@ -186,6 +194,22 @@ def _phase(found: Sequence[JSONObject], seen: Observation) -> str:
     return RUNNING if begun or theirs.get("restarts") or any(counts) else CREATED
 
 
+def _attempts(known: Run, seen: Observation, phase: str) -> Attempts:
+    """The attempts of the last report, else those that were known, with what ended them."""
+    found = attempts.attempts_of(seen.status.get("trainerStatus") or {})
+    if not found.total:
+        found = known.attempts
+    if not found.last:
+        return found
+    pods_seen, in_cluster = seen.ended or seen.pods, seen.surroundings is not None
+    happened = [
+        *attempt_ends.of_pods(pods_seen, in_cluster=in_cluster),
+        *attempt_ends.of_events(seen.jobset, seen.events),
+        *attempt_ends.of_suspensions(seen.suspended, phase, seen.surroundings),
+    ]
+    return attempt_ends.with_causes(found, known.attempts, happened, phase)
+
+
 def _failure(seen: Observation) -> Failure | None:
     """The pod that ended the run, when a pod did and no deadline of its Job."""
     job = jobs_status.first_failed_job(seen.jobs)
@@ -243,7 +267,7 @@ def _node(tries: Sequence[JSONObject], said: Mapping[str, JSONObject], phase: st
         pod=pods.name(pod),
         phase="Pending" if is_made_again else pods.phase_of(pod),
         progress=report.get("progressPercentage"),
-        metrics={each["name"]: each["value"] for each in report.get("metrics") or ()},
+        metrics=attempts.metrics_of(report),
         restarts=len(tries) - 1 + sum(map(pods.restart_count, tries)),
         step=pods.step_of(pod),
         host=pods.node_of(pod),

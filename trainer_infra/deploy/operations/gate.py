@@ -276,6 +276,7 @@ def status_line(run: Run, newest: str = "") -> str:
         "" if done is None else f"{done}%",
         f"{left} left" if left else "",
         newest,
+        run.attempts.briefly(),
         sentences.reported_line(sentences.last_metrics(run), gap="  "),
         run.phase.lower(),
     )

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from trainer_infra.in_pod.checkpoints import termination
 from trainer_infra.in_pod.checkpoints.arrangement import Arrangement
+from trainer_infra.in_pod.checkpoints.attempts import TOLD, AttemptLog
 from trainer_infra.in_pod.checkpoints.log import say
 from trainer_infra.in_pod.checkpoints.one_checkpoint import Writing
 from trainer_infra.in_pod.checkpoints.questions import Questions
@@ -33,6 +34,7 @@ class CheckpointSession:
         self._form = form
         self._shelf = Shelf(arrangement.place, ranks.place)
         self._writer = Writer(self._shelf, arrangement.run)
+        self._attempts = AttemptLog(self._shelf, self._writer, arrangement.run)
         # Parts of an evaluation, which have the step before it, take another time than steps.
         self._questions = {is_step: Questions(ranks) for is_step in (True, False)}
         self._step = -1
@@ -62,6 +64,8 @@ class CheckpointSession:
         if whole:
             self._begun = self._step = whole.step
             self._whole = whole.step if is_own else -1
+        if self.ranks.rank == 0:
+            self._attempts.begin(self._begun)
         if any(self.ranks.most(termination.is_told())):
             self.end()
         self._begun_at = time.monotonic()
@@ -87,8 +91,10 @@ class CheckpointSession:
         questions = self._questions[step != self._step]
         self._step = step
         is_told, is_late = questions.ask(termination.is_told(), is_late)
-        if self.ranks.rank == 0 and self._writer.is_silent():
-            threading.Thread(target=self._writer.sign_again).start()
+        if self.ranks.rank == 0:
+            self._attempts.note(step)
+            if self._writer.is_silent():
+                threading.Thread(target=self._writer.sign_again).start()
         is_due = is_late or (every is not None and step - self._begun >= every)
         return is_told, is_due and step > self._begun
 
@@ -116,6 +122,7 @@ class CheckpointSession:
         # torchrun kills the processes of a node when one of them has ended.
         self.ranks.most(0)
         if self.ranks.rank == 0:
+            self._attempts.end(TOLD)
             say(f"told to end after step {max(self._step, 0)}")
         sys.exit(termination.EXIT_CODE)
 
@@ -134,6 +141,7 @@ class CheckpointSession:
         try:
             self._writer.check()
             self._writer.sign()
+            self._attempts.tell()
         except OSError:
             # The save says why, if it fails as well.
             pass

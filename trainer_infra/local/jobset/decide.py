@@ -42,6 +42,8 @@ class JobSetState:
     """`status.restartsCountTowardsMax`."""
     suspended: bool = False
     """It was suspended at the last call."""
+    suspensions: tuple[str, ...] = ()
+    """When it was suspended, each time; RFC 3339."""
     conditions: Conditions = ()
     ended: tuple[JobCounts, ...] = ()
     """The last counts of a JobSet that has ended; empty while it goes on."""
@@ -160,7 +162,8 @@ def _go_on(
     reached = startup.is_reached(spec, replicated, counts)
     start: tuple[Start, ...] = ()
     if suspended := _suspended(spec):
-        state = replace(state, suspended=True)
+        since = () if state.suspended else (now.isoformat(),)
+        state = replace(state, suspended=True, suspensions=(*state.suspensions, *since))
         state = _put(state, (names.JOBSET_SUSPENDED, *names.SUSPENDED_JOBS), now)
         state = _put(state, (names.JOBSET_RESTARTING, *names.RESTART_SUSPENDED), now, on=False)
         counts = _suspended_counts(jobs, counts, reached)
