@@ -1,0 +1,149 @@
+"""A rank that hangs is named, with where it is; who saves, restores, evaluates or stood still is not."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.in_pod.hangs.pods import AFTER, training, what_is_said
+from tests.soak_sample import sampled
+from trainer_infra.in_pod.checkpoints import hangs
+
+ASLEEP = "it sleeps or is blocked, at training.py line"
+COMPUTES = "it goes on computing, at training.py line"
+HANGS = {
+    "stops": "its process is stopped",
+    "loops": COMPUTES,
+    "loops in C": COMPUTES,
+    "counts": COMPUTES,
+    "sleeps": ASLEEP,
+    "reads": ASLEEP,
+    "waits for a thread": ASLEEP,
+    "leaves out a collective": "it waits for other ranks in all_reduce, at training.py line",
+    "leaves the loop": "it has left the loop of its steps and waits, at training.py line",
+}
+SHAPES = {"one pod of two": (2,), "one pod of three": (3,), "two pods": (1, 1), "four": (2, 2)}
+CASES = [(how, shape) for how in HANGS for shape in SHAPES]
+
+
+@pytest.mark.parametrize(("how", "shape"), sampled(CASES, every=4))
+def test_the_rank_that_hangs_is_named_with_its_place(
+    how: str, shape: str, tmp_path: Path
+) -> None:
+    drawn = random.Random(f"{how} {shape}")
+    rank = drawn.randrange(sum(SHAPES[shape]))
+    step = drawn.randrange(1, 60)
+    with training(tmp_path, *SHAPES[shape], HANG=f"{rank}:{how}@{step}") as pods:
+        for pod in pods:
+            pod.until(hangs.PREFIX)
+        said = what_is_said(pods)
+    name = next(each.name for each in pods if f'"rank": {rank},' in each.lines[-1])
+    assert said.startswith(f"rank {rank} (pod {name}) has made no step for "), said
+    assert HANGS[how] in said
+    if how != "leaves out a collective":
+        assert f", since step {step}: " in said
+    if how != "stops":
+        assert any("training.py" in line and "File" in line for line in pods[0].lines)
+
+
+def test_it_is_said_when_the_training_goes_on(tmp_path: Path) -> None:
+    with training(tmp_path, 2, HANG="1:stops@20") as pods:
+        (pod,) = pods
+        pod.until(hangs.PREFIX)
+        assert "its process is stopped" in what_is_said(pods)
+        pod.signal(signal.SIGCONT)
+        pod.until("the training goes on")
+        pod.until(hangs.PREFIX)
+        assert what_is_said(pods) == ""
+        pod.until("step ")
+
+
+def test_asked_to_restart_the_pod_ends_and_the_next_one_goes_on(tmp_path: Path) -> None:
+    arranged = {"on_hang": "restart", "every_steps": 10}
+    words = tmp_path / "last-words"
+    with training(
+        tmp_path / "place", 1, 1, arranged=arranged, HANG="0:sleeps@27", TRAINER_INFRA_REPORT=str(words)
+    ) as pods:
+        assert [each.ended() for each in pods] == [137, 137]
+        assert any("on_hang='restart'" in line for line in pods[0].lines)
+        assert what_is_said(pods) == ""
+        assert not [each for pod in pods for each in pod.processes()]
+    assert words.read_text().startswith("it hung: rank ")
+    with training(tmp_path / "place", 1, 1, arranged=arranged, STEPS="60") as pods:
+        assert [each.ended() for each in pods] == [0, 0]
+        # The save of step 20 may have gone on when it hung.
+        assert pods[0].lines[0] in ("begins 10", "begins 20") or "begins 20" in pods[0].lines
+
+
+HEALTHY = {
+    "saves for long": {"SLOW": "saves"},
+    "saves for long elsewhere": {"SLOW": "saves in the first"},
+    "restores for long": {"SLOW": "restores"},
+    "evaluates for long": {"SLOW": "evaluates"},
+    "writes its last checkpoint for long": {"SLOW": "writes"},
+}
+
+
+@pytest.mark.parametrize("shape", [(2,), (1, 1)])
+@pytest.mark.parametrize("how", HEALTHY)
+def test_no_alarm_of_a_training_that(how: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    env = {"STEPS": "60", "LASTS": str(2.5 * AFTER), **HEALTHY[how]}
+    with training(tmp_path, *shape, arranged={"every_steps": 30}, **env) as pods:
+        assert [each.ended() for each in pods] == [0] * len(pods)
+        assert not any(each.says_a_hang() for each in pods), pods[0].lines
+    if how == "restores for long":
+        with training(tmp_path, *shape, STEPS="90", LASTS=env["LASTS"], SLOW="restores") as pods:
+            assert [each.ended() for each in pods] == [0] * len(pods)
+            assert not any(each.says_a_hang() for each in pods), pods[0].lines
+
+
+def test_no_alarm_of_pods_that_stood_still(tmp_path: Path) -> None:
+    """As a frozen container or a suspended machine: all of their processes, the first one too."""
+    with training(tmp_path, 1, 1) as pods:
+        for _ in range(2):
+            for each in pods:
+                each.until("step ")
+            for each in pods:
+                each.signal(signal.SIGSTOP)
+            time.sleep(2 * AFTER)
+            for each in reversed(pods):
+                each.signal(signal.SIGCONT)
+        for each in pods:
+            at = int(each.until("step ").split()[1])
+            each.until(f"step {at + 100}")
+            assert not each.says_a_hang()
+
+
+def test_told_to_end_it_ends_without_an_alarm(tmp_path: Path) -> None:
+    with training(tmp_path, 2, SLOW="saves", LASTS=str(2 * AFTER)) as pods:
+        (pod,) = pods
+        pod.until("step 20")
+        os.kill(pod.process.pid, signal.SIGTERM)
+        for each in pod.processes():
+            if "training.py" in " ".join(each.cmdline()) and each.cmdline()[0] != "sh":
+                each.terminate()
+        assert pod.ended() == 143
+        assert not pod.says_a_hang()
+
+
+def test_nothing_is_left_of_a_pod_that_has_ended(tmp_path: Path) -> None:
+    with training(tmp_path, 1, STEPS="3") as pods:
+        pods[0].until("begins")
+        (folder,) = {
+            value
+            for each in pods[0].processes()
+            for name, value in each.environ().items()
+            if name == "TRAINER_INFRA_BEATS"
+        }
+        assert psutil.pid_exists(pods[0].process.pid)
+        assert pods[0].ended() == 0
+    assert not Path(folder).exists()
+
+
+def test_without_hang_after_nobody_looks(tmp_path: Path) -> None:
+    with training(tmp_path, 1, arranged={"hang_seconds": None}, STEPS="3") as pods:
+        assert pods[0].ended() == 0
