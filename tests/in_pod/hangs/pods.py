@@ -49,12 +49,14 @@ class Pod:
         )
         self.lines: list[str] = []
         self._news: Queue[str | None] = Queue()
-        Thread(target=self._read, daemon=True).start()
+        self._reader = Thread(target=self._read)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._news.put(line.rstrip("\n"))
+        with self.process.stdout as said:
+            for line in said:
+                self._news.put(line.rstrip("\n"))
         self._news.put(None)
 
     def until(self, text: str) -> str:
@@ -75,8 +77,9 @@ class Pod:
         """All of it, the first one too."""
         found = []
         for each in psutil.process_iter():
-            with suppress(OSError):
-                if os.getsid(each.pid) == self.process.pid:
+            with suppress(OSError, psutil.Error):
+                is_own = os.getsid(each.pid) == self.process.pid
+                if is_own and each.status() != psutil.STATUS_ZOMBIE:
                     found.append(each)
         return found
 
@@ -85,6 +88,12 @@ class Pod:
         for each in self.processes():
             with suppress(psutil.Error):
                 each.send_signal(number)
+
+    def end(self) -> None:
+        """End all of its processes, at once."""
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+        self._reader.join()
 
     def says_a_hang(self) -> bool:
         """Whether it has said one so far."""
@@ -105,7 +114,7 @@ def training(
         started, begin = [], 0
         for at, count in enumerate(pods):
             pod = Pod(f"node-{at}", range(begin, begin + count), sum(pods), env)
-            leaving.callback(pod.signal, signal.SIGKILL)
+            leaving.callback(pod.end)
             started.append(pod)
             begin += count
         yield started

@@ -99,8 +99,8 @@ def train() -> None:
             break
         state["step"] = step + 1
         checkpointer.step(step + 1, state)
-        until = time.monotonic() + LASTS * (SLOW == "evaluates" and step == 40)
-        while time.monotonic() < until:
+        until = time.monotonic() + LASTS
+        while SLOW == "evaluates" and step == 40:
             distributed.all_reduce(torch.ones(2))
             time.sleep(0.05)
             checkpointer.step(step + 1, state)

@@ -114,6 +114,8 @@ class CheckpointSession:
             copy, writing, self._arrangement.keep, self._arrangement.save_seconds
         )
         self._saving.start()
+        # A process that trains while another one still copies would seem to hang.
+        self.ranks.most(0)
         self.beats.beat(beats.TRAINS)
 
     def end(self) -> NoReturn:
