@@ -34,7 +34,7 @@ class Pod:
     def __init__(self, name: str, ranks: range, size: int, env: dict[str, str]) -> None:
         self.name = name
         one = f"RANK=$rank LOCAL_RANK=$rank {sys.executable} {TRAINING} & "
-        text = f"for rank in {' '.join(map(str, ranks))}; do {one} all=\"$all $!\"; done; "
+        text = f'for rank in {" ".join(map(str, ranks))}; do {one} all="$all $!"; done; '
         # It ends as badly as the worst of them.
         text += "code=0; for one in $all; do wait $one || code=$?; done; exit $code"
         variables = python.variables("torch")
@@ -95,9 +95,10 @@ class Pod:
         self.process.wait()
         self._reader.join()
 
-    def says_a_hang(self) -> bool:
-        """Whether it has said one so far."""
-        return any(hangs.PREFIX in line for line in self.lines)
+    def alarms(self) -> list[str]:
+        """What it has said of hangs so far, with the stacks before it."""
+        marks = [at for at, line in enumerate(self.lines) if hangs.PREFIX in line]
+        return self.lines[max(0, marks[0] - 60) : marks[0] + 1] if marks else []
 
 
 @contextmanager

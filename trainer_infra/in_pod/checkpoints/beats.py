@@ -5,7 +5,6 @@ A few bytes in a file that is mapped into memory, so that a step costs no system
 
 from __future__ import annotations
 
-import atexit
 import faulthandler
 import functools
 import mmap
@@ -91,7 +90,6 @@ class Beats:
         with own.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), _FORM.size)
         own.replace(self._folder / NAME.format(rank))
-        atexit.register(self.beat, ENDED)
 
 
 @functools.cache

@@ -55,6 +55,8 @@ class CheckpointSession:
         """
         self.beats.beat(beats.RESTORES)
         number = by_first(self.ranks, self._open)
+        # Before what tells the place, which may be slow.
+        atexit.register(self.beats.beat, beats.ENDED)
         unseen = self._writer.unseen(number, self.ranks.rank) if self.ranks.rank else ""
         if any(self.ranks.most(bool(unseen))):
             raise OSError(unseen or "another process cannot write checkpoints, and says why")
