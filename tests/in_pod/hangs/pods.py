@@ -21,7 +21,7 @@ from trainer_infra.local.network import reserved_port
 from trainer_infra.runs.hangs import hanging_ranks
 
 ROOT = Path(__file__).parents[3]
-TRAINING = Path(__file__).with_name("training.py")
+TRAINING = ROOT / "tests" / "e2e" / "training" / "hang_torch.py"
 AFTER = 4.0
 """Seconds of `hang_after`: a step takes a hundredth of one."""
 LONG = 120.0

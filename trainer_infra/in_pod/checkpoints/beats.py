@@ -21,9 +21,7 @@ FOLDER = "TRAINER_INFRA_BEATS"
 """Variable with the folder in which they are left."""
 TRAINS, SAVES, RESTORES, ENDED = range(4)
 """What a process is at."""
-NAME = "rank-{:05}"
-STACKS = "stacks-{}"
-LOOP = "loop-{}"
+NAME, STACKS, LOOP = "rank-{:05}", "stacks-{}", "loop-{}"
 """Files of a rank, and of a process: where its stacks are written, and where its program calls `step`."""
 _FORM = struct.Struct("<6q")
 
@@ -31,7 +29,7 @@ _FORM = struct.Struct("<6q")
 class Beat(NamedTuple):
     """One sign of life."""
 
-    count: int
+    number: int
     """How many there were: no two are the same."""
     phase: int
     step: int
@@ -43,9 +41,13 @@ class Beat(NamedTuple):
     """That trains, as `faulthandler` names it."""
 
 
-def read_beat(content: bytes) -> Beat | None:
-    """What a process has left; None for half of it."""
-    return Beat(*_FORM.unpack(content)) if len(content) == _FORM.size else None
+def read_beat(rank_file: Path) -> Beat:
+    """The last one of a rank.
+
+    Raises:
+        OSError: It is gone.
+    """
+    return Beat(*_FORM.unpack(rank_file.read_bytes()))
 
 
 class Beats:
@@ -57,32 +59,29 @@ class Beats:
         self._folder = Path(os.environ.get(FOLDER, ""))
         if os.environ.get(FOLDER):
             try:
-                self._open(rank)
+                self._open(rank, os.getpid())
             except OSError as error:
                 say(f"nobody sees whether this process hangs: {error}")
 
     def beat(self, phase: int, step: int | None = None) -> None:
         """Leave one."""
-        if self._map is None:
-            return
-        self._count += 1
-        self._step = self._step if step is None else step
-        values = self._count, phase, self._step, os.getpid(), self._signal, threading.get_ident()
-        _FORM.pack_into(self._map, 0, *values)
+        if self._map is not None:
+            self._count += 1
+            self._step = self._step if step is None else step
+            values = self._count, phase, self._step, os.getpid(), self._signal
+            _FORM.pack_into(self._map, 0, *values, threading.get_ident())
 
     def called_from(self, path: str, line: int) -> None:
         """Leave where the program calls `step`, once."""
         if self._map is not None:
             (self._folder / LOOP.format(os.getpid())).write_text(f"{line} {path}", encoding="utf-8")
 
-    def _open(self, rank: int) -> None:
-        pid = os.getpid()
+    def _open(self, rank: int, pid: int) -> None:
         # No framework uses a real-time signal, and macOS has none.
         number = getattr(signal, "SIGRTMIN", 0) + 7
         if number > signal.SIGUSR2:
             # It stays open: what takes the signal knows its number.
-            stacks = (self._folder / STACKS.format(pid)).open("w", encoding="utf-8")
-            faulthandler.register(number, stacks)
+            faulthandler.register(number, (self._folder / STACKS.format(pid)).open("w"))
             self._signal = number
         own = self._folder / f".{pid}"
         # Its blocks are there before they are mapped. A process that takes the place of another one takes its file.

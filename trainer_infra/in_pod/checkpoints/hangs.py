@@ -10,13 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 PREFIX = "trainer-infra-hang: "
 """Before the line of a log that has the ranks of a pod that hang, as JSON; none when they go on."""
-STOPPED, GONE, FINISHED = "stopped", "gone", "finished"
-RUNS, WAITS = "runs", "waits"
-BUSY = 0.2
-"""Share of a processor from which on a process computes."""
+STOPPED, GONE, FINISHED, RUNS, WAITS = "stopped", "gone", "finished", "runs", "waits"
 _FRAME = re.compile(r'  File "(?P<path>.*)", line (?P<line>\d+) in (?P<name>.*)')
 _THREAD = re.compile(r"(?:Current thread|Thread) 0x([0-9a-f]+)")
 _COLLECTIVE = re.compile(
@@ -36,8 +34,7 @@ _LIBRARY = re.compile(
 """Files that are not the user's."""
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """A call that goes on."""
 
     path: str
@@ -66,7 +63,7 @@ class SilentRank:
 
 
 def frames_of(dump: str, thread: int) -> list[Frame]:
-    """The calls of a thread, the innermost first, in what `faulthandler` wrote; of the one that wrote it otherwise."""
+    """The calls of a thread, the innermost first, in what `faulthandler` wrote; else of the one that wrote it."""
     found: dict[int, list[Frame]] = {}
     current: list[Frame] = []
     for line in dump.splitlines():
@@ -78,18 +75,16 @@ def frames_of(dump: str, thread: int) -> list[Frame]:
 
 
 def collective_of(frames: Sequence[Frame], line: str) -> str:
-    """The function in which a process waits for others; `line` is the text of the innermost one's."""
-    own = next((each for each in frames if not each.path.startswith("<frozen ")), None)
-    if own is None:
-        return ""
-    if _COLLECTIVE.search(own.path):
-        user = (at for at, each in enumerate(frames) if not _LIBRARY.search(each.path))
-        inner = [each.name for each in frames[: next(user, len(frames))]]
-        # Of calls from one library to another the outermost one has the name that users know.
-        known = [each for each in inner if each[0] not in "_<" and each != "wrapper"]
-        return known[-1] if known else own.name
-    found = None if _LIBRARY.search(own.path) else _WAITING_CALL.search(line)
-    return found[0].strip(".(") if found else ""
+    """The function in which a process waits for others; `line` is the text of the innermost call's."""
+    if not frames or not _COLLECTIVE.search(frames[0].path):
+        found = _WAITING_CALL.search(line)
+        is_own = found and not _LIBRARY.search(frames[0].path)
+        return found[0].strip(".(") if found and is_own else ""
+    user = (at for at, each in enumerate(frames) if not _LIBRARY.search(each.path))
+    inner = [each.name for each in frames[: next(user, len(frames))]]
+    # Of calls from one library to another the outermost one has the name that users know.
+    known = [each for each in inner if each[0] not in "_<" and each != "wrapper"]
+    return known[-1] if known else frames[0].name
 
 
 def place_of(frames: Sequence[Frame]) -> str:
@@ -100,73 +95,61 @@ def place_of(frames: Sequence[Frame]) -> str:
 
 
 def has_left(frames: Sequence[Frame], path: str, line: int, source: str) -> bool:
-    """Whether a process has left the innermost loop around a line of a file, from which it made its steps."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return False
+    """Whether a process has left the innermost loop around a line of a file, from which it made its steps.
+
+    Raises:
+        SyntaxError, ValueError: The file is none of Python.
+    """
     loops = [
-        (each.lineno, each.end_lineno or each.lineno)
-        for each in ast.walk(tree)
+        (each.lineno, each.end_lineno or 0)
+        for each in ast.walk(ast.parse(source))
         if isinstance(each, (ast.For, ast.While)) and each.lineno <= line <= (each.end_lineno or 0)
     ]
-    if not loops or not frames:
-        return False
-    begin, end = max(loops)
-    return not any(each.path == path and begin <= each.line <= end for each in frames)
+    begin, end = max(loops, default=(0, 0))
+    is_in = any(each.path == path and begin <= each.line <= end for each in frames)
+    return bool(loops and frames) and not is_in
 
 
-def to_blame(ranks: Sequence[SilentRank]) -> list[SilentRank]:
+def to_blame(ranks: Sequence[SilentRank]) -> Sequence[SilentRank]:
     """Those that hold up the others, of all that are silent; all of them where nothing tells."""
-    stopped = [each for each in ranks if each.state in (STOPPED, GONE, FINISHED)]
-    apart = [each for each in ranks if not each.collective]
-    left = [each for each in ranks if each.has_left]
     places = Counter((each.at, each.collective) for each in ranks)
     alone = [each for each in ranks if places[each.at, each.collective] == 1]
-    last = max((each.step for each in ranks), default=0)
+    last = max(each.step for each in ranks)
     ahead = [each for each in ranks if each.step == last]
-    for found, is_known in (
-        (stopped, True),
-        (apart, True),
-        (left, True),
-        (alone, len(alone) == 1),
+    for found in (
+        [each for each in ranks if each.state in (STOPPED, GONE, FINISHED)],
+        [each for each in ranks if not each.collective],
+        [each for each in ranks if each.has_left],
+        alone if len(alone) == 1 else [],
         # Who leaves a collective out is the first at the next one.
-        (ahead, 2 * len(ahead) <= len(ranks)),
+        ahead if 2 * len(ahead) <= len(ranks) else [],
     ):
-        if found and is_known and len(found) < len(ranks):
+        if 0 < len(found) < len(ranks):
             return found
-    return list(ranks)
+    return ranks
 
 
 def sentence(ranks: Sequence[SilentRank], time: str) -> str:
-    """Which of them hold up the others, since when, and where they are; the time is theirs as a person reads it."""
+    """Which of them hold up the others, for how long, as a person reads it, and where they are."""
     found = to_blame(ranks)
-    if len(found) > 1 and len(found) == len(ranks):
-        who, verb = f"all {len(ranks)} ranks", "have"
-    else:
-        who, verb = " and ".join(map(_named, found)), "have" if found[1:] else "has"
+    who = [f"rank {each.rank}" + f" (pod {each.pod})" * bool(each.pod) for each in found]
     steps = sorted({each.step for each in found})
-    since = (
-        f"since step {steps[0]}" if len(steps) == 1 else f"since steps {steps[0]} to {steps[-1]}"
-    )
-    where = dict.fromkeys(map(_where, found))
-    return f"{who} {verb} made no step for {time}, {since}: {'; '.join(where)}"
+    since = f"step {steps[0]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
+    names = who if found[1:] else ["it"]
+    where = "; ".join(f"{name} {_doing(each)}" for name, each in zip(names, found))
+    many = f"all {len(ranks)} ranks" if len(found) == len(ranks) else " and ".join(who)
+    return f"{many if found[1:] else who[0]} made no step for {time}, since {since}: {where}"
 
 
-def _named(each: SilentRank) -> str:
-    return f"rank {each.rank}" + (f" (pod {each.pod})" if each.pod else "")
-
-
-def _where(each: SilentRank) -> str:
-    at = f", at {each.at}" if each.at else ""
-    if each.state == STOPPED:
-        return "its process is stopped"
-    if each.state == GONE:
-        return "its process is gone"
-    if each.state == FINISHED:
-        return "its program has ended, and the others wait for it"
-    if each.has_left:
-        return f"it has left the loop of its steps and waits{at}"
+def _doing(each: SilentRank) -> str:
     if each.collective:
-        return f"it waits for other ranks in {each.collective}{at}"
-    return f"it goes on computing{at}" if each.state == RUNS else f"it sleeps or is blocked{at}"
+        left = "left the loop of its steps and " * each.has_left
+        what = f"{left}waits for other ranks in {each.collective}"
+    else:
+        what = {
+            STOPPED: "is stopped",
+            GONE: "is gone",
+            FINISHED: "has ended its program",
+            RUNS: "goes on computing",
+        }.get(each.state, "sleeps or is blocked")
+    return what + (f", at {each.at}" if each.at else "")

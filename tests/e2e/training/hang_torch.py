@@ -47,24 +47,21 @@ def agreed(is_over: bool) -> bool:
 
 def hang() -> None:
     """Do what never ends."""
-    if HOW == "loops":
-        while True:
-            pass
-    if HOW == "loops in C":
-        re.match(r"(a+)+$", "a" * 60 + "b")
-    if HOW == "counts":
-        sum(range(10**14))
-    if HOW == "sleeps":
-        time.sleep(10**6)
-    if HOW == "reads":
-        reading, _writing = os.pipe()
-        os.read(reading, 1)
-    if HOW == "waits for a thread":
-        threading.Event().wait()
-    if HOW == "stops":
-        os.kill(os.getpid(), signal.SIGSTOP)
-    if HOW == "dies":
-        os.kill(os.getpid(), signal.SIGKILL)
+    {
+        "loops": loop,
+        "loops in C": lambda: re.match(r"(a+)+$", "a" * 60 + "b"),
+        "counts": lambda: sum(range(10**14)),
+        "sleeps": lambda: time.sleep(10**6),
+        "reads": lambda: os.read(os.pipe()[0], 1),
+        "waits for a thread": lambda: threading.Event().wait(),
+        "stops": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+    }[HOW]()
+
+
+def loop() -> None:
+    """Loop in Python."""
+    while True:
+        pass
 
 
 class Slow:
