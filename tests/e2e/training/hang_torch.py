@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+import disturb
 import torch
 from torch import distributed
 
@@ -90,7 +91,7 @@ def train() -> None:
         theirs = os.fsync
         # As a place that takes long for what is written.
         os.fsync = lambda file: (time.sleep(LASTS / 4), theirs(file))[1]
-    print("begins", state["step"], flush=True)
+    disturb.say("begins", state["step"])
     for step in range(state["step"], STEPS):
         if not work(step, rank):
             break
@@ -103,10 +104,10 @@ def train() -> None:
             checkpointer.step(step + 1, state)
             if agreed(time.monotonic() >= until):
                 break
-        print("step", step + 1, flush=True)
+        disturb.say("step", step + 1)
     distributed.barrier()
     distributed.destroy_process_group()
-    print("ends", rank, flush=True)
+    disturb.say("ends", rank)
 
 
 if __name__ == "__main__":
