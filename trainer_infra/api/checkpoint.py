@@ -65,7 +65,7 @@ class Checkpoint:
     """How long the run goes on, on average, until something ends it: a time such as `6h`. `every` is judged by it."""
     hang_after: Input[str | None] = None
     """How long the program may make no step, a time such as `10m`, until it is said to hang: longer than the longest
-    step, and than what it does before, between and after steps. Without it nobody looks."""
+    step, and than what it does before, between and after steps. Without it no hang is looked for."""
     on_hang: Input[str] = SAY
     """`say` which rank hangs and where, or `restart` the pods from the last checkpoint too."""
 

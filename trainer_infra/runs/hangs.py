@@ -31,7 +31,7 @@ def hanging_ranks(
 
 
 def is_watched(jobset: JSONObject) -> bool:
-    """Whether somebody looks for hangs in the pods of a JobSet."""
+    """Whether the pods of a JobSet look for hangs."""
     containers = resolve.trainer_containers(jobset["spec"])
     env = (each for _, container in containers for each in container.get("env") or ())
     return any(

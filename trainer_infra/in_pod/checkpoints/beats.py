@@ -51,7 +51,7 @@ def read_beat(rank_file: Path) -> Beat:
 
 
 class Beats:
-    """Those of this process, where somebody watches."""
+    """Those of this process, where the first process of its pod watches."""
 
     def __init__(self, rank: int) -> None:
         self._map: mmap.mmap | None = None
@@ -61,7 +61,7 @@ class Beats:
             try:
                 self._open(rank, os.getpid())
             except OSError as error:
-                say(f"nobody sees whether this process hangs: {error}")
+                say(f"hang_after has no effect on this process: {error}")
 
     def beat(self, phase: int, step: int | None = None) -> None:
         """Leave one."""

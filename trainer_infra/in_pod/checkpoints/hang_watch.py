@@ -32,7 +32,7 @@ PATIENCE = 5.0
 """Seconds in which processes write their stacks."""
 BUSY = 0.2
 """Share of a processor from which on a process computes."""
-MEMORY = "/dev/shm"  # noqa: S108  a folder that nobody else knows is made in it
+MEMORY = "/dev/shm"  # noqa: S108  a folder of a name of its own is made in it
 _STATES = {
     "T": hangs.STOPPED,
     "t": hangs.STOPPED,
