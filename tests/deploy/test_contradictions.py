@@ -65,6 +65,11 @@ VALUES = {
     'every="30s"': "checkpoint.every: is shorter than a step and a save, which take up to 60 s",
     'every="3h", mean_time_between_failures="2h"': "is longer than the mean time between failures, 2h",
     "mean_time_between_failures=3600": "checkpoint.mean_time_between_failures: must be a time",
+    'hang_after="10 min"': "checkpoint.hang_after: must be a time",
+    "hang_after=600": "checkpoint.hang_after: must be a time",
+    'hang_after="60s"': "is not longer than a step and a save, which take up to 60 s (save_seconds)",
+    'on_hang="restart"': "checkpoint.on_hang: has no effect without hang_after=",
+    'hang_after="10m", on_hang="stop"': 'checkpoint.on_hang: must be "say" or "restart"',
     "keep=1": "checkpoint.keep: leaves nothing to resume from",
     "keep=0": "checkpoint.keep: must be a whole number from 1 on",
     "save_seconds=0": "checkpoint.save_seconds: must be a whole number from 1 on",
@@ -241,6 +246,7 @@ GOOD = (
         'member = dict(runtime="xgboost-distributed", trainer=CustomTrainer(saves, num_nodes=2))\n'
         'TrainJobs("jobs", {name: dict(member, checkpoint=Checkpoint(uri=f"s3://b/{name}")) for name in "ab"})'
     ),
+    'job(checkpoint=Checkpoint(every="1h", hang_after="10m", on_hang="restart"))',
     'job(on="xgboost-distributed", checkpoint=Checkpoint(every=50, resume="s3://b/other"))',
 )
 
@@ -258,6 +264,13 @@ WARNED = {
     "job(checkpoint=None)": "uses Checkpointer, which does nothing in a run without checkpoint=",
     'job(on="plain-distributed", trainer={"command": ["python", "t.py"]})': (
         "the command is not started by trainer_infra's launcher"
+    ),
+    (
+        'job(on="plain-distributed", trainer={"command": ["python", "t.py"]}, '
+        'checkpoint=Checkpoint(hang_after="10m"))'
+    ): "checkpoint.hang_after: has no effect",
+    'job(on="deepspeed-distributed", checkpoint=Checkpoint(hang_after="10m"))': (
+        "checkpoint.hang_after: has no effect"
     ),
 }
 

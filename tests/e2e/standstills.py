@@ -26,8 +26,9 @@ DISRUPTIVE: Final = {
     Cause.JOBSET_CONTROLLER_SILENT: "test_controllers_stop.py",
     Cause.JOB_CONTROLLER_SILENT: "test_controllers_stop.py",
     Cause.TRAINER_CONTROLLER_SILENT: "../controller/test_controller_troubles.py",
+    Cause.HANG: "../test_hangs.py",
 }
-"""Causes that are made by stopping what all runs of the cluster need, and the file that does."""
+"""Causes that are made in another way, most by stopping what all runs of the cluster need, and the file that does."""
 
 
 @dataclass(frozen=True)

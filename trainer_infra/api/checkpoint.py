@@ -13,6 +13,8 @@ from trainer_infra.json_values import JSONObject
 LATEST: Final = "latest"
 VARIABLE: Final = "TRAINER_INFRA_CHECKPOINT"
 """Of the trainer: what `in_pod.checkpoints.arrangement` reads."""
+HANG: Final = "hang_seconds"
+"""What the variable has where the first process of a pod watches the training."""
 ELASTIC_TIMEOUT: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 """Variable by which torchrun knows how long its workers may take to end."""
 GRACE: Final = "terminationGracePeriodSeconds"
@@ -20,6 +22,8 @@ MARGIN: Final = 15
 """Seconds that pods have beyond a save: torchrun and the interpreter end after their workers."""
 OUTPUT: Final = "output://"
 DEFAULT_PLACE: Final = "output://checkpoints"
+SAY: Final = "say"
+RESTART: Final = "restart"
 SAVE_SECONDS: Final = 60
 """That a step and a save take at most, unless the user says it."""
 _TIME: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
@@ -59,6 +63,11 @@ class Checkpoint:
     """Seconds that the longest step and a save take together: pods get that long to end in, and some more."""
     mean_time_between_failures: Input[str | None] = None
     """How long the run goes on, on average, until something ends it: a time such as `6h`. `every` is judged by it."""
+    hang_after: Input[str | None] = None
+    """How long the program may make no step, a time such as `10m`, until it is said to hang: longer than the longest
+    step, and than what it does before, between and after steps. Without it no hang is looked for."""
+    on_hang: Input[str] = SAY
+    """`say` which rank hangs and where, or `restart` the pods from the last checkpoint too."""
 
     def as_mapping(self) -> dict[str, Any]:
         """The arguments by name, of any type until they are judged."""
@@ -71,7 +80,12 @@ def checkpoint_problems(given: Any) -> Iterator[Problem]:
         fix = 'write checkpoint=Checkpoint(uri="pvc://CLAIM/PATH", every=100)'
         yield Problem("checkpoint", "must be a Checkpoint", got=given, fix=fix)
         return
-    for name, what, fix in (*_of_times(given), *_of_numbers(given), *_of_places(given)):
+    for name, what, fix in (
+        *_of_times(given),
+        *_of_hangs(given),
+        *_of_numbers(given),
+        *_of_places(given),
+    ):
         got = None if _CREDENTIALS.search(str(given[name])) else given[name]
         yield Problem(f"checkpoint.{name}", what, got=got, fix=fix)
 
@@ -93,6 +107,20 @@ def _of_times(given: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             f"is longer than the mean time between failures, {failures}",
             "save more often",
         )
+
+
+def _of_hangs(given: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    after, save, action = given["hang_after"], given["save_seconds"], given["on_hang"]
+    seconds = seconds_of(after)
+    if after is not None and seconds is None:
+        yield "hang_after", "must be a time", "write '10m'"
+    if seconds is not None and _is_count(save) and seconds <= save:
+        what = f"is not longer than a step and a save, which take up to {save} s (save_seconds)"
+        yield "hang_after", what, "raise it, or write what a save takes"
+    if action not in (SAY, RESTART):
+        yield "on_hang", f'must be "{SAY}" or "{RESTART}"', ""
+    elif action == RESTART and after is None:
+        yield "on_hang", "has no effect without hang_after=", "give hang_after='10m'"
 
 
 def _of_numbers(given: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -157,6 +185,7 @@ def said_of(text: str) -> JSONObject | None:
 def arguments_said(said: JSONObject) -> dict[str, Any]:
     """What the variable says, by the names of the arguments, as `checkpoint_problems` takes it."""
     known = {key: said.get(key, each) for key, each in Checkpoint().as_mapping().items()}
-    seconds = said.get("every_seconds")
+    seconds, hang = said.get("every_seconds"), said.get(HANG)
     every = said.get("every_steps") if seconds is None else f"{seconds}s"
-    return known | {"uri": said.get("place"), "every": every}
+    after = None if hang is None else f"{hang}s"
+    return known | {"uri": said.get("place"), "every": every, "hang_after": after}

@@ -24,8 +24,8 @@ from trainer_infra.kube.resource import EVENT, JOB, NODE
 from trainer_infra.lifecycle import early_end
 from trainer_infra.render import resolve
 from trainer_infra.render.observed_objects import ObservedObjects
+from trainer_infra.runs import hangs, view
 from trainer_infra.runs import pods as pod_facts
-from trainer_infra.runs import view
 from trainer_infra.runs.causes import node, objects, schedule, steps
 from trainer_infra.runs.causes.surroundings import Surroundings, time_of
 from trainer_infra.runs.run import Run, RunKey
@@ -53,13 +53,14 @@ PREEMPTED: Final = f"involvedObject.kind=Pod,reason={schedule.PREEMPTED}"
 
 
 async def with_surroundings(session: Session, seen: Observation, *, closely: bool) -> Observation:
-    """What is seen of a run that goes on, with events, nodes and, closely, the lines of its logs."""
+    """What is seen of a run that goes on, with events, nodes and, closely or where hangs are watched for, its logs' lines."""
     if seen.jobset is None:
         return seen
     nodes = await nodes_of(session, seen.pods)
+    reads = closely or hangs.is_watched(seen.jobset)
     around, lines = await asyncio.gather(
         surroundings_of(session, seen.jobset, seen.pods, closely=closely),
-        _lines(session, seen.jobset, seen.pods, nodes if closely else None),
+        _lines(session, seen.jobset, seen.pods, nodes if reads else None),
     )
     return replace(seen, surroundings=replace(around, nodes=nodes), lines=lines)
 

@@ -13,6 +13,10 @@ import signal
 import sys
 from types import FrameType
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from trainer_infra.in_pod.checkpoints.hang_watch import HangWatch
+
 ENDING = (signal.SIGTERM, signal.SIGINT)
 FORWARDED = (*ENDING, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 NOT_FOUND = 127
@@ -23,6 +27,7 @@ def main(command: list[str]) -> int:
     """Run the command, handing signals on to it; its exit code, 128+n for signal n."""
     told: list[int] = []
     child = 0
+    watch = _hang_watch()
 
     def hand_on(number: int, _frame: FrameType | None) -> None:
         if number in ENDING:
@@ -36,18 +41,43 @@ def main(command: list[str]) -> int:
     try:
         # In a group of its own: who signals ours, as a supervisor on one machine does, signals it once.
         child = os.posix_spawnp(
-            command[0], command, os.environ, setpgroup=0, setsigmask=(), setsigdef=FORWARDED
+            command[0],
+            command,
+            {**os.environ, **(watch.variables if watch else {})},
+            setpgroup=0,
+            setsigmask=(),
+            setsigdef=FORWARDED,
         )
     except OSError as error:
         print(f"cannot start {command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201  the pod's log
         return NOT_FOUND
     signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+    if watch:
+        watch.begin(child, lambda: bool(told))
     ended, status = 0, 0
     while ended != child:
         # Whose parent has ended is this one's to wait for.
         ended, status = os.waitpid(-1, 0)
+    if watch:
+        watch.end()
     code = -told[0] if told else os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
+
+
+def _hang_watch() -> HangWatch | None:
+    """What looks whether the training goes on, where that was asked for; an image may lack what it needs."""
+    arranged = os.environ.get("TRAINER_INFRA_CHECKPOINT", "")
+    if "hang_seconds" not in arranged:
+        return None
+    # A user's file beside this one may have the name of a module of Python.
+    sys.path[0] = f"{sys.path[0]}/lib"
+    try:
+        from trainer_infra.in_pod.checkpoints import hang_watch  # noqa: PLC0415  only where it is asked for
+
+        return hang_watch.watch_of(arranged)
+    except Exception as error:  # noqa: BLE001  the training runs all the same
+        print(f"hang_after has no effect: {error}", file=sys.stderr)  # noqa: T201  the pod's log
+        return None
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class PodCallbacks:
     """What a pod tells the supervisor."""
 
     changed: Callable[[], None]
-    """Its phase or readiness changed."""
+    """Its phase or readiness changed, or its training hangs or goes on."""
     disk_full: Callable[[Path, OSError], None]
     """Its log, or one of its files, cannot be written."""
     hidden: Redaction = field(default_factory=Redaction)
@@ -72,7 +72,7 @@ class PodTry:
         self._children = children
         self._hooks = hooks
         self._path = log
-        self._log = PodLog(log, hooks.disk_full, hooks.hidden)
+        self._log = PodLog(log, hooks.disk_full, hooks.hidden, hooks.changed)
         self._ready: dict[str, bool] = {}
         self._grace = 0.0
         self._last = ""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from trainer_infra.in_pod.checkpoints import hangs
 from trainer_infra.local import disk_use
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.terminal_lines import TerminalLines
@@ -46,11 +47,15 @@ class PodLog:
     """The log of one try of a pod, appended to the pod's file."""
 
     def __init__(
-        self, path: Path, on_full: Callable[[Path, OSError], None], hidden: Redaction
+        self,
+        path: Path,
+        on_full: Callable[[Path, OSError], None],
+        hidden: Redaction,
+        on_hang: Callable[[], None],
     ) -> None:
         self._path = path
         self._hidden = hidden
-        self._on_full = on_full
+        self._on_full, self._on_hang = on_full, on_hang
         self._handle: int | None = None
         self._streams: dict[str, _Stream] = {}
         self._last: deque[str] = deque(maxlen=LAST_LINES)
@@ -65,7 +70,10 @@ class PodLog:
         """Take what a container wrote."""
         stream = self._streams.setdefault(container, _Stream())
         stream.fed = time.monotonic()
-        self._write(stream.lines.feed(stream.decoder.decode(data)))
+        lines = stream.lines.feed(stream.decoder.decode(data))
+        self._write(lines)
+        if any(each.startswith(hangs.PREFIX) for each in lines):
+            self._on_hang()
         self._await_state(stream)
 
     def line(self, text: str) -> None:

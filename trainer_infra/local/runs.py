@@ -30,7 +30,7 @@ from trainer_infra.local import (
     unsupported_fields,
 )
 from trainer_infra.local.run_folder import RunFolder
-from trainer_infra.runs import identity, report_history, sentences
+from trainer_infra.runs import identity, report_history, reports, sentences
 from trainer_infra.runs.identity import Claim
 from trainer_infra.runs.report_history import PastReport
 from trainer_infra.runs.run import (
@@ -280,7 +280,7 @@ def read_lines(
             data = _after(path, offsets[path])
             whole = data if over else data[: data.rfind(b"\n") + 1]
             offsets[path] += len(whole)
-            for line in _lines(whole):
+            for line in reports.without_reports(_lines(whole)):
                 yield path.stem, line
         if over:
             return

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.in_pod.checkpoints import hangs
 from trainer_infra.json_values import JSONObject
 from trainer_infra.progress import validation
 from trainer_infra.runs import sentences
@@ -70,8 +71,12 @@ def newest_report(reports: Iterable[JSONObject]) -> JSONObject | None:
 
 
 def without_reports(lines: Iterable[str]) -> list[str]:
-    """The lines that are no reports; of a report the progress bar before it, which had no line end."""
-    found = (line.partition(names.REPORT_PREFIX) for line in lines)
+    """The lines that are no reports; of a report the progress bar before it, which had no line end.
+
+    Nor those that say which ranks hang, which has been said for people before.
+    """
+    kept = (line for line in lines if not line.startswith(hangs.PREFIX))
+    found = (line.partition(names.REPORT_PREFIX) for line in kept)
     return [before for before, prefix, _ in found if not prefix or not _LABEL.fullmatch(before)]
 
 

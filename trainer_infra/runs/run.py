@@ -228,8 +228,8 @@ class Run:
     waiting_for: str = ""
     """What it waits for now, for example `installing 3 packages`; empty when it waits for nothing."""
     cause: str = ""
-    """What kind of thing it waits for: an id of docs/waiting.md; empty when it waits for nothing, and
-    on this machine."""
+    """What kind of thing it waits for: an id of docs/waiting.md; empty when it waits for nothing. On
+    this machine only `hang`."""
     stuck: str = ""
     """Why it will not go on unless you help: an image that cannot be pulled, a lost node."""
     outputs: Mapping[str, str] = field(default_factory=dict)

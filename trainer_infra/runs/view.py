@@ -15,7 +15,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, early_end, failure_reason, jobs_status
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
-from trainer_infra.runs import attempts, causes, pods, reports, settings, waiting_cause
+from trainer_infra.runs import attempts, causes, hangs, pods, reports, settings, waiting_cause
 from trainer_infra.runs.attempts import Attempts
 from trainer_infra.runs.causes import attempt_ends, containers, kueue_workload, steps
 from trainer_infra.runs.causes.surroundings import Surroundings
@@ -165,11 +165,14 @@ def _waiting(run: Run, seen: Observation, now: datetime) -> Run:
         return run
     if run.phase == SUSPENDED and not kueue_workload.is_held(seen.jobset):
         return run
-    if seen.surroundings is None:
+    hung = tuple(hangs.hanging_ranks(seen.pods, seen.lines))
+    if seen.surroundings is None and not hung:
         kept = next(containers.kept_pods(seen.pods), None)
         held = steps.held_step(seen.jobset, seen.pods)
         return replace(run, waiting_for=kept.sentence if kept else held)
-    found = causes.waiting(seen.jobset, seen.pods, seen.surroundings, now)
+    around = seen.surroundings
+    other = causes.waiting(seen.jobset, seen.pods, around, now) if around else None
+    found = waiting_cause.first_cause((*hung, *((other,) if other else ())))
     if found is None:
         return run
     sentence, stuck = waiting_cause.cause_shown(found, now)

@@ -29,6 +29,7 @@ class Cause(StrEnum):
     OBJECT_MISSING = "object-missing"
     CONTAINER_CANNOT_START = "container-cannot-start"
     SIDECAR_CRASH_LOOP = "sidecar-crash-loop"
+    HANG = "hang"
     INVALID = "invalid"
     QUOTA_TOO_SMALL = "quota-too-small"
     QUOTA_USED_UP = "quota-used-up"
@@ -112,6 +113,7 @@ GATES: Final[Mapping[Cause, Gate]] = {
     Cause.SIDECAR_CRASH_LOOP: Gate(
         SOON, "the kubelet starts it again without end; Jobs do not count"
     ),
+    Cause.HANG: Gate(SOON, "a rank that has hung for so long goes on only if you help"),
     Cause.INVALID: Gate(AT_ONCE, "the same object is invalid at each try"),
     Cause.QUOTA_TOO_SMALL: Gate(AT_ONCE, "it would not fit if all others ended"),
     Cause.QUOTA_USED_UP: Gate(None, "others end and make room"),

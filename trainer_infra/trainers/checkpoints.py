@@ -47,13 +47,16 @@ def _is_folder(resume: Any) -> bool:
 
 def variable_of(given: JSONObject) -> JSONDict:
     """The env variable of a checkpoint's arguments: see `in_pod.checkpoints.arrangement`."""
-    uri, every, resume = given["uri"], given["every"], given["resume"]
+    uri, every, resume, hang = (given[each] for each in ("uri", "every", "resume", "hang_after"))
     seconds = checkpoint.seconds_of(every)
+    # What says nothing changes nothing for a run of an earlier release.
+    others = {"uri", "every", "hang_after", *(("on_hang",) if hang is None else ())}
     values: Mapping[str, Any] = {
         "place": uri if str(uri).startswith(checkpoint.OUTPUT) else checkpoint.DEFAULT_PLACE,
         "every_steps": None if seconds is not None else every,
         "every_seconds": seconds,
-        **{key: each for key, each in given.items() if key not in ("uri", "every")},
+        checkpoint.HANG: checkpoint.seconds_of(hang),
+        **{key: each for key, each in given.items() if key not in others},
         "resume": f"{checkpoint.OUTPUT}{_RESUMED}" if _is_folder(resume) else resume,
     }
     said = {key: each for key, each in values.items() if each is not None}

@@ -23,7 +23,7 @@ from trainer_infra.rules.recovery.ending import TIME_OF_QUEUED_PODS
 from trainer_infra.rules.subject import AnyRuntime, Subject, subject_of, with_rendered
 from trainer_infra.rules.value import Root, Value
 from trainer_infra.rules.world import World
-from trainer_infra.runs import preemption_cost, settings
+from trainer_infra.runs import hangs, preemption_cost, settings
 from trainer_infra.trainers.code import OURS
 from trainer_infra.trainers.compose import Composition
 
@@ -39,6 +39,10 @@ _UPSTREAM: Final = (
 _NOT_OURS: Final = (
     "the command is not started by trainer_infra's launcher, so the program itself must end with 143 on "
     "SIGTERM, as Checkpointer does, and its image must have trainer_infra"
+)
+_UNWATCHED: Final = (
+    "checkpoint.hang_after: has no effect, for no process of trainer_infra runs beside the ranks: they are started by "
+    "the job's own command, or by mpirun on other nodes"
 )
 
 
@@ -77,6 +81,8 @@ def preemption_outlook(
     saves = checkpoint.VARIABLE in given.env
     costs = (preemption_cost.cost_sentence(given), preemption_cost.interval_advice(given))
     doubts = [*map(str, found[False]), *_doubts(job, saves=saves)]
+    unwatched = job.code is None or (policy is not None and policy.mpi is not None)
+    doubts += [_UNWATCHED] if unwatched and hangs.is_watched(job_set) else []
     return found[True], doubts, [each for each in costs if saves and each]
 
 

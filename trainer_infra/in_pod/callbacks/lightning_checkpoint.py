@@ -123,6 +123,7 @@ class LightningCheckpointCallback(callback_class()):  # type: ignore[misc]  # on
         if is_last and trainer.sanity_checking:
             self._session.end()
         if is_last or (must_save and not is_validation):
+            self._session.wait()
             folder = self._session.folder_of(step)
             folder.mkdir(exist_ok=True)
             trainer.save_checkpoint(folder / FILE)

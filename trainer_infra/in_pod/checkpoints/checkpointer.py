@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ class Checkpointer:
     def __init__(self) -> None:
         self._arrangement = read_arrangement()
         self._session: CheckpointSession | None = None
+        self._is_called = False
         if self._arrangement is not None and not termination.listen():
             say(
                 "it was not made in the main thread, so that nothing is saved when the run is to end"
@@ -72,6 +74,9 @@ class Checkpointer:
         if self._session is None:
             raise RuntimeError("Checkpointer.step was called before Checkpointer.restore")
         step = int(step)
+        if not self._is_called:
+            self._is_called, caller = True, sys._getframe(1)  # noqa: SLF001  Python has no other
+            self._session.beats.called_from(caller.f_code.co_filename, caller.f_lineno)
         must_save, is_last = self._session.must_save(step)
         if must_save:
             self._session.save(step, state)

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, NoReturn
 
-from trainer_infra.in_pod.checkpoints import termination
+from trainer_infra.in_pod.checkpoints import beats, termination
 from trainer_infra.in_pod.checkpoints.arrangement import Arrangement
 from trainer_infra.in_pod.checkpoints.attempts import TOLD, AttemptLog
 from trainer_infra.in_pod.checkpoints.log import say
@@ -44,6 +44,7 @@ class CheckpointSession:
         """Step of the last one that this place has, as far as this process knows."""
         self._begun_at = time.monotonic()
         self._saving: SaveInFlight | None = None
+        self.beats = beats.beats_of(ranks.rank)
 
     def restore(self, given: Any) -> Any:
         """The state of a checkpoint, or what was given; ends the program if it was told to end meanwhile.
@@ -54,7 +55,10 @@ class CheckpointSession:
             SharedError: Another run writes to the same place.
             OtherProcessError: One of these in another process.
         """
+        self.beats.beat(beats.RESTORES)
         number = by_first(self.ranks, self._open)
+        # Before what tells the place, which may be slow.
+        atexit.register(self.beats.beat, beats.ENDED)
         unseen = self._writer.unseen(number, self.ranks.rank) if self.ranks.rank else ""
         if any(self.ranks.most(bool(unseen))):
             raise OSError(unseen or "another process cannot write checkpoints, and says why")
@@ -69,11 +73,14 @@ class CheckpointSession:
         if any(self.ranks.most(termination.is_told())):
             self.end()
         self._begun_at = time.monotonic()
+        self.beats.beat(beats.TRAINS, self._begun)
         return found
 
     def must_save(self, step: int) -> tuple[bool, bool]:
         """Of a step that is done, whether to save it now, and whether to end then; ends where it is saved already."""
+        self.beats.beat(beats.TRAINS, step)
         is_told, is_due = self._asked(step)
+        self.beats.beat(beats.TRAINS)
         if not is_told:
             return is_due, False
         # For the save that goes on.
@@ -115,6 +122,9 @@ class CheckpointSession:
             copy, writing, self._arrangement.keep, self._arrangement.save_seconds
         )
         self._saving.start()
+        # A process that trains while another one still copies would seem to hang.
+        self.ranks.most(0)
+        self.beats.beat(beats.TRAINS)
 
     def end(self) -> NoReturn:
         """End the program with 143, once all processes have saved."""
@@ -148,7 +158,8 @@ class CheckpointSession:
         return self._writer.next_turn()
 
     def wait(self) -> None:
-        """Wait for the save that goes on, if one does."""
+        """Wait for the save that goes on, if one does; from here until `save` returns this process saves."""
+        self.beats.beat(beats.SAVES)
         if self._saving is None:
             return
         self._saving.join(_LONG)
