@@ -195,9 +195,8 @@ def with_policies(runtime: AnyRuntime, policies: Policies) -> AnyRuntime:
     return type(runtime).from_wire(wire)
 
 
-def tolerant(spec: JSONObject, tolerance: FaultTolerance) -> JSONObject:
-    """The spec of a JobSet with the policies of `tolerance`; as it is where it has any of them."""
-    policies = tolerance.policies()
+def tolerant(spec: JSONObject, policies: Policies) -> JSONObject:
+    """The spec of a JobSet with these policies; as it is where it has any of them."""
     if any(_misfits(spec, policies)):
         return spec
     copy = deepcopy(dict(spec))

@@ -43,7 +43,7 @@ _KEPT: Final = ("name", "namespace", "labels", "annotations")
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OF_PREEMPTION: Final = (
     *(checkpoint.VARIABLE, "terminationGracePeriodSeconds", "Checkpointer", "TERM"),
-    *("signal.signal", "jit_checkpoint", "spot", "SPOT", "preemptible"),
+    *("signal.signal", "jit_checkpoint", "spot", "SPOT", "preemptible", "--nnodes="),
 )
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
 """What a run keeps, besides name and runtime."""
@@ -110,6 +110,8 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         *initializer_uris.seen_folders(wire, runtime),
         *doubts,
     )
+    if not same and (goes_on := declared_run.goes_on_sentence(TrainJobProperties(plain), born)):
+        costs = [goes_on, *costs]
     remarks = (f"TrainJob {name}: {e}" for e in found)
     said = (*filter(None, [stored.remark]), *run.warnings, *remarks)
     return Preview(TrainJobProperties(plain), () if same else said, same, tuple(costs))

@@ -2,16 +2,33 @@
 
 Where a TrainJob has a checkpoint (`api.checkpoint`), the pods of its training restart together, and those that were
 preempted, evicted or told to end (143) restart freely; other failures do so as often as a Job of Kubernetes replaces
-pods. A runtime with policies of its own keeps them. A controller without this plugin renders without them.
+pods. Of a training that goes on with the nodes that there are, the Job replaces each pod by itself, the same ones freely.
+A runtime with policies of its own keeps them. A controller without this plugin renders without them.
 """
 
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.api import checkpoint
-from trainer_infra.api.fault_tolerance import SIGKILL, SIGTERM, FaultTolerance, tolerant
+from trainer_infra.api import checkpoint, failure_policy
+from trainer_infra.api.failure_policy import (
+    OnExitCodes,
+    OnPodCondition,
+    PodFailurePolicy,
+    PodFailurePolicyRule,
+)
+from trainer_infra.api.fault_tolerance import (
+    SIGKILL,
+    SIGTERM,
+    FaultTolerance,
+    Policies,
+    tolerant,
+)
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
+from trainer_infra.render import resolve
+from trainer_infra.render.command_lines.node_counts import elastic_nodes
+from trainer_infra.render.command_lines.program import read_command_line
+from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin
 
@@ -26,7 +43,11 @@ def applies(draft: Draft) -> bool:
 
 def complete(value: JSONObject, job: TrainJob) -> JSONObject:
     """The JobSet, with policies for failures where it has none."""
-    if value["kind"] != names.JOBSET or not _has_checkpoint(job):
+    if value["kind"] != names.JOBSET:
+        return value
+    if _is_elastic(value["spec"]):
+        return {**value, "spec": tolerant(value["spec"], _pod_by_pod())}
+    if not _has_checkpoint(job):
         return value
     # A supervisor that starts builds no model.
     tolerance = FaultTolerance(
@@ -35,7 +56,28 @@ def complete(value: JSONObject, job: TrainJob) -> JSONObject:
         uncounted_exit_codes=(SIGTERM,),
         fail_fast_exit_codes=(),
     )
-    return {**value, "spec": tolerant(value["spec"], tolerance)}
+    return {**value, "spec": tolerant(value["spec"], tolerance.policies())}
+
+
+def _is_elastic(spec: JSONObject) -> bool:
+    """Whether a JobSet trains with the nodes that there are."""
+    for _, container in resolve.trainer_containers(spec):
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        if any("nnodes" in each for each in words):
+            values = {each["name"]: each.get("value") for each in container.get("env") or ()}
+            line = read_command_line(words, ContainerVariables(values))
+            return elastic_nodes(line, values) is not None
+    return False
+
+
+def _pod_by_pod() -> Policies:
+    """Those by which a Job replaces its pods, and the others go on."""
+    taken_away = (
+        {"on_pod_conditions": (OnPodCondition(type=failure_policy.DISRUPTION_TARGET),)},
+        {"on_exit_codes": OnExitCodes(values=(SIGTERM,), container_name=names.NODE)},
+    )
+    rules = tuple(PodFailurePolicyRule(action="Ignore", **each) for each in taken_away)
+    return Policies(pod_failure=PodFailurePolicy(rules=rules), backoff_limit=MAX_RESTARTS)
 
 
 def _has_checkpoint(job: TrainJob) -> bool:
