@@ -100,6 +100,63 @@ def test_a_node_that_is_ended_from_outside_goes_on_where_it_was(
     assert begins(stack, name)[1] >= 3
 
 
+@pytest.mark.parametrize("named", ["", ', name="digits"'])
+def test_another_number_of_nodes_goes_on_from_the_checkpoint(stack: Stack, named: str) -> None:
+    program(stack, f'TrainJob("job", **counting(pause=0.2, every=1, keep=4){named})')
+    stack.up()
+    before = stack.job()
+    eventually(lambda: has_done(stack, before["name"], 3))
+
+    program(stack, f'TrainJob("job", **counting(pause=0.2, every=1, keep=4, nodes=2){named})')
+    place = before["outputs"]["checkpoints"]
+    said = f"the run of this name is ended first, and the new one goes on from its newest checkpoint, in {place}"
+    assert said in stack.preview()
+    stack.up()
+    after = stack.job()
+    assert (after["name"], after["outputs"]) == (before["name"], before["outputs"])
+    assert after["uid"] != before["uid"]
+    run_to_its_end(stack, after["name"])
+    new, *old = sorted(begins(stack, after["name"]))
+    assert (new, old[0] >= 3) == (0, True), "each plain node has its own, and the second one is new"
+    stack.unchanged()
+
+
+def test_another_program_is_another_run_with_checkpoints_of_its_own(stack: Stack) -> None:
+    program(stack, 'TrainJob("job", **counting(steps=5, every=2))')
+    stack.up()
+    before = stack.job()
+    program(stack, 'TrainJob("job", **counting(steps=6, every=2))')
+    assert "goes on from its newest checkpoint" not in stack.preview()
+    stack.up()
+    assert stack.job()["name"] != before["name"]
+
+
+def test_each_member_of_a_batch_goes_on_with_another_number_of_nodes(stack: Stack) -> None:
+    batch = 'TrainJobs("jobs", {{"a": counting(pause=0.2, every=1, nodes={})}})'
+    program(stack, batch.format(1))
+    stack.up()
+    (before,) = stack.runs()
+    eventually(lambda: has_done(stack, before["name"], 3))
+    program(stack, batch.format(2))
+    assert "goes on from its newest checkpoint" in stack.preview()
+    stack.up()
+    run_to_its_end(stack, before["name"])
+    assert max(begins(stack, before["name"])) >= 3
+
+
+def test_a_range_of_nodes_without_a_checkpoint_is_warned_of(stack: Stack) -> None:
+    text = 'TrainJob("job", runtime="torch-distributed", trainer=CustomTrainer(train, num_nodes={}){})'
+    program(stack, text.format("(2, 4)", ""))
+    said = "without checkpoint= that is from its first line"
+    assert said in stack.preview()
+    program(stack, text.format("(2, 4)", ", checkpoint=Checkpoint()"))
+    assert said not in stack.preview()
+    program(stack, text.format("(4, 2)", ""))
+    assert "num_nodes: must be the least number of nodes, then a larger one" in stack.preview(
+        ok=False
+    )
+
+
 def test_each_member_of_a_batch_has_its_own(stack: Stack) -> None:
     program(
         stack,

@@ -257,7 +257,7 @@ def range_problems(given: Sequence[Any], *, starts: bool) -> Iterator[Problem]:
     if not starts:
         what = "is a range, which only Python code has that torchrun starts"
         yield Problem(path, what, got=given, fix="write one number, or take a CustomTrainer")
-    elif len(given) != 2:  # noqa: PLR2004  a pair
+    elif len(given) != 2 or None in given:  # noqa: PLR2004  a pair
         yield Problem(path, "must be one number of nodes, or two", got=given, fix=fix)
     elif wrong := [each for at in (0, 1) for each in whole_number(f"{path}[{at}]", given[at])]:
         yield from wrong
