@@ -33,6 +33,11 @@ def test_it_starts_with_the_least_and_goes_on_with_more_and_fewer(
 
     training.give_back(3)
     training.trains_with(4)
+
+    # At the end nobody waits for a node that is away.
+    training.keep_away(1)
+    training.kill(1)
+    training.trains_with(3)
     assert training.ends() == pytest.approx(undisturbed(), rel=1e-3)
 
 

@@ -101,6 +101,7 @@ def test_a_pod_that_is_taken_away_is_replaced_alone_and_counts_nothing(more: Any
     assert rules[0]["onPodConditions"][0]["type"] == "DisruptionTarget"
     assert rules[1]["onExitCodes"]["values"] == [143]
     assert of_job(job_set)["backoffLimit"] == 6
+    assert of_job(job_set)["successPolicy"] == {"rules": [{"succeededIndexes": "0"}]}
     assert of_job(job_set)["template"]["spec"]["restartPolicy"] == "Never"
 
 

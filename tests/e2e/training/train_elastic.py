@@ -27,6 +27,13 @@ def train(steps: int, gate: str = "", pause: float = 0.02) -> None:
     if rank == 0:
         print(time.time(), "begins at", begun, "with", ranks, flush=True)
     for step in range(begun, steps):
+        is_held = torch.tensor(int(bool(gate) and step == steps - 100))
+        while is_held:
+            # As in an evaluation; all leave it together.
+            checkpointer.step(step, {**parts, "step": step, "counted": counted})
+            time.sleep(0.1)
+            is_held = torch.tensor(int(not os.path.exists(f"{gate}/go")))
+            distributed.broadcast(is_held, 0)
         made = torch.Generator().manual_seed(step)
         # Twelve rows are as many for each of 1, 2, 3 and 4 processes.
         rows = torch.randn(12, 16, generator=made)[rank::ranks]
@@ -39,10 +46,6 @@ def train(steps: int, gate: str = "", pause: float = 0.02) -> None:
             print("has done", step + 1, "with", ranks, flush=True)
         state = {**parts, "step": step + 1, "counted": counted}
         checkpointer.step(step + 1, state)
-        while gate and step + 1 == steps - 100 and not os.path.exists(f"{gate}/go"):
-            # As in an evaluation.
-            checkpointer.step(step + 1, state)
-            time.sleep(0.1)
         time.sleep(pause)
     made = torch.Generator().manual_seed(steps)
     found = network(torch.randn(12, 16, generator=made)).square().mean()

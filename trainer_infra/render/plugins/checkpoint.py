@@ -71,13 +71,18 @@ def _is_elastic(spec: JSONObject) -> bool:
 
 
 def _pod_by_pod() -> Policies:
-    """Those by which a Job replaces its pods, and the others go on."""
+    """Those by which a Job replaces its pods, and the others go on.
+
+    It is complete with its first pod: torchrun ends there when all nodes that there are have ended, and one that is
+    away comes to nobody.
+    """
     taken_away = (
         {"on_pod_conditions": (OnPodCondition(type=failure_policy.DISRUPTION_TARGET),)},
         {"on_exit_codes": OnExitCodes(values=(SIGTERM,), container_name=names.NODE)},
     )
     rules = tuple(PodFailurePolicyRule(action="Ignore", **each) for each in taken_away)
-    return Policies(pod_failure=PodFailurePolicy(rules=rules), backoff_limit=MAX_RESTARTS)
+    failure = PodFailurePolicy(rules=rules)
+    return Policies(pod_failure=failure, backoff_limit=MAX_RESTARTS, succeeded_indexes="0")
 
 
 def _has_checkpoint(job: TrainJob) -> bool:
