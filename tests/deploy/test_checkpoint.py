@@ -1,5 +1,6 @@
 """A run with a checkpoint goes on where it was when it is suspended, killed or made again."""
 
+import json
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import pytest
 
 from tests.deploy.project import Stack, processes_of
 from tests.local.jobs import eventually
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 
 SAVING = """
 from trainer_infra import Checkpoint, TrainJobs
@@ -121,6 +123,16 @@ def test_another_number_of_nodes_goes_on_from_the_checkpoint(stack: Stack, named
     stack.unchanged()
 
 
+def test_a_delete_waits_until_pods_have_saved_unless_the_program_says_how_long() -> None:
+    def waits(save: object, **more: object) -> float:
+        env = [{"name": "TRAINER_INFRA_CHECKPOINT", "value": json.dumps({"save_seconds": save})}]
+        return TrainJobProperties({"spec": {"trainer": {"env": env}}, **more}).delete_timeout
+
+    assert TrainJobProperties({"spec": {}}).delete_timeout == 60
+    assert (waits(5), waits(600), waits("ten")) == (60, 630, 60)
+    assert waits(600, deleteTimeout=7) == 7
+
+
 def test_another_program_is_another_run_with_checkpoints_of_its_own(stack: Stack) -> None:
     program(stack, 'TrainJob("job", **counting(steps=5, every=2))')
     stack.up()
@@ -145,7 +157,9 @@ def test_each_member_of_a_batch_goes_on_with_another_number_of_nodes(stack: Stac
 
 
 def test_a_range_of_nodes_without_a_checkpoint_is_warned_of(stack: Stack) -> None:
-    text = 'TrainJob("job", runtime="torch-distributed", trainer=CustomTrainer(train, num_nodes={}){})'
+    text = (
+        'TrainJob("job", runtime="torch-distributed", trainer=CustomTrainer(train, num_nodes={}){})'
+    )
     program(stack, text.format("(2, 4)", ""))
     said = "without checkpoint= that is from its first line"
     assert said in stack.preview()

@@ -144,7 +144,11 @@ def test_what_the_master_alone_runs_is_told_whole() -> None:
 @pytest.mark.parametrize(
     ("command", "args", "wanted"),
     [
-        (["torchrun"], ["t.py", "x"], {"command": ["torchrun", "--nnodes=2:4"], "args": ["t.py", "x"]}),
+        (
+            ["torchrun"],
+            ["t.py", "x"],
+            {"command": ["torchrun", "--nnodes=2:4"], "args": ["t.py", "x"]},
+        ),
         (
             ["python", "-m", "torch.distributed.run", "t.py"],
             None,

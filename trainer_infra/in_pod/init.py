@@ -33,7 +33,9 @@ def main(command: list[str]) -> int:
     is_elastic, is_first = ELASTIC in command, environment.get("JOB_COMPLETION_INDEX") == "0"
     if is_elastic:
         # By its name alone torchrun may not know, and on one machine each node takes it for its own.
-        environment[OF_MEETING] = f"{environment.get(OF_MEETING, '')},is_host={int(is_first)}".lstrip(",")
+        environment[OF_MEETING] = (
+            f"{environment.get(OF_MEETING, '')},is_host={int(is_first)}".lstrip(",")
+        )
 
     def hand_on(number: int, _frame: FrameType | None) -> None:
         if number in ENDING:
@@ -59,7 +61,8 @@ def main(command: list[str]) -> int:
         ended, status = os.waitpid(-1, 0)
     code = -told[0] if told else os.waitstatus_to_exitcode(status)
     if is_elastic and not is_first and code == 1:
-        print("torchrun has ended here: this node starts again, to train with the others", file=sys.stderr)  # noqa: T201
+        said = "torchrun has ended on this node, which starts again to train with the others"
+        print(said, file=sys.stderr)  # noqa: T201  the pod's log
         code = -signal.SIGTERM
     return code if code >= 0 else 128 - code
 

@@ -75,7 +75,11 @@ def _ranged(found: nodes.Nodes, policy: JSONObject) -> dict[str, Any]:
     v1 gave it by a variable, which v2 overwrites.
     """
     least, words = policy.get(LEAST), replica.words(found.kept)
-    if not isinstance(least, int) or not 0 < least < found.count or policy.get("rdzvBackend") == STATIC:
+    if (
+        not isinstance(least, int)
+        or not 0 < least < found.count
+        or policy.get("rdzvBackend") == STATIC
+    ):
         return {}
     for key, part in replica.what_runs(found.kept).items():
         for at, word in enumerate(part):

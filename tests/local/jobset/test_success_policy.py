@@ -47,7 +47,10 @@ def test_a_job_is_complete_by_a_policy_of_its_own(rules: Any, done: bool) -> Non
     spec = jobset(replicated("node", 4, successPolicy={"rules": rules}))
     pods = (succeeded("node", 0), running("node", 1), succeeded("node", 2))
     decision = decide("tj", spec, pods, JobSetState(), at(2))
-    assert ("terminalState" in decision.status, PodId("node", 0, 1) in decision.stop) == (done, done)
+    assert ("terminalState" in decision.status, PodId("node", 0, 1) in decision.stop) == (
+        done,
+        done,
+    )
     assert bool(decision.start) != done
 
 

@@ -82,7 +82,11 @@ def goes_on_sentence(now: TrainJobProperties, born: TrainJobProperties) -> str:
     said = checkpoint.said_of(checkpoints.variable_text(now.spec.get("trainer") or {})) or {}
     name = str(said.get("place", "")).removeprefix(checkpoint.OUTPUT)
     place = now.outputs.get(name)
-    if not place or place != born.outputs.get(name) or differing(("name", *IDENTITY), now.json, born.json):
+    if (
+        not place
+        or place != born.outputs.get(name)
+        or differing(("name", *IDENTITY), now.json, born.json)
+    ):
         return ""
     return f"the run of this name is ended first, and the new one goes on from its newest checkpoint, in {place}"
 

@@ -166,7 +166,10 @@ def _meeting(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
     backend = program.option("rdzv_backend") or nodes.variables.get(BACKEND, STATIC)
     if backend == STATIC and first is not None and last is not None and first < last:
         what = f"has --nnodes={written} and no --rdzv-backend: torchrun's own rendezvous waits for all {last} nodes"
-        yield what, "write --rdzv-backend=c10d and --rdzv-endpoint=$(PET_MASTER_ADDR):$(PET_MASTER_PORT)"
+        yield (
+            what,
+            "write --rdzv-backend=c10d and --rdzv-endpoint=$(PET_MASTER_ADDR):$(PET_MASTER_PORT)",
+        )
     fix = _left_out(nodes, "PET_NODE_RANK")
     yield from nodes.same_rank("--node-rank=", program.option("node_rank"), fix)
     by_store = (program.option("rdzv_backend") or "").startswith("etcd")

@@ -67,9 +67,7 @@ def number_of(text: str | None) -> int | None:
     return int(text) if text.strip().isdecimal() else None
 
 
-def elastic_nodes(
-    line: CommandLine, variables: Mapping[str, str | None]
-) -> tuple[int, int] | None:
+def elastic_nodes(line: CommandLine, variables: Mapping[str, str | None]) -> tuple[int, int] | None:
     """The least and the most nodes of a torchrun that trains with those that there are; None of a fixed number.
 
     Its static rendezvous, the one without an option, waits for all of them.
@@ -78,7 +76,13 @@ def elastic_nodes(
         least, _, most = (each.option("nnodes") or "").partition(":")
         backend = each.option("rdzv_backend") or variables.get(BACKEND) or STATIC
         first, last = number_of(least), number_of(most)
-        if first and last and first < last and each.kind == LauncherKind.TORCHRUN and backend != STATIC:
+        if (
+            first
+            and last
+            and first < last
+            and each.kind == LauncherKind.TORCHRUN
+            and backend != STATIC
+        ):
             return first, last
     return None
 
