@@ -1,5 +1,6 @@
 """A run with a checkpoint goes on where it was when it is suspended, killed or made again."""
 
+import json
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import pytest
 
 from tests.deploy.project import Stack, processes_of
 from tests.local.jobs import eventually
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 
 SAVING = """
 from trainer_infra import Checkpoint, TrainJobs
@@ -147,6 +149,75 @@ def test_what_ended_its_attempts_is_known_when_they_are_over(stack: Stack) -> No
     assert re.search(rf"\nattempts: {lost}\n", stack.trainer("get", name))
     assert re.search(lost, stack.trainer("get", name, "--columns", "attempts"))
     assert stack.outputs()["metrics"] == {}
+
+
+@pytest.mark.parametrize("named", ["", ', name="digits"'])
+def test_another_number_of_nodes_goes_on_from_the_checkpoint(stack: Stack, named: str) -> None:
+    program(stack, f'TrainJob("job", **counting(pause=0.2, every=1, keep=4){named})')
+    stack.up()
+    before = stack.job()
+    eventually(lambda: has_done(stack, before["name"], 3))
+
+    program(stack, f'TrainJob("job", **counting(pause=0.2, every=1, keep=4, nodes=2){named})')
+    place = before["outputs"]["checkpoints"]
+    said = f"the run of this name is ended first, and the new one goes on from its newest checkpoint, in {place}"
+    assert said in stack.preview()
+    stack.up()
+    after = stack.job()
+    assert (after["name"], after["outputs"]) == (before["name"], before["outputs"])
+    assert after["uid"] != before["uid"]
+    run_to_its_end(stack, after["name"])
+    new, *old = sorted(begins(stack, after["name"]))
+    assert (new, old[0] >= 3) == (0, True), "each plain node has its own, and the second one is new"
+    stack.unchanged()
+
+
+def test_a_delete_waits_until_pods_have_saved_unless_the_program_says_how_long() -> None:
+    def waits(save: object, **more: object) -> float:
+        env = [{"name": "TRAINER_INFRA_CHECKPOINT", "value": json.dumps({"save_seconds": save})}]
+        return TrainJobProperties({"spec": {"trainer": {"env": env}}, **more}).delete_timeout
+
+    assert TrainJobProperties({"spec": {}}).delete_timeout == 60
+    assert (waits(5), waits(600), waits("ten")) == (60, 630, 60)
+    assert waits(600, deleteTimeout=7) == 7
+
+
+def test_another_program_is_another_run_with_checkpoints_of_its_own(stack: Stack) -> None:
+    program(stack, 'TrainJob("job", **counting(steps=5, every=2))')
+    stack.up()
+    before = stack.job()
+    program(stack, 'TrainJob("job", **counting(steps=6, every=2))')
+    assert "goes on from its newest checkpoint" not in stack.preview()
+    stack.up()
+    assert stack.job()["name"] != before["name"]
+
+
+def test_each_member_of_a_batch_goes_on_with_another_number_of_nodes(stack: Stack) -> None:
+    batch = 'TrainJobs("jobs", {{"a": counting(pause=0.2, every=1, nodes={})}})'
+    program(stack, batch.format(1))
+    stack.up()
+    (before,) = stack.runs()
+    eventually(lambda: has_done(stack, before["name"], 3))
+    program(stack, batch.format(2))
+    assert "goes on from its newest checkpoint" in stack.preview()
+    stack.up()
+    run_to_its_end(stack, before["name"])
+    assert max(begins(stack, before["name"])) >= 3
+
+
+def test_a_range_of_nodes_without_a_checkpoint_is_warned_of(stack: Stack) -> None:
+    text = (
+        'TrainJob("job", runtime="torch-distributed", trainer=CustomTrainer(train, num_nodes={}){})'
+    )
+    program(stack, text.format("(2, 4)", ""))
+    said = "without checkpoint= that is from its first line"
+    assert said in stack.preview()
+    program(stack, text.format("(2, 4)", ", checkpoint=Checkpoint()"))
+    assert said not in stack.preview()
+    program(stack, text.format("(4, 2)", ""))
+    assert "num_nodes: must be the least number of nodes, then a larger one" in stack.preview(
+        ok=False
+    )
 
 
 def test_each_member_of_a_batch_has_its_own(stack: Stack) -> None:

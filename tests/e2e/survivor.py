@@ -67,8 +67,12 @@ DISTURBANCES: Final[Mapping[str, Disturbance]] = {
     "suspend": suspend,
 }
 
-CAUSES: Final = {"delete": "was deleted", "evict": "evicted", "suspend": "^suspended$"}
-"""What `describe` says of it."""
+CAUSES: Final[Mapping[Disturbance, str]] = {
+    delete_pod: "was deleted",
+    evict_pod: "evicted",
+    suspend: "^suspended$",
+}
+"""What `describe` says of it; of a preemption by Kueue its own words."""
 
 
 @dataclass(frozen=True)
@@ -120,12 +124,14 @@ def train_disturbed(
     assert {end for _, end in ends} == {str(sum(step * 0.1 for step in range(STEPS)))}
     assert len(ends) == 2, "both nodes came to their end"
     assert max(int(begun) for begun, _ in ends) >= reached, said
-    _see_attempts(stack, namespace, name, how, times)
+    _see_attempts(stack, namespace, name, disturb, times)
     namespace.kubectl("delete", "pods", "--all")
-    _see_attempts(stack, namespace, name, how, times)
+    _see_attempts(stack, namespace, name, disturb, times)
 
 
-def _see_attempts(stack: Stack, namespace: Namespace, name: str, how: str, times: int) -> None:
+def _see_attempts(
+    stack: Stack, namespace: Namespace, name: str, disturb: Disturbance, times: int
+) -> None:
     """What the first node was disturbed by, and that it lost no step."""
     text = stack.trainer("get", name, "-n", namespace.name, "-o", "json")
     found = json.loads(text)["attempts"]
@@ -134,7 +140,7 @@ def _see_attempts(stack: Stack, namespace: Namespace, name: str, how: str, times
     *disturbed, last = found["last"]
     assert (last["cause"], last["last"]) == ("finished", STEPS), shown
     for each in disturbed:
-        assert re.search(CAUSES[how], each["cause"]), shown
+        assert re.search(CAUSES.get(disturb, "Kueue"), each["cause"]), shown
         assert each["cause"] in " ".join(shown.split()), shown
     assert f"{times + 1} attempts, 0 steps lost" in shown
 

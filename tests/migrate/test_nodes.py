@@ -141,6 +141,53 @@ def test_what_the_master_alone_runs_is_told_whole() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "args", "wanted"),
+    [
+        (
+            ["torchrun"],
+            ["t.py", "x"],
+            {"command": ["torchrun", "--nnodes=2:4"], "args": ["t.py", "x"]},
+        ),
+        (
+            ["python", "-m", "torch.distributed.run", "t.py"],
+            None,
+            {"command": ["python", "-m", "torch.distributed.run", "--nnodes=2:4", "t.py"]},
+        ),
+        (None, ["torchrun", "t.py"], {"args": ["torchrun", "--nnodes=2:4", "t.py"]}),
+    ],
+)
+def test_the_least_of_an_elastic_job_goes_into_the_words_of_torchrun(
+    command: list[str] | None, args: list[str] | None, wanted: dict[str, list[str]]
+) -> None:
+    words = {key: each for key, each in (("command", command), ("args", args)) if each}
+    policy = {"minReplicas": 2, "maxReplicas": 4}
+    worker = {"replicas": 4, "template": pod("pytorch", **words)}
+    job = v1("PyTorchJob", spec={"elasticPolicy": policy}, Worker=worker)
+    trainer = spec_of(job)["trainer"]
+    assert {key: trainer[key] for key in wanted} == wanted
+    assert trainer["numNodes"] == 4
+    assert told(job) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "policy"),
+    [
+        (["sh", "-c", "torchrun t.py"], {"minReplicas": 2}),
+        (["torchrun", "--nnodes=3", "t.py"], {"minReplicas": 2}),
+        (["torchrun", "t.py"], {"minReplicas": 2, "rdzvBackend": "static"}),
+        (["torchrun", "t.py"], {"minReplicas": 5}),
+    ],
+)
+def test_a_least_that_cannot_go_there_is_told(words: list[str], policy: dict[str, object]) -> None:
+    worker = {"replicas": 4, "template": pod("pytorch", command=words)}
+    job = v1("PyTorchJob", spec={"elasticPolicy": policy}, Worker=worker)
+    assert spec_of(job)["trainer"]["command"] == words
+    (said,) = told(job)
+    assert said.startswith("spec.elasticPolicy.minReplicas: ")
+    assert "write --nnodes=LEAST:NODES after torchrun" in said
+
+
 def test_an_elastic_job_keeps_its_rendezvous_and_loses_its_range() -> None:
     policy = {
         "minReplicas": 1,
@@ -164,7 +211,10 @@ def test_an_elastic_job_keeps_its_rendezvous_and_loses_its_range() -> None:
     assert spec_of(job)["trainer"]["numProcPerNode"] == 3
     fixed = "is lost: the number of nodes is fixed, change it with trainer.numNodes"
     assert told(job) == [
-        f"spec.elasticPolicy.minReplicas: 1: {fixed}",
+        (
+            "spec.elasticPolicy.minReplicas: 1: is lost: write --nnodes=LEAST:NODES after torchrun, where the "
+            "command starts it"
+        ),
         f"spec.elasticPolicy.maxReplicas: 4: {fixed}",
         (
             "spec.elasticPolicy.metrics: [{'type': 'Resource'}]: is lost: v2 does not scale a "

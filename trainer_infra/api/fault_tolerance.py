@@ -65,6 +65,8 @@ class Policies:
     """`podFailurePolicy` of each Job that trains; sets its pods' restartPolicy to Never."""
     backoff_limit: int | None = None
     """`backoffLimit` of each Job that trains: failed pods that are replaced before it fails."""
+    succeeded_indexes: str | None = None
+    """Of `successPolicy` of each Job that trains: which pods have succeeded when it is complete, such as `0,2-4`."""
 
 
 class FaultTolerance(CheckedModel):
@@ -195,9 +197,8 @@ def with_policies(runtime: AnyRuntime, policies: Policies) -> AnyRuntime:
     return type(runtime).from_wire(wire)
 
 
-def tolerant(spec: JSONObject, tolerance: FaultTolerance) -> JSONObject:
-    """The spec of a JobSet with the policies of `tolerance`; as it is where it has any of them."""
-    policies = tolerance.policies()
+def tolerant(spec: JSONObject, policies: Policies) -> JSONObject:
+    """The spec of a JobSet with these policies; as it is where it has any of them."""
     if any(_misfits(spec, policies)):
         return spec
     copy = deepcopy(dict(spec))
@@ -222,6 +223,9 @@ def _of_job(policies: Policies) -> dict[str, Any]:
     job_spec: dict[str, Any] = {}
     if policies.backoff_limit is not None:
         job_spec["backoffLimit"] = policies.backoff_limit
+    if policies.succeeded_indexes is not None:
+        rule = {"succeededIndexes": policies.succeeded_indexes}
+        job_spec["successPolicy"] = {"rules": [rule]}
     if policies.pod_failure:
         job_spec["podFailurePolicy"] = policies.pod_failure.to_wire()
     return job_spec

@@ -31,6 +31,7 @@ def settings_facts(run: Run) -> Mapping[str, str]:
     secret = "and secret ones" if given.secret_arguments else ""
     defaults = sentences.settings_line(given.defaults)
     nodes = f"{given.nodes} node{'s' * (given.nodes != 1)}" if given.nodes else ""
+    nodes = f"{given.least_nodes} to {nodes}" if given.least_nodes and nodes else nodes
     of_node = sentences.settings_line(given.resources)
     return {
         "Runtime": given.runtime,

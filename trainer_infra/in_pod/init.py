@@ -3,6 +3,9 @@
 A program that is told to end and ends with 0 has not finished its training, and a Job of Kubernetes would count its
 pod as done; torchrun then ends with 1, as it does for an error of the program. `code_mount` ships this text as `init.py`
 and puts it before the framework's launcher.
+
+Where torchrun trains on as many nodes as there are, they meet at the first one. When that one is lost, or the training
+fails, torchrun ends on all of them: the first node's end counts, and the others end with 143, to start again.
 """
 
 from __future__ import annotations
@@ -21,6 +24,9 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 FORWARDED = (*ENDING, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 NOT_FOUND = 127
 """The exit code of a shell that finds no such command."""
+ELASTIC = "--rdzv-backend=c10d"
+"""The option of a torchrun whose nodes come and go."""
+OF_MEETING = "PET_RDZV_CONF"
 
 
 def main(command: list[str]) -> int:
@@ -28,6 +34,7 @@ def main(command: list[str]) -> int:
     told: list[int] = []
     child = 0
     watch = _hang_watch()
+    environment = {**os.environ, **(watch.variables if watch else {}), **_meeting_of(command)}
 
     def hand_on(number: int, _frame: FrameType | None) -> None:
         if number in ENDING:
@@ -41,12 +48,7 @@ def main(command: list[str]) -> int:
     try:
         # In a group of its own: who signals ours, as a supervisor on one machine does, signals it once.
         child = os.posix_spawnp(
-            command[0],
-            command,
-            {**os.environ, **(watch.variables if watch else {})},
-            setpgroup=0,
-            setsigmask=(),
-            setsigdef=FORWARDED,
+            command[0], command, environment, setpgroup=0, setsigmask=(), setsigdef=FORWARDED
         )
     except OSError as error:
         print(f"cannot start {command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201  the pod's log
@@ -60,8 +62,28 @@ def main(command: list[str]) -> int:
         ended, status = os.waitpid(-1, 0)
     if watch:
         watch.end()
-    code = -told[0] if told else os.waitstatus_to_exitcode(status)
+    return _exit_code(command, -told[0] if told else os.waitstatus_to_exitcode(status))
+
+
+def _exit_code(command: list[str], code: int) -> int:
+    """As a shell has it. Of a range of nodes the first one's end tells how the training has ended."""
+    if code == 1 and ELASTIC in command and not _is_first():
+        said = "torchrun has ended on this node, which starts again to train with the others"
+        print(said, file=sys.stderr)  # noqa: T201  the pod's log
+        code = -signal.SIGTERM
     return code if code >= 0 else 128 - code
+
+
+def _is_first() -> bool:
+    return os.environ.get("JOB_COMPLETION_INDEX") == "0"
+
+
+def _meeting_of(command: list[str]) -> dict[str, str]:
+    """What tells torchrun whether its nodes meet at this one: by the name alone it may not know, and on one machine each takes it for its own."""
+    if ELASTIC not in command:
+        return {}
+    said = f"{os.environ.get(OF_MEETING, '')},is_host={int(_is_first())}"
+    return {OF_MEETING: said.lstrip(",")}
 
 
 def _hang_watch() -> HangWatch | None:

@@ -90,7 +90,7 @@ def pod_ends(observed: ObservedObjects) -> PodEnds:
         if not conditions.is_true(status.get("conditions") or (), names.COMPLETE):
             continue
         by_index = _by_index(pods[job["metadata"]["uid"]])
-        for index in _indexes(status.get("completedIndexes") or ""):
+        for index in map(str, indexes_in(status.get("completedIndexes") or "")):
             place = f"{job['metadata']['name']}-{index}"
             if index not in by_index:
                 by_index[index] = _by_events(place, observed.pod_events or ())
@@ -197,11 +197,11 @@ def stops_work(event: JSONObject) -> bool:
     return is_of_work and str(event.get("message", "")).startswith("Stopping container")
 
 
-def _indexes(text: str) -> Iterator[str]:
+def indexes_in(text: str) -> Iterator[int]:
     """The indexes in a text such as `1,3-5`."""
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
-        yield from map(str, range(int(first), int(last or first) + 1))
+        yield from range(int(first), int(last or first) + 1)
 
 
 def _label(pod: JSONObject, key: str) -> str:

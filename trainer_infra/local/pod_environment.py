@@ -124,6 +124,7 @@ def container_environment(own: Variables, place: PodContext, mounts: Mounts) -> 
         "PYTHONUNBUFFERED": "1",
         "GLOO_SOCKET_IFNAME": _LOOPBACK_INTERFACE,
         "TP_SOCKET_IFNAME": _LOOPBACK_INTERFACE,
+        "PET_LOCAL_ADDR": loopback.LOOPBACK,
         "HOSTNAME": str(place.pod["spec"].get("hostname") or place.pod["metadata"]["name"]),
     } | {
         name: value if name in own.opaque else file_text(value, place, mounts)

@@ -14,7 +14,6 @@ from trainer_infra.catalog.initializers import ROLES
 from trainer_infra.errors import Problem
 from trainer_infra.in_pod import initializers
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.jobset import replicated_job
 from trainer_infra.local.jobset.failure_policy import FAIL, RESTART, RESTART_FREELY
 
 VOLUMES: Final = frozenset(
@@ -27,7 +26,6 @@ VOLUMES: Final = frozenset(
 SOURCES: Final = frozenset({"configMap", "secret", "downwardAPI"})
 """Kinds of a projected volume's sources."""
 _GATED = "is behind a feature gate of JobSet that is off by default"
-_LOCAL = "is not supported on this machine"
 Keys = Mapping[tuple[str, str], frozenset[str]]
 """(kind, name) of each ConfigMap and Secret, to its keys."""
 
@@ -175,7 +173,7 @@ def unsupported_fields(spec: JSONObject) -> tuple[Problem, ...]:
     JobSet v0.12 has those of the failure policy behind feature gates that are off, so that a cluster
     refuses them too.
     """
-    return (*_in_failure_policy(spec), *_in_jobs(spec))
+    return tuple(_in_failure_policy(spec))
 
 
 def _in_failure_policy(spec: JSONObject) -> Iterator[Problem]:
@@ -188,14 +186,6 @@ def _in_failure_policy(spec: JSONObject) -> Iterator[Problem]:
     if strategy not in {"Recreate", "BlockingRecreate"}:
         path = "spec.failurePolicy.restartStrategy"
         yield Problem(path, _GATED, strategy, "use Recreate or BlockingRecreate")
-
-
-def _in_jobs(spec: JSONObject) -> Iterator[Problem]:
-    for index, job in enumerate(replicated_job.read_jobs(spec)):
-        if job.spec.get("successPolicy"):
-            path = f"spec.replicatedJobs[{index}].template.spec.successPolicy"
-            got = job.spec["successPolicy"]
-            yield Problem(path, _LOCAL, got, "use the JobSet's own successPolicy")
 
 
 def image_entrypoint(container: JSONObject) -> Sequence[str]:

@@ -7,6 +7,7 @@ torchrun does not start, and where a command line reads them before torchrun run
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
@@ -15,19 +16,23 @@ from trainer_infra.migrate import nodes, replica
 from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.operator_names import with_hosts
 from trainer_infra.migrate.replica import RANK_ENV, Defaults, Replica
+from trainer_infra.render.command_lines.node_counts import STATIC
 from trainer_infra.render.command_lines.program import read_command_line
 from trainer_infra.render.command_lines.program_options import LauncherKind
 
 DEFAULTS: Final = Defaults("pytorchReplicaSpecs", "pytorch", "OnFailure")
 PORT_NAME: Final = "pytorchjob-port"
 PORT: Final = 23456
+STARTS: Final = ("torchrun", "torch.distributed.run")
+"""Words after which the options of torchrun begin."""
 TORCHRUN: Final = (LauncherKind.TORCHRUN, LauncherKind.TUNE)
 """Launchers that write the variables for what they start."""
 OWN_PROCESSES: Final = "becomes trainer.numProcPerNode: operators before v1.7 took it, and later ones wrote nprocPerNode over it"
 ELASTIC: Final = ("spec", "elasticPolicy")
 NO_RANGE: Final = "is lost: the number of nodes is fixed, change it with trainer.numNodes"
+LEAST: Final = "minReplicas"
 LOST: Final = {
-    "minReplicas": NO_RANGE,
+    LEAST: "is lost: write --nnodes=LEAST:NODES after torchrun, where the command starts it",
     "maxReplicas": NO_RANGE,
     "metrics": "is lost: v2 does not scale a running job",
 }
@@ -56,10 +61,32 @@ def pytorch_parts(job: V1Job) -> Parts:
     added = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
     framework = nodes.Framework("torch", added, filled)
     trainer = {"numProcPerNode": int(written)} if written.isdecimal() else {}
-    notes = [*_nproc_notes(job), *_elastic_notes(job, found.count)]
+    ranged = _ranged(found, policy)
+    notes = [*_nproc_notes(job), *_elastic_notes(job, found.count, has_range=bool(ranged))]
     if "WORLD_SIZE" in told:
         notes.append(nodes.fixed_parts(job, DEFAULTS, f"WORLD_SIZE={world}"))
-    return nodes.node_parts(job, found, framework, trainer=trainer, notes=notes)
+    parts = nodes.node_parts(job, found, framework, trainer=trainer, notes=notes)
+    return replace(parts, trainer={**parts.trainer, **ranged})
+
+
+def _ranged(found: nodes.Nodes, policy: JSONObject) -> dict[str, Any]:
+    """The words of a torchrun that stands in them, with the range of the policy; none where it does not.
+
+    v1 gave it by a variable, which v2 overwrites.
+    """
+    least, words = policy.get(LEAST), replica.words(found.kept)
+    if (
+        not isinstance(least, int)
+        or not 0 < least < found.count
+        or policy.get("rdzvBackend") == STATIC
+    ):
+        return {}
+    for key, part in replica.what_runs(found.kept).items():
+        for at, word in enumerate(part):
+            if word in STARTS and not any("nnodes" in each for each in words):
+                option = f"--nnodes={least}:{found.count}"
+                return {key: [*part[: at + 1], option, *part[at + 1 :]]}
+    return {}
 
 
 def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
@@ -106,7 +133,7 @@ def _elastic_env(job: V1Job, workers: Replica) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _elastic_notes(job: V1Job, count: int) -> Iterator[Note]:
+def _elastic_notes(job: V1Job, count: int, *, has_range: bool) -> Iterator[Note]:
     for name, value in (job.spec.get("elasticPolicy") or {}).items():
-        if name in LOST and value != count:
+        if name in LOST and value != count and not (has_range and name == LEAST):
             yield Note((*ELASTIC, name), value, LOST[name])

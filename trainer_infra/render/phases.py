@@ -6,8 +6,8 @@ A plugin is one `Plugin` value with a function per phase it takes part in; ours 
 registry order. Names of the phases: reference behaviour 2.1.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
@@ -39,6 +39,11 @@ class Launcher:
     nodes_begin_at: int = 0
     """Index in the command of what runs on each node, where a step that prepares the node goes: 0 for
     all of it; below 0 counted from the end, as of mpirun, which starts its last words on other nodes."""
+    elastic: tuple[str, ...] = ()
+    """Options after `command` by which it trains on as many nodes as there are, of `{least}` to `{most}`, in the run
+    `{run}`; none where it cannot."""
+    elastic_env: Mapping[str, str] = field(default_factory=dict)
+    """Variables beside these options, of which a user may give others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from trainer_infra.render.command_lines.program_options import LauncherKind
 _OURS: Final = frozenset((names.SECRET_ARGS, names.SOURCE_FOLDER))
 """Variables by which our launcher finds its files."""
 _LAUNCHER: Final = f"{names.CODE_MOUNT}/main.py"
+_RANGE: Final = re.compile(r"--nnodes=(\d+):\d+")
 _OPTION: Final = re.compile(r"--?[A-Za-z][\w.-]*")
 _UNREAD: Final = "…"
 """In place of what is known only when the program runs, such as the value of a variable."""
@@ -49,6 +50,8 @@ class RunSettings:
     """Variables of its trainer; of one from elsewhere from where: `secret NAME KEY`."""
     nodes: int = 0
     """How many it has; 0 as long as that is its runtime's to say and not known."""
+    least_nodes: int = 0
+    """With how many it goes on where there are no more; 0 where it needs all."""
     resources: Mapping[str, str] = field(default_factory=dict)
     """Of each node, by name."""
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -79,6 +82,7 @@ def settings_of(job: JSONObject) -> RunSettings:
         image=str(trainer.get("image") or ""),
         env={name: _variable(each) for name, each in env.items() if name not in _OURS},
         nodes=nodes if isinstance(nodes, int) else 0,
+        least_nodes=next((int(found[1]) for each in words if (found := _RANGE.fullmatch(each))), 0),
         resources=_amounts(trainer.get("resourcesPerNode")),
         suspended=spec.get("suspend") is True,
         inputs={name: str(uri) for name, each in inputs.items() if (uri := each.get("storageUri"))},

@@ -74,6 +74,8 @@ class Code:
     """The user's own files, where they are not among `files`."""
     origin: str = ""
     """The git reference that the user's own files are from, with its commit."""
+    least_nodes: int = 0
+    """Nodes with which the training goes on where there are no more of them; 0 where their number is fixed."""
 
     def to_wire(self) -> JSONDict:
         """The value as JSONDict, as a resource's inputs hold it."""
@@ -87,6 +89,7 @@ class Code:
             "policies": list(self.policies),
             "stored": self.stored.to_wire() if self.stored else None,
             "origin": self.origin,
+            "leastNodes": self.least_nodes,
         }
         # What is not said is left out: a digest is the same as in earlier releases.
         return wire | {key: each for key, each in also.items() if each}
@@ -106,6 +109,7 @@ class Code:
             tuple(value.get("policies") or ()),
             StoredCode(**value["stored"]) if value.get("stored") else None,
             str(value.get("origin") or ""),
+            value.get("leastNodes") or 0,
         )
 
     def launch(self) -> JSONDict:

@@ -8,8 +8,8 @@ import json
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra import names
@@ -48,10 +48,11 @@ def attach_code(
     job = {**job, "spec": _own_secret_named(job["spec"], secret)}
     if code is None:
         return job, ()
-    if unfit := _unfit(runtime, code):
+    plugins = tuple(plugins)
+    launcher = launcher_on(runtime, plugins)
+    if unfit := _unfit(runtime, code) or _inelastic(runtime, launcher, code):
         raise InvalidInput([unfit])
     made = config_map(job["metadata"], code)
-    plugins = tuple(plugins)
     volumes, mounts = _volumes(made["metadata"]["name"], secret, code)
     installing = cache is not None and package_mounts.INSTALLING in code.files
     if cache is not None and installing:
@@ -61,7 +62,9 @@ def attach_code(
     if code.stored:
         volumes = [*volumes, {"name": names.SOURCE_VOLUME, "emptyDir": {}}]
         mounts = [*mounts, {"name": names.SOURCE_VOLUME, "mountPath": names.SOURCE_MOUNT}]
-    trainer, launcher = job["spec"].get("trainer") or {}, launcher_on(runtime, plugins)
+    trainer = job["spec"].get("trainer") or {}
+    if code.least_nodes:
+        trainer, launcher = _elastic(trainer, launcher, code, job["metadata"]["name"])
     job = with_spec(job, trainer=_trainer(trainer, launcher, code, installing=installing))
     job = Mounting(names.CODE_MANAGER, volumes, mounts).mounted(job, runtime, plugins)
     return annotated(job, _notes(code)), (made,)
@@ -95,6 +98,33 @@ def _unfit(runtime: Runtime, code: Code) -> Problem | None:
         got=runtime.metadata.name,
         fix=f"choose one of `trainer-infra catalog`, such as {code.policies[0]}-distributed",
     )
+
+
+def _inelastic(runtime: Runtime, launcher: Launcher, code: Code) -> Problem | None:
+    """Why the number of nodes cannot change."""
+    if not code.least_nodes or (launcher.elastic and not code.launcher):
+        return None
+    words = code.launcher or launcher.command(())
+    what = f"is a range, and {' '.join(words[:2])} starts the training on runtime {runtime.metadata.name}: it needs all nodes"
+    fix = "write one number, or take a trainer and a runtime that torchrun starts, such as torch-distributed"
+    return Problem("num_nodes", what, fix=fix)
+
+
+def _elastic(
+    trainer: JSONDict, launcher: Launcher, code: Code, run: str
+) -> tuple[JSONDict, Launcher]:
+    """The trainer and the launcher of a training whose number of nodes changes; a user's variables stay."""
+    env = [*(trainer.get("env") or ())]
+    given = {each["name"] for each in env}
+    added = {key: each for key, each in launcher.elastic_env.items() if key not in given}
+    env += [{"name": key, "value": each} for key, each in added.items()]
+    values = {"least": code.least_nodes, "most": trainer["numNodes"], "run": run}
+    options = tuple(each.format(**values) for each in launcher.elastic)
+
+    def command(variables: Sequence[str]) -> tuple[str, ...]:
+        return (*launcher.command(variables), *options)
+
+    return {**trainer, "env": env}, replace(launcher, command=command)
 
 
 def secret_object(job_metadata: Mapping[str, Any], keys: Iterable[str]) -> JSONDict:

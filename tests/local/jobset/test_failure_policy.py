@@ -164,7 +164,7 @@ def test_a_job_starts_again_when_its_own_pods_or_all_have_ended(strategy: str, s
 
 
 def test_what_a_cluster_would_refuse_or_run_otherwise_is_named() -> None:
-    job = replicated("node", successPolicy={"rules": [{"succeededCount": 1}]})
+    job = replicated("node")
     rules = [{"action": "RestartJobSet"}, {"action": "RestartJob"}]
     spec = jobset(job, failurePolicy={"restartStrategy": "InPlaceRestart", "rules": rules})
     gated = "is behind a feature gate of JobSet that is off by default"
@@ -173,10 +173,6 @@ def test_what_a_cluster_would_refuse_or_run_otherwise_is_named() -> None:
         (
             f"spec.failurePolicy.restartStrategy: {gated}, got 'InPlaceRestart';"
             " use Recreate or BlockingRecreate"
-        ),
-        (
-            "spec.replicatedJobs[0].template.spec.successPolicy: is not supported on this machine,"
-            " got {'rules': [{'succeededCount': 1}]}; use the JobSet's own successPolicy"
         ),
     ]
     assert unsupported_fields.unsupported_fields(with_policy({"action": "FailJobSet"})) == ()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from trainer_infra import catalog, home_folders, names
-from trainer_infra.api import manifests
+from trainer_infra.api import checkpoint, manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.deploy.operations import targets
@@ -19,10 +19,12 @@ from trainer_infra.deploy.operations.values import differing
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import identity
-from trainer_infra.trainers import kept_outputs
+from trainer_infra.trainers import checkpoints, kept_outputs
 
 IDENTITY: Final = ("attempt", "namespace", "target", "engine")
 """Inputs that, with spec and code, make a run what it is."""
+SIZE: Final = ("numNodes", "numProcPerNode", "resourcesPerNode")
+"""Fields of spec.trainer that say how many processes it has, and on what."""
 
 
 Reader: TypeAlias = Callable[[JSONObject], TrainJob | Runtime]
@@ -57,8 +59,36 @@ def read_runtime(given: JSONObject, read: Reader = manifests.stored_object) -> R
 
 
 def name_of(job: TrainJobProperties, runtime: Runtime) -> str:
-    """The given name, else one by its identity."""
-    return job.name or identity.run_name(job.resource, job.owner, content_of(job, runtime))
+    """The given name, else one by its identity: with a checkpoint the same one for any number of processes.
+
+    So one that has more or fewer of them takes the place of the run before, and goes on from its checkpoints.
+    """
+    if job.name:
+        return job.name
+    trainer = job.spec.get("trainer") or {}
+    of = job
+    if checkpoints.variable_text(trainer):
+        rest = {key: each for key, each in trainer.items() if key not in SIZE}
+        code = {**(job.json.get("code") or {}), "leastNodes": 0}
+        of = job.with_values(spec={**job.spec, "trainer": rest}, code=code if job.code else None)
+    return identity.run_name(job.resource, job.owner, content_of(of, runtime))
+
+
+def goes_on_sentence(now: TrainJobProperties, born: TrainJobProperties) -> str:
+    """That a run goes on from the checkpoints of the one that it replaces; empty where there is none of that.
+
+    It is so where both have one name and one place: a run with that name takes them for its own.
+    """
+    said = checkpoint.said_of(checkpoints.variable_text(now.spec.get("trainer") or {})) or {}
+    name = str(said.get("place", "")).removeprefix(checkpoint.OUTPUT)
+    place = now.outputs.get(name)
+    if (
+        not place
+        or place != born.outputs.get(name)
+        or differing(("name", *IDENTITY), now.json, born.json)
+    ):
+        return ""
+    return f"the run of this name is ended first, and the new one goes on from its newest checkpoint, in {place}"
 
 
 def content_of(job: TrainJobProperties, runtime: Runtime) -> str:

@@ -36,6 +36,10 @@ _UPSTREAM: Final = (
     "Kubeflow Trainer's own controller makes no failure policies for a checkpoint, so that each preempted pod counts: "
     "put them on the runtime (docs/fault-tolerance.md), or run `pulumi config set trainer:engine provider`"
 )
+_FROM_THE_FIRST_LINE: Final = (
+    "num_nodes: torchrun starts the program again each time a node is lost or comes back, and without checkpoint= that "
+    "is from its first line"
+)
 _NOT_OURS: Final = (
     "the command is not started by trainer_infra's launcher, so the program itself must end with 143 on "
     "SIGTERM, as Checkpointer does, and its image must have trainer_infra"
@@ -92,6 +96,8 @@ def _doubts(job: TrainJobProperties, *, saves: bool) -> Iterator[str]:
         yield _UPSTREAM
     if saves and job.code is None:
         yield _NOT_OURS
+    if job.code and job.code.least_nodes and not saves:
+        yield _FROM_THE_FIRST_LINE
     if job.code is None or job.code.stored or job.code.launch().keys() & {"program", "framework"}:
         return
     texts = job.code.own_files().values()

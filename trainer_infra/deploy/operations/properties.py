@@ -12,8 +12,10 @@ from typing import Any, Final
 from typing_extensions import override
 
 from trainer_infra import names
+from trainer_infra.api import checkpoint
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import Owner, RunKey, owner_from_json
+from trainer_infra.trainers import checkpoints
 from trainer_infra.trainers.code import Code
 
 DELETE_TIMEOUT: Final = 60.0
@@ -229,8 +231,11 @@ class TrainJobProperties(ResourceProperties):
 
     @property
     def delete_timeout(self) -> float:
-        """Seconds that a delete waits."""
-        return float(self.json.get("deleteTimeout", DELETE_TIMEOUT))
+        """Seconds that a delete waits; longer, where the program says none, than pods take to save a checkpoint."""
+        said = checkpoint.said_of(checkpoints.variable_text(self.spec.get("trainer") or {})) or {}
+        save = said.get("save_seconds")
+        saving = save + 2 * checkpoint.MARGIN if isinstance(save, int) else 0
+        return float(self.json.get("deleteTimeout", max(DELETE_TIMEOUT, saving)))
 
     @property
     def is_held(self) -> bool:

@@ -43,7 +43,7 @@ _KEPT: Final = ("name", "namespace", "labels", "annotations")
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OF_PREEMPTION: Final = (
     *(checkpoint.VARIABLE, "terminationGracePeriodSeconds", "Checkpointer", "TERM"),
-    *("signal.signal", "jit_checkpoint", "spot", "SPOT", "preemptible"),
+    *("signal.signal", "jit_checkpoint", "spot", "SPOT", "preemptible", "--nnodes="),
 )
 _BORN_WITH: Final = ("code", "plugins", "outputs", "controller", "packagesAt")
 """What a run keeps, besides name and runtime."""
@@ -60,7 +60,7 @@ class Preview:
     is_kept: bool
     """Whether it is the run that it was: nothing is new then."""
     remarks: tuple[str, ...] = ()
-    """What its preemption costs, and how often saving pays."""
+    """From where it goes on, what its preemption costs, and how often saving pays."""
 
 
 def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Target) -> Preview:
@@ -97,7 +97,7 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         # A run that goes on as it is has found its data, or has not.
         problems += initializer_uris.unreadable_uris(wire, runtime)
         problems += program_inputs.unfetched_inputs(wire, job.code, run.objects)
-    wrong, doubts, costs = ([], [], []) if same else _outlook(job, run)
+    wrong, doubts, costs = ([], [], []) if same else _outlook(job, run, born)
     problems += [*target.problems(wire, run.objects, job.controller), *wrong]
     if problems:
         raise InvalidInput(problems)
@@ -116,9 +116,12 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
 
 
 def _outlook(
-    job: TrainJobProperties, run: Composition
+    job: TrainJobProperties, run: Composition, born: TrainJobProperties
 ) -> tuple[list[Problem], list[str], list[str]]:
-    """What a preemption does to the run; nothing where no word speaks of signals, times or checkpoints."""
+    """What a preemption does to the run; nothing where no word speaks of signals, times or checkpoints.
+
+    A remark says from where it goes on if it replaces a run.
+    """
     own = job.code.own_files().values() if job.code else ()
     job_sets = (json.dumps(each) for each in run.objects if each["kind"] == names.JOBSET)
     if not any(mark in text for text in (*job_sets, *own) for mark in _OF_PREEMPTION):
@@ -126,7 +129,10 @@ def _outlook(
     # Most runs do not need the rules, which take 0.2 s to import.
     from trainer_infra.deploy.operations import preemption_outlook  # noqa: PLC0415
 
-    return preemption_outlook.preemption_outlook(job, run)
+    wrong, doubts, costs = preemption_outlook.preemption_outlook(job, run)
+    named = job.with_values(name=run.job.metadata.name)
+    goes_on = declared_run.goes_on_sentence(named, born)
+    return wrong, doubts, [*filter(None, [goes_on]), *costs]
 
 
 def compose_run(

@@ -158,6 +158,7 @@ def _go_on(
 ) -> Decision:
     """Of a JobSet that has not ended: what is to run, or to stop while it is suspended."""
     replicated = replicated_job.read_jobs(spec)
+    over = {(job.replicated.name, job.replica) for job in jobs if job.finished}
     counts = {each.name: status.count_jobs(each, jobs) for each in replicated}
     reached = startup.is_reached(spec, replicated, counts)
     start: tuple[Start, ...] = ()
@@ -178,7 +179,8 @@ def _go_on(
         stop=tuple(
             pod.id
             for pod in pods
-            if pod.phase is PodPhase.RUNNING and (suspended or pod.attempt < state.attempt)
+            if pod.phase is PodPhase.RUNNING
+            and (suspended or pod.attempt < state.attempt or (pod.id.job, pod.id.replica) in over)
         ),
         status=_status(state, tuple(counts.values())),
         wake_after=None if suspended else _wake_after(jobs, start, now),

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from trainer_infra.lifecycle import early_end
 from trainer_infra.local.jobset import replicated_job
 from trainer_infra.local.jobset.pods import ObservedPod, PodPhase
 from trainer_infra.local.jobset.replicated_job import ReplicatedJob
@@ -70,8 +71,16 @@ class ObservedJob:
 
     @property
     def complete(self) -> bool:
-        """Every completion index has succeeded."""
-        return len(self.succeeded) >= self.replicated.completions
+        """Every completion index has succeeded, or what a rule of its success policy (KEP-3998) asks for."""
+        rules = (self.replicated.spec.get("successPolicy") or {}).get("rules") or ()
+        succeeded, all_indexes = self.succeeded, range(self.replicated.completions)
+        for rule in ({}, *rules):
+            listed = rule.get("succeededIndexes")
+            wanted = {*all_indexes} if listed is None else {*early_end.indexes_in(listed)}
+            count = rule.get("succeededCount")
+            if len(wanted & succeeded) >= (len(wanted) if count is None else count):
+                return True
+        return False
 
     @property
     def finished(self) -> bool:

@@ -12,7 +12,9 @@ from typing import Final
 from trainer_infra.render.command_lines import mpi_faults
 from trainer_infra.render.command_lines.command_line import CommandLine, Program, WordFault
 from trainer_infra.render.command_lines.node_counts import (
+    BACKEND,
     MPI,
+    STATIC,
     TORCH,
     TrainingNodes,
     counted,
@@ -161,6 +163,13 @@ def _meeting(program: Program, nodes: TrainingNodes) -> Iterator[Fault]:
         end = ": each trains alone" if last == 1 else ""
         what = nodes.other_count(f"has --nnodes={written}")
         yield f"{what}{end}", _left_out(nodes, "PET_NNODES")
+    backend = program.option("rdzv_backend") or nodes.variables.get(BACKEND, STATIC)
+    if backend == STATIC and first is not None and last is not None and first < last:
+        what = f"has --nnodes={written} and no --rdzv-backend: torchrun's own rendezvous waits for all {last} nodes"
+        yield (
+            what,
+            "write --rdzv-backend=c10d and --rdzv-endpoint=$(PET_MASTER_ADDR):$(PET_MASTER_PORT)",
+        )
     fix = _left_out(nodes, "PET_NODE_RANK")
     yield from nodes.same_rank("--node-rank=", program.option("node_rank"), fix)
     by_store = (program.option("rdzv_backend") or "").startswith("etcd")

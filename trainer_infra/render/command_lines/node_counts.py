@@ -4,9 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from trainer_infra.render.command_lines.command_line import CommandLine
+from trainer_infra.render.command_lines.program_options import LauncherKind
 from trainer_infra.render.command_lines.references import UNREAD, Fault
 
 TORCH, MPI = "torch", "mpi"
+BACKEND: Final = "PET_RDZV_BACKEND"
+STATIC: Final = "static"
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "[::1]", "::1", "0.0.0.0")  # noqa: S104  looked for
 
 
@@ -61,6 +65,26 @@ def number_of(text: str | None) -> int | None:
     if text is None or UNREAD in text:
         return None
     return int(text) if text.strip().isdecimal() else None
+
+
+def elastic_nodes(line: CommandLine, variables: Mapping[str, str | None]) -> tuple[int, int] | None:
+    """The least and the most nodes of a torchrun that trains with those that there are; None of a fixed number.
+
+    Its static rendezvous, the one without an option, waits for all of them.
+    """
+    for each in line.launchers():
+        least, _, most = (each.option("nnodes") or "").partition(":")
+        backend = each.option("rdzv_backend") or variables.get(BACKEND) or STATIC
+        first, last = number_of(least), number_of(most)
+        if (
+            first
+            and last
+            and first < last
+            and each.kind == LauncherKind.TORCHRUN
+            and backend != STATIC
+        ):
+            return first, last
+    return None
 
 
 def counted(number: int, noun: str) -> str:

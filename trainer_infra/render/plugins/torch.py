@@ -22,7 +22,25 @@ from trainer_infra.render.phases import Launcher, Plugin
 RESERVED: Final = names.TORCH_VARIABLES
 ADDRESS: Final = (names.PET_MASTER_ADDR, names.PET_MASTER_PORT)
 AUTO: Final = "auto"
-TORCHRUN: Final = Launcher(lambda _variables: ("torchrun",))
+TORCHRUN: Final = Launcher(
+    lambda _variables: ("torchrun",),
+    elastic=(
+        "--nnodes={least}:{most}",
+        "--rdzv-backend=c10d",
+        f"--rdzv-endpoint=$({names.PET_MASTER_ADDR}):$({names.PET_MASTER_PORT})",
+        "--rdzv-id={run}",
+    ),
+    elastic_env={
+        "PET_MAX_RESTARTS": "10",
+        "PET_RDZV_CONF": "join_timeout=3600,last_call_timeout=30",
+        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+    },
+)
+"""Where the number of nodes changes, a node waits an hour for the least of them, and half a minute more for the rest.
+
+A store that torchrun shares with its workers (torch 2.15) still has the addresses of those before: new ones call a node
+that is lost. Without it each round of workers has a store of its own.
+"""
 
 
 def launcher(runtime: Runtime) -> Launcher | None:

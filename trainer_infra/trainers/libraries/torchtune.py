@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import yaml
 
@@ -79,6 +79,7 @@ class TorchTune(PythonPodArguments):
     dataset, model and tokenizer are. With one it runs on a torch runtime whose image, or `packages`, have torchtune.
     """
 
+    starts_python: ClassVar[bool] = False
     recipe: Input[Recipe | None] = None
     """Name of a recipe, as `tune ls` lists it."""
     config: Input[str | None] = None

@@ -37,8 +37,11 @@ class PodArguments:
     """Counts, resources, environment and files of the pods."""
 
     __signature__: ClassVar[_ConstructorSignature] = _ConstructorSignature()
-    num_nodes: Input[int | None] = None
-    """Pods; the runtime's number when not given."""
+    starts_python: ClassVar[bool] = False
+    """Whether the runtime's launcher starts Python code that travels with the job."""
+    num_nodes: Input[int | tuple[Input[int], Input[int]] | None] = None
+    """Pods; the runtime's number when not given. Of Python code that torchrun starts also the least and the most of them,
+    `(2, 4)`: the training goes on with those that there are."""
     num_proc_per_node: Input[int | None] = None
     """Processes in each pod; the runtime's rule when not given."""
     resources_per_node: Input[Mapping[str, Any] | None] = None
@@ -67,8 +70,12 @@ class PodArguments:
 
     def pod_problems(self) -> Iterator[Problem]:
         """What is wrong with them, in the order of the fields."""
-        for path in ("num_nodes", "num_proc_per_node"):
-            yield from whole_number(path, as_python(getattr(self, path)))
+        nodes = as_python(self.num_nodes)
+        if isinstance(nodes, list | tuple):
+            yield from independent(range_problems(nodes, starts=self.starts_python))
+        else:
+            yield from whole_number("num_nodes", nodes)
+        yield from whole_number("num_proc_per_node", as_python(self.num_proc_per_node))
         resources, env = as_python(self.resources_per_node) or {}, as_python(self.env) or {}
         yield from independent(resource_problems(resources))
         yield from independent(env_and_args.env_problems(env))
@@ -78,11 +85,12 @@ class PodArguments:
     def spec_trainer(self, args: Sequence[str] = ()) -> JSONDict:
         """`spec.trainer` in wire form, with the arguments of its program."""
         resources, env = as_python(self.resources_per_node), as_python(self.env)
+        nodes = as_python(self.num_nodes)
         made = {
             "image": self.image,
             "args": [env_and_args.literal_text(each) for each in args] or None,
             "env": env_and_args.env_entries(env or {}) or None,
-            "numNodes": as_python(self.num_nodes),
+            "numNodes": nodes[1] if isinstance(nodes, list | tuple) else nodes,
             "numProcPerNode": as_python(self.num_proc_per_node),
             "resourcesPerNode": resource_requirements(resources) if resources else None,
         }
@@ -101,6 +109,7 @@ class PodArguments:
 class PythonPodArguments(PodArguments):
     """The same of pods that run code which travels with the job, and whose Python gets packages."""
 
+    starts_python: ClassVar[bool] = True
     files: Input[Mapping[str, Secret | Input[str] | Mapping[str, Any]] | None] = None
     """Files of a pod, by absolute path: a Secret with their text, `{"secretKeyRef": ...}` or
     `{"configMapKeyRef": ...}` as an env variable has them."""
@@ -164,7 +173,7 @@ class PythonPodArguments(PodArguments):
     ) -> Code:
         """The code of a job of these pods, with files besides the installation of the packages."""
         lines = self._package_lines()
-        in_image = self._lines_in_image(lines)
+        in_image, nodes = self._lines_in_image(lines), as_python(self.num_nodes)
         installing = pod_library.installing_files() if lines and in_image is not True else {}
         return Code(
             {**files, **installing},
@@ -175,6 +184,7 @@ class PythonPodArguments(PodArguments):
             file_mounts.file_references(as_python(self.files) or {}),
             launcher,
             policies,
+            least_nodes=nodes[0] if isinstance(nodes, list | tuple) else 0,
         )
 
     @override
@@ -239,6 +249,21 @@ def whole_number(path: str, value: Any) -> Iterator[Problem]:
         return
     if type(value) is not int or value < 1:
         yield Problem(path, "must be a whole number from 1", got=value, independent=True)
+
+
+def range_problems(given: Sequence[Any], *, starts: bool) -> Iterator[Problem]:
+    """What is wrong with a number of nodes from the least to the most; `starts` for code that torchrun may start."""
+    path, fix = "num_nodes", "write the least and the most of them, (2, 4), or one number"
+    if not starts:
+        what = "is a range, which only Python code has that torchrun starts"
+        yield Problem(path, what, got=given, fix="write one number, or take a CustomTrainer")
+    elif len(given) != 2 or None in given:  # noqa: PLR2004  a pair
+        yield Problem(path, "must be one number of nodes, or two", got=given, fix=fix)
+    elif wrong := [each for at in (0, 1) for each in whole_number(f"{path}[{at}]", given[at])]:
+        yield from wrong
+    elif not any(map(is_stand_in, given)) and given[0] >= given[1]:
+        what = "must be the least number of nodes, then a larger one"
+        yield Problem(path, what, got=given, fix=fix)
 
 
 def resource_requirements(resources: Mapping[str, Any]) -> dict[str, Any]:
