@@ -44,6 +44,7 @@ def test_nothing_of_the_callers_environment_leaks(monkeypatch: pytest.MonkeyPatc
         "KUBEFLOW_TRAINER_SERVER_URL",
         "PET_MASTER_ADDR",
         "PET_MASTER_PORT",
+        "PET_LOCAL_ADDR",
         "PET_NNODES",
         "PET_NODE_RANK",
         "PET_NPROC_PER_NODE",

@@ -158,7 +158,8 @@ def test_what_is_no_range_is_refused(nodes: Any, said: str, problems: Problems) 
 
 def test_a_number_that_only_the_deployment_tells_is_judged_then() -> None:
     for nodes in ((UNKNOWN, 4), (2, UNKNOWN), [2, 4]):
-        assert CustomTrainer(train, num_nodes=nodes).pack().trainer["numNodes"] == nodes[1]
+        given: Any = nodes
+        assert CustomTrainer(train, num_nodes=given).pack().trainer["numNodes"] == nodes[1]
 
 
 @pytest.mark.parametrize(

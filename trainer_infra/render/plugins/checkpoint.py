@@ -85,8 +85,8 @@ def _is_elastic(spec: JSONObject) -> bool:
 def _pod_by_pod() -> Policies:
     """Those by which a Job replaces its pods, and the others go on.
 
-    It is complete with its first pod: torchrun ends there when all nodes that there are have ended, and one that is
-    away comes to nobody.
+    It is complete with its first pod: torchrun ends there when it has on all nodes that there are, and a pod that comes
+    later finds no other.
     """
     taken_away = (
         {"on_pod_conditions": (OnPodCondition(type=failure_policy.DISRUPTION_TARGET),)},
