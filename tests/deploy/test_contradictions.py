@@ -269,9 +269,6 @@ WARNED = {
         'job(on="plain-distributed", trainer={"command": ["python", "t.py"]}, '
         'checkpoint=Checkpoint(hang_after="10m"))'
     ): "checkpoint.hang_after: has no effect",
-    'job(on="deepspeed-distributed", checkpoint=Checkpoint(hang_after="10m"))': (
-        "checkpoint.hang_after: has no effect"
-    ),
 }
 
 
@@ -304,3 +301,11 @@ def test_the_preview_says_what_a_preemption_costs_and_how_often_saving_pays(stac
         "each, 5.333 GPU hours"
     ) in shown
     assert "is 26m by Young's formula, 26m by Daly's" in shown
+
+
+def test_ranks_that_mpirun_starts_are_not_watched(nowhere: Stack) -> None:
+    watched = 'checkpoint=Checkpoint(uri="pvc://runs/x", hang_after="10m")'
+    nowhere.program(f'{HEAD}\njob(on="deepspeed-distributed", {watched})')
+    assert "checkpoint.hang_after: has no effect" in nowhere.preview()
+    nowhere.program(f'{HEAD}\njob(on="torch-distributed", {watched})')
+    assert "hang_after" not in nowhere.preview()

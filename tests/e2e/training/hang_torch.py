@@ -11,6 +11,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import disturb
 import torch
@@ -19,7 +21,7 @@ from torch import distributed
 from trainer_infra.checkpoint import Checkpointer
 
 STEPS = int(os.environ.get("STEPS", "1000000"))
-WHO, HOW, AT = re.fullmatch(r"(\d+):([\w ]+)@(\d+)", os.environ.get("HANG", "9:no@0")).groups()
+WHO, HOW, AT = re.split("[:@]", os.environ.get("HANG", "9:no@0"))
 SLOW, LASTS = os.environ.get("SLOW"), float(os.environ.get("LASTS", "0"))
 PAUSE = float(os.environ.get("PAUSE", "0.01"))
 
@@ -48,7 +50,7 @@ def agreed(is_over: bool) -> bool:
 
 def hang() -> None:
     """Do what never ends."""
-    {
+    ways: dict[str, Callable[[], object]] = {
         "loops": loop,
         "loops in C": lambda: re.match(r"(a+)+$", "a" * 60 + "b"),
         "counts": lambda: sum(range(10**14)),
@@ -56,7 +58,8 @@ def hang() -> None:
         "reads": lambda: os.read(os.pipe()[0], 1),
         "waits for a thread": lambda: threading.Event().wait(),
         "stops": lambda: os.kill(os.getpid(), signal.SIGSTOP),
-    }[HOW]()
+    }
+    ways[HOW]()
 
 
 def loop() -> None:
@@ -71,7 +74,7 @@ class Slow:
     def __init__(self, rank: int) -> None:
         self.rank = rank
 
-    def __getstate__(self) -> dict[str, int]:
+    def __getstate__(self) -> dict[str, int]:  # type: ignore[explicit-override]  # Python 3.9 has no such decorator
         if SLOW == "saves" or (SLOW == "saves in the first" and self.rank == 0):
             time.sleep(LASTS)
         return vars(self)
@@ -89,8 +92,13 @@ def train() -> None:
     state = checkpointer.restore({"step": 0, "slow": Slow(rank)})
     if SLOW == "writes":
         theirs = os.fsync
-        # As a place that takes long for what is written.
-        os.fsync = lambda file: (time.sleep(LASTS / 4), theirs(file))[1]
+
+        def slow(fd: Any) -> None:
+            """As a place that takes long for what is written."""
+            time.sleep(LASTS / 4)
+            theirs(fd)
+
+        os.fsync = slow
     disturb.say("begins", state["step"])
     for step in range(state["step"], STEPS):
         if not work(step, rank):
