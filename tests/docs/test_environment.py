@@ -24,6 +24,11 @@ MEANINGS = page.table(PAGE, "variable", "value", "example")
 OF_EVERY_RUN = page.table(PAGE, "variable", "on this machine", "on a cluster", "value")
 PROGRAMS = page.table(PAGE, "framework", "in the training function", "a whole program")
 
+NOT_HERE = {
+    "no",
+    *("with packages", "with code in a store", "with a checkpoint", "with a range of nodes"),
+}
+"""Variables of other runs than that of `PRINTS`."""
 PRINTS = """
 def show(token):
     import os
@@ -121,12 +126,7 @@ def test_a_process_on_this_machine_sees_what_the_page_says(stack: Stack) -> None
         for name in shown.split()
         if name not in pod_environment.ALLOWED and not name.startswith("LC_")
     }
-    said = {
-        name
-        for row in OF_EVERY_RUN
-        if row[1] not in {"no", "with packages", "with code in a store", "with a checkpoint"}
-        for name in page.codes(row[0])
-    }
+    said = {name for row in OF_EVERY_RUN if row[1] not in NOT_HERE for name in page.codes(row[0])}
     assert seen == said
     assert "model" in output
 

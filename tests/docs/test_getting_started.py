@@ -37,7 +37,10 @@ def test_the_page_and_the_readme_show_the_program_that_init_writes() -> None:
 
 def test_the_page_begins_where_it_says_and_has_every_part() -> None:
     sections = list(dict.fromkeys(block.section for block in BLOCKS))
-    assert sections == ["Install", "Train a model", "A sweep", "On a cluster", "Clean up"]
+    assert sections == [
+        *("Install", "Train a model", "Stop it, and go on"),
+        *("A sweep", "On a cluster", "Clean up"),
+    ]
 
 
 @pytest.mark.parametrize(

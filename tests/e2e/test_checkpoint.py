@@ -3,6 +3,7 @@
 import pytest
 
 from tests.deploy.project import Stack
+from tests.e2e import framework_survivor
 from tests.e2e.cluster import Namespace
 from tests.e2e.survivor import DISTURBANCES, train_disturbed
 
@@ -20,3 +21,11 @@ def test_disturbed_more_often_than_a_job_replaces_pods_it_is_complete(
     cluster_stack: Stack, namespace: Namespace, how: str
 ) -> None:
     train_disturbed(cluster_stack, namespace, DISTURBANCES[how], times=8)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", framework_survivor.FRAMEWORKS)
+def test_a_framework_disturbed_ten_times_ends_as_if_it_had_not_been(
+    cluster_stack: Stack, namespace: Namespace, name: str
+) -> None:
+    framework_survivor.train_disturbed(cluster_stack, namespace, name, times=10)

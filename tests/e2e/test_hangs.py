@@ -13,21 +13,16 @@ from tests.e2e.test_outputs_and_retry import CLAIM
 HANGING: Final = """
 from trainer_infra import Checkpoint
 
-def work(step):
-    import os, signal
-    if step == 27 and os.environ["HANGS"] == "yes":
-        os.kill(os.getpid(), signal.SIGSTOP)
-
 def count():
-    import time
+    import os, signal, time
     from trainer_infra.checkpoint import Checkpointer
     checkpointer = Checkpointer()
     state = checkpointer.restore({"step": 0})
     begun = state["step"]
     print("begins", begun, flush=True)
     for step in range(begun, 60):
-        if not begun or %(always)s:
-            work(step)
+        if step == 27 and os.environ["HANGS"] == "yes" and (not begun or %(always)s):
+            os.kill(os.getpid(), signal.SIGSTOP)
         checkpointer.step(step + 1, {"step": step + 1})
         time.sleep(0.1)
     print("ends", flush=True)

@@ -120,7 +120,7 @@ def test_an_answer_that_arrives_broken_is_asked_for_again(speak: Speak, name: st
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_one_that_always_arrives_broken_is_one_sentence(speak: Speak, name: str) -> None:
-    client, server = speak(BROKEN[name], give_up_after=1.0)
+    client, server = speak(BROKEN[name], give_up_after=3.0)
     with pytest.raises((NotKubernetes, Unreachable)) as refused:
         run_in_loop(client.get(CONFIG_MAP, "a", "default"))
 

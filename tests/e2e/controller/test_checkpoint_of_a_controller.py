@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.deploy.project import Stack
+from tests.e2e import framework_survivor
 from tests.e2e.cluster import Namespace
 from tests.e2e.survivor import DISTURBANCES, train_disturbed
 
@@ -14,3 +15,11 @@ def test_a_disturbed_run_is_complete_with_what_an_undisturbed_one_has(
     controller_stack: Callable[..., Stack], namespace: Namespace, how: str
 ) -> None:
     train_disturbed(controller_stack(), namespace, DISTURBANCES[how])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", framework_survivor.FRAMEWORKS)
+def test_a_framework_disturbed_ten_times_ends_as_if_it_had_not_been(
+    controller_stack: Callable[..., Stack], namespace: Namespace, name: str
+) -> None:
+    framework_survivor.train_disturbed(controller_stack(), namespace, name, times=10)

@@ -5,6 +5,7 @@ A few bytes in a file that is mapped into memory, so that a step costs no system
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import functools
 import mmap
@@ -80,6 +81,9 @@ class Beats:
         # No framework uses a real-time signal, and macOS has none.
         number = getattr(signal, "SIGRTMIN", 0) + 7
         if number > signal.SIGUSR2:
+            with contextlib.suppress(ValueError):
+                # What takes it goes before the process does, in whose last moments it would be fatal.
+                signal.signal(number, signal.SIG_IGN)
             # It stays open: what takes the signal knows its number.
             faulthandler.register(number, (self._folder / STACKS.format(pid)).open("w"))
             self._signal = number

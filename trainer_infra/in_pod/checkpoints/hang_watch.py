@@ -28,8 +28,8 @@ LONGEST = 5.0
 """Seconds from one look to the next, where `hang_after` is longer than ten of them."""
 AGAIN = 60.0
 """Seconds after which a hang is said again: what else is printed must not hide it."""
-PATIENCE = 5.0
-"""Seconds in which processes write their stacks."""
+PATIENCE = 30.0
+"""Seconds in which processes write their stacks, on a machine that is busy."""
 BUSY = 0.2
 """Share of a processor from which on a process computes."""
 MEMORY = "/dev/shm"  # noqa: S108  a folder of a name of its own is made in it
