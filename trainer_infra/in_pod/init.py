@@ -27,6 +27,7 @@ NOT_FOUND = 127
 ELASTIC = "--rdzv-backend=c10d"
 """The option of a torchrun whose nodes come and go."""
 OF_MEETING = "PET_RDZV_CONF"
+ADDRESS = "PET_LOCAL_ADDR"
 
 
 def main(command: list[str]) -> int:
@@ -79,11 +80,24 @@ def _is_first() -> bool:
 
 
 def _meeting_of(command: list[str]) -> dict[str, str]:
-    """What tells torchrun whether its nodes meet at this one: by the name alone it may not know, and on one machine each takes it for its own."""
+    """What torchrun cannot know by the name of its node alone: whether the others meet there, and that it is a new one.
+
+    On one machine each node has the first one's address. A pod that replaces another has its name, and its process
+    the same number: the others would take it for the one that they have lost.
+    """
     if ELASTIC not in command:
         return {}
     said = f"{os.environ.get(OF_MEETING, '')},is_host={int(_is_first())}"
-    return {OF_MEETING: said.lstrip(",")}
+    return {OF_MEETING: said.lstrip(","), **_own_address()}
+
+
+def _own_address() -> dict[str, str]:
+    import socket  # noqa: PLC0415  slow to import, and few need it
+
+    try:
+        return {ADDRESS: os.environ.get(ADDRESS) or socket.gethostbyname(socket.gethostname())}
+    except OSError:
+        return {}
 
 
 def _hang_watch() -> HangWatch | None:

@@ -49,9 +49,9 @@ class Happening:
     words: str
 
     @property
-    def order(self) -> tuple[bool, str, int]:
-        """What sorts it before those that it is the cause of."""
-        return self.rank > _Rank.OUTSIDE, self.time, self.rank
+    def order(self) -> tuple[int, str, int]:
+        """What sorts it before those that it is the cause of; Kueue says that it has stopped a job once that is suspended."""
+        return min(self.rank, _Rank.FAILURE), self.time, self.rank
 
 
 _OF_EVENTS: Final = {
