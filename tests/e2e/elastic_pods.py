@@ -23,7 +23,7 @@ TrainJob("job", runtime="torch-distributed", namespace=NS, runtime_patches=[plac
          checkpoint=Checkpoint(uri="pvc://models/{run}", every=20, save_seconds=10),
          trainer=CustomTrainer("%s/train_elastic.py:train", func_args={"steps": %d, "gate": "%s"},
                                num_nodes=(2, 4), num_proc_per_node=1, image=place["image"],
-                               resources_per_node={"cpu": "50m"},
+                               resources_per_node={"requests": {"cpu": "50m"}},
                                env={"PET_RDZV_CONF": "join_timeout=600,last_call_timeout=3", **place["env"]}))
 """
 
@@ -50,7 +50,7 @@ def train_with_deleted_pods(stack: Stack, namespace: Namespace, gate: Path) -> f
 
     reached = _delete(namespace, after["0"], said)
     eventually(lambda: not {*after.values()} & {*_pods(namespace).values()})
-    eventually(lambda: _last(said)[0] >= reached and _last(said)[1:] == [4])
+    eventually(lambda: _last(said)[1:] == [4] and _last(said)[0] >= reached)
     (jobset,) = namespace.all("jobsets")
     assert not jobset["status"].get("restarts"), "no pod was counted"
 
