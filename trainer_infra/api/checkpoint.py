@@ -182,6 +182,12 @@ def said_of(text: str) -> JSONObject | None:
     return said if isinstance(said, Mapping) and bool(said) == bool(text) else None
 
 
+def save_seconds_said(said: JSONObject | None) -> int | None:
+    """Seconds that a step and a save take by what the variable says; None where it says nothing that can be read."""
+    seconds = (said or {}).get("save_seconds", SAVE_SECONDS)
+    return seconds if said and isinstance(seconds, int) else None
+
+
 def arguments_said(said: JSONObject) -> dict[str, Any]:
     """What the variable says, by the names of the arguments, as `checkpoint_problems` takes it."""
     known = {key: said.get(key, each) for key, each in Checkpoint().as_mapping().items()}

@@ -93,8 +93,8 @@ def attach_checkpoint(
     env, metadata = [*(trainer.get("env") or ())], job["metadata"]
     at = _place(env, checkpoint.VARIABLE)
     said = None if at is None else checkpoint.said_of(variable_text(trainer))
-    seconds = (said or {}).get("save_seconds", checkpoint.SAVE_SECONDS)
-    if at is None or not said or not isinstance(seconds, int):
+    seconds = checkpoint.save_seconds_said(said)
+    if at is None or not said or seconds is None:
         # The rule checkpoint-values says what is wrong with one that was written by hand.
         return job
     again = "" if attempt == 1 else f" (attempt {attempt})"

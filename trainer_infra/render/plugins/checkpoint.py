@@ -58,17 +58,13 @@ def complete(value: JSONObject, job: TrainJob) -> JSONObject:
     )
     policies = _pod_by_pod() if is_elastic else tolerance.policies()
     spec = deepcopy(dict(tolerant(value["spec"], policies)))
-    if seconds := _seconds_to_end(job):
+    seconds = checkpoint.save_seconds_said(checkpoint.said_of(_text(job) or ""))
+    # The rule checkpoint-values says what is wrong with a variable that was damaged.
+    if seconds is not None:
         for _, job_spec in training_jobs(spec):
-            job_spec["template"]["spec"].setdefault(checkpoint.GRACE, seconds)
+            pod = job_spec["template"]["spec"]
+            pod.setdefault(checkpoint.GRACE, seconds + checkpoint.MARGIN)
     return {**value, "spec": spec}
-
-
-def _seconds_to_end(job: TrainJob) -> int | None:
-    """Those that a save takes, and a margin; None where the variable was damaged, which the rule checkpoint-values says."""
-    said = checkpoint.said_of(_text(job) or "")
-    seconds = (said or {}).get("save_seconds", checkpoint.SAVE_SECONDS)
-    return seconds + checkpoint.MARGIN if said and isinstance(seconds, int) else None
 
 
 def _is_elastic(spec: JSONObject) -> bool:
