@@ -9,8 +9,11 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import TRAINER
 from trainer_infra import names
 
-UNTIL_TOLD = "trap 'exit 1' TERM; until [ -e /tmp/end ]; do sleep 0.2; done"
-"""A command that ends well once `end` was called of its pod, and badly when it is stopped."""
+UNTIL_TOLD = "trap 'exit 1' TERM; until [ -e /tmp/end ]; do sleep 0.2; done; sleep 1"
+"""A command that ends well once `end` was called of its pod, and badly when it is stopped.
+
+It outlives the command by which it is told, which a container that ends takes along (137).
+"""
 
 
 def post_train_job(

@@ -13,6 +13,7 @@ import gc
 import io
 import os
 import sys
+from copy import copy
 from typing import Annotated, Final
 
 import typer
@@ -61,13 +62,28 @@ def main() -> int:
             # What a terminal's encoding lacks is shown as Python writes it, and ends no command.
             each.reconfigure(errors="backslashreplace")
     try:
-        app()
+        _program(sys.argv[1:2])()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
     except TrainerInfraError as error:
         typer.echo(str(error), err=True)
         return 1
     return 0
+
+
+def _program(words: list[str]) -> typer.Typer:
+    """The program for a command line; with its command alone where the first word names one.
+
+    To read the options of all others takes 10 ms.
+    """
+    named = [
+        each for each in app.registered_commands if getattr(each.callback, "__name__", "") in words
+    ]
+    if not named:
+        return app
+    found = copy(app)
+    found.registered_commands, found.registered_groups = named, []
+    return found
 
 
 def _version(value: bool) -> None:

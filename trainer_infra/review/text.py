@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
-from rich.cells import cell_len
-
 from trainer_infra.review import finding_groups, summary
 from trainer_infra.review.finding_groups import FindingGroup
 from trainer_infra.review.report import Place, Report
@@ -108,10 +106,19 @@ def _excerpt(place: Place, paint: Paint) -> Iterator[str]:
         after = "…" if start + _WIDTH < len(raw) else ""
         yield f"{margin}{before}{summary.one_line(raw[start : start + _WIDTH])}{after}"
         if column:
-            indent = cell_len(before + summary.one_line(raw[start : column - 1]))
+            indent = _width(before + summary.one_line(raw[start : column - 1]))
             marked = raw[column - 1 : min(_end(place, raw), start + _WIDTH)]
-            carets = "^" * max(1, cell_len(summary.one_line(marked)))
+            carets = "^" * max(1, _width(summary.one_line(marked)))
             yield f"{' ' * (len(margin) - 2)}| {' ' * indent}{paint(carets, 'bold red')}"
+
+
+def _width(words: str) -> int:
+    """How many columns of a terminal they take."""
+    if words.isascii():
+        return len(words)
+    from rich.cells import cell_len  # noqa: PLC0415  only where there are other characters
+
+    return cell_len(words)
 
 
 def _end(place: Place, raw: str) -> int:

@@ -1,12 +1,15 @@
 """The same with engine `controller`: a training that saves goes on where it was."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.deploy.project import Stack
 from tests.e2e import framework_survivor
 from tests.e2e.cluster import Namespace
+from tests.e2e.elastic_pods import train_with_deleted_pods
+from tests.e2e.elastic_training import undisturbed
 from tests.e2e.survivor import DISTURBANCES, train_disturbed
 
 
@@ -23,3 +26,11 @@ def test_a_framework_disturbed_ten_times_ends_as_if_it_had_not_been(
     controller_stack: Callable[..., Stack], namespace: Namespace, name: str
 ) -> None:
     framework_survivor.train_disturbed(controller_stack(), namespace, name, times=10)
+
+
+@pytest.mark.soak
+def test_a_deleted_pod_comes_back_to_the_others(
+    controller_stack: Callable[..., Stack], namespace: Namespace, tmp_path: Path
+) -> None:
+    found = train_with_deleted_pods(controller_stack(), namespace, tmp_path)
+    assert found == pytest.approx(undisturbed(), rel=1e-3)
