@@ -35,25 +35,27 @@ class Framework:
     """Which runtime and packages a program has, and what it is called with."""
 
     runtime: str
-    packages: str
+    packages: tuple[str, ...]
     program: str
     arguments: Mapping[str, Any]
 
 
 FRAMEWORKS: Final = {
-    "ddp": Framework("torch", "torch", "survive_torch", {"how": "ddp", "steps": STEPS}),
-    "fsdp2": Framework("torch", "torch", "survive_torch", {"how": "fsdp2", "steps": STEPS}),
-    "jax": Framework("jax", "jax", "survive_jax", {"steps": STEPS}),
-    "xgboost": Framework("xgboost", "xgboost", "survive_xgboost", {"rounds": STEPS}),
+    "ddp": Framework("torch", ("torch",), "survive_torch", {"how": "ddp", "steps": STEPS}),
+    "fsdp2": Framework("torch", ("torch",), "survive_torch", {"how": "fsdp2", "steps": STEPS}),
+    "jax": Framework("jax", ("jax",), "survive_jax", {"steps": STEPS}),
+    "xgboost": Framework("xgboost", ("xgboost",), "survive_xgboost", {"rounds": STEPS}),
+    "trl": Framework(
+        "torch", ("trainers", "torch"), "survive_sft", {"folder": "/tmp/sft", "steps": STEPS}
+    ),
 }
 
 
 def train_disturbed(stack: Stack, namespace: Namespace, name: str, times: int) -> None:
     """Run it twice, disturb one of the two in turn in all ways, and compare how they end."""
     framework, drawn = FRAMEWORKS[name], random.Random(name)
-    runtime = runtimes.on_host(
-        f"{framework.runtime}-distributed", python.environment(framework.packages)
-    )
+    packages = (python.environment(each) for each in framework.packages)
+    runtime = runtimes.on_host(f"{framework.runtime}-distributed", *packages)
     (stack.folder / "runtime.json").write_text(json.dumps(runtime.to_wire()))
     shutil.copytree(
         TRAINING, stack.folder / "training", ignore=shutil.ignore_patterns("__pycache__")

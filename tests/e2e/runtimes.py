@@ -27,17 +27,17 @@ _PACKAGE = Path(catalog.__file__).parent.parent
 _SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def on_host(name: str, packages: Path | None = None) -> ClusterTrainingRuntime:
+def on_host(name: str, *packages: Path) -> ClusterTrainingRuntime:
     """The shipped runtime of that name, in our image.
 
     Args:
         name: of the catalog.
-        packages: folder of Python packages, of from_source/cluster/python.py.
+        packages: folders of Python packages, of from_source/cluster/python.py.
     """
-    env, folders = [{"name": "OMP_NUM_THREADS", "value": "1"}], {}
-    if packages:
-        env += _paths(PACKAGES)
-        folders[PACKAGES] = packages
+    env = [{"name": "OMP_NUM_THREADS", "value": "1"}]
+    folders = {f"{PACKAGES}{index or ''}": each for index, each in enumerate(packages)}
+    if folders:
+        env += _paths(*folders)
     return _edited(catalog.get(name), env, folders)
 
 

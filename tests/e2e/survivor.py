@@ -34,7 +34,7 @@ def count(steps):
         time.sleep(0.5)
     print("began at", begun, "and ends with", state["sum"], flush=True)
 
-TrainJob("job", runtime="plain-distributed", namespace=NS, labels=%r,
+TrainJob("job", runtime="plain-distributed", namespace=NS, labels=%r, active_deadline_seconds=%r,
          checkpoint=Checkpoint(uri="pvc://models/{run}", every=10, save_seconds=5),
          trainer=CustomTrainer(count, func_args={"steps": %d}, image=place["image"], num_nodes=2,
                                resources_per_node={"cpu": "50m"}))
@@ -51,6 +51,15 @@ def evict_pod(_stack: Stack, namespace: Namespace, pod: str) -> None:
     asked = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
     path = f"/api/v1/namespaces/{namespace.name}/pods/{pod}/eviction"
     namespace.kubectl("create", "--raw", path, "-f", "-", given=json.dumps(asked))
+
+
+def drain(_stack: Stack, namespace: Namespace, pod: str) -> None:
+    """Empty its node of the run's pods, and let pods onto it again."""
+    node = namespace.one("pods", pod)["spec"]["nodeName"]
+    own = f"{names.JOBSET_NAME_LABEL}={pod.partition('-node-')[0]}"
+    options = ("--force", "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=120s")
+    namespace.kubectl("drain", node, f"--pod-selector={own}", *options)
+    namespace.kubectl("uncordon", node)
 
 
 def suspend(stack: Stack, namespace: Namespace, _pod: str) -> None:
@@ -70,6 +79,7 @@ DISTURBANCES: Final[Mapping[str, Disturbance]] = {
 CAUSES: Final[Mapping[Disturbance, str]] = {
     delete_pod: "was deleted",
     evict_pod: "evicted",
+    drain: "evicted",
     suspend: "^suspended$",
 }
 """What `describe` says of it; of a preemption by Kueue its own words."""
@@ -107,7 +117,7 @@ def train_disturbed(
     """Run it, disturb it at a step, and see that it goes on from there to the end of an undisturbed run."""
     namespace.kubectl("apply", "-f", "-", given=CLAIM)
     labels = {names.KUEUE_QUEUE_LABEL: "team"} if isinstance(disturb, Preemption) else {}
-    stack.program(PROGRAM + dedent(COUNTING % (labels, STEPS)))
+    stack.program(PROGRAM + dedent(COUNTING % (labels, None, STEPS)))
     stack.up()
     name = stack.job()["name"]
     reached = 0
@@ -115,8 +125,7 @@ def train_disturbed(
         reached = eventually(partial(_step_of_all, namespace, reached + 3))
         pod = namespace.names("pods")[0]
         disturb(stack, namespace, pod)
-    eventually(lambda: _phase(stack, namespace, name) in {"Complete", "Failed"})
-    assert _phase(stack, namespace, name) == "Complete", stack.trainer(
+    assert _end(stack, namespace, name) == "Complete", stack.trainer(
         "describe", name, "-n", namespace.name
     )
     said = stack.trainer("logs", name, "-n", namespace.name)
@@ -127,6 +136,36 @@ def train_disturbed(
     _see_attempts(stack, namespace, name, disturb, times)
     namespace.kubectl("delete", "pods", "--all")
     _see_attempts(stack, namespace, name, disturb, times)
+
+
+def train_to_deadlines(stack: Stack, namespace: Namespace) -> None:
+    """Run it with too short a deadline and retry it until it is complete: each try goes on where the last one was."""
+    namespace.kubectl("apply", "-f", "-", given=CLAIM)
+    stack.program(PROGRAM + dedent(COUNTING % ({}, 15, STEPS)))
+    stack.up()
+    name = stack.job()["name"]
+    tries = 1
+    while _end(stack, namespace, name) == "Failed":
+        shown = stack.trainer("describe", name, "-n", namespace.name)
+        assert "deadline" in shown, shown
+        stack.trainer("retry", name, "-n", namespace.name)
+        tries += 1
+    said = stack.trainer("logs", name, "-n", namespace.name)
+    ends = re.findall(r"began at (\d+) and ends with ([\d.]+)", said)
+    assert [end for _, end in ends] == [str(sum(step * 0.1 for step in range(STEPS)))] * 2
+    text = stack.trainer("get", name, "-n", namespace.name, "-o", "json")
+    found = json.loads(text)["attempts"]
+    assert tries > 1
+    assert (found["total"], found["lostSteps"]) == (tries, 0), text
+
+
+def _end(stack: Stack, namespace: Namespace, name: str) -> str:
+    """The phase in which it ends."""
+    return str(
+        eventually(
+            lambda: {"Complete", "Failed"}.intersection([_phase(stack, namespace, name)])
+        ).pop()
+    )
 
 
 def _see_attempts(

@@ -5,7 +5,7 @@ import pytest
 from tests.deploy.project import Stack
 from tests.e2e import framework_survivor
 from tests.e2e.cluster import Namespace
-from tests.e2e.survivor import DISTURBANCES, train_disturbed
+from tests.e2e.survivor import DISTURBANCES, train_disturbed, train_to_deadlines
 
 
 @pytest.mark.parametrize("how", DISTURBANCES)
@@ -29,3 +29,10 @@ def test_a_framework_disturbed_ten_times_ends_as_if_it_had_not_been(
     cluster_stack: Stack, namespace: Namespace, name: str
 ) -> None:
     framework_survivor.train_disturbed(cluster_stack, namespace, name, times=10)
+
+
+@pytest.mark.soak
+def test_ended_by_its_deadline_and_retried_it_goes_on(
+    cluster_stack: Stack, namespace: Namespace
+) -> None:
+    train_to_deadlines(cluster_stack, namespace)

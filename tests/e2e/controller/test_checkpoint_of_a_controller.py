@@ -10,7 +10,7 @@ from tests.e2e import framework_survivor
 from tests.e2e.cluster import Namespace
 from tests.e2e.elastic_pods import train_with_deleted_pods
 from tests.e2e.elastic_training import undisturbed
-from tests.e2e.survivor import DISTURBANCES, train_disturbed
+from tests.e2e.survivor import DISTURBANCES, train_disturbed, train_to_deadlines
 
 
 @pytest.mark.parametrize("how", DISTURBANCES)
@@ -34,3 +34,10 @@ def test_a_deleted_pod_comes_back_to_the_others(
 ) -> None:
     found = train_with_deleted_pods(controller_stack(), namespace, tmp_path)
     assert found == pytest.approx(undisturbed(), rel=1e-3)
+
+
+@pytest.mark.soak
+def test_ended_by_its_deadline_and_retried_it_goes_on(
+    controller_stack: Callable[..., Stack], namespace: Namespace
+) -> None:
+    train_to_deadlines(controller_stack(), namespace)

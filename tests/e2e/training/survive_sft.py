@@ -33,22 +33,23 @@ class Done(TrainerCallback):  # type: ignore[misc]  # transformers is not there 
         disturb.done(-state.global_step, args.process_index, args.world_size)
 
 
-def train(folder: Path, steps: int) -> None:
+def train(folder: str, steps: int) -> None:
     """Tune, from a checkpoint where there is one."""
     torch.set_num_threads(1)
-    if not (folder / "model").exists():
-        tiny_llama.write_model(folder / "model", 16)
+    place = Path(folder)
+    if not (place / "model").exists():
+        tiny_llama.write_model(place / "model", 16)
         tiny_llama.write_rows(
-            folder / "sft", lambda number: {"text": f"{number} plus 1 is {number + 1}."}
+            place / "sft", lambda number: {"text": f"{number} plus 1 is {number + 1}."}
         )
     rows, some = load_dataset(
         "json",
-        data_files=str(folder / "sft" / "train.jsonl"),
+        data_files=str(place / "sft" / "train.jsonl"),
         split=["train", "train[:8]"],
-        cache_dir=str(folder / "cache"),
+        cache_dir=str(place / "cache"),
     )
     arguments = SFTConfig(
-        output_dir=str(folder / "out"),
+        output_dir=str(place / "out"),
         max_steps=steps,
         per_device_train_batch_size=2,
         gradient_accumulation_steps=2,
@@ -65,8 +66,8 @@ def train(folder: Path, steps: int) -> None:
         max_length=32,
     )
     trainer = SFTTrainer(
-        model=AutoModelForCausalLM.from_pretrained(folder / "model", attention_dropout=0.1),
-        processing_class=AutoTokenizer.from_pretrained(folder / "model"),
+        model=AutoModelForCausalLM.from_pretrained(place / "model", attention_dropout=0.1),
+        processing_class=AutoTokenizer.from_pretrained(place / "model"),
         args=arguments,
         train_dataset=rows,
         eval_dataset=some,
@@ -83,4 +84,4 @@ def train(folder: Path, steps: int) -> None:
 
 
 if __name__ == "__main__":
-    train(Path(sys.argv[1]), int(sys.argv[2]))
+    train(sys.argv[1], int(sys.argv[2]))
