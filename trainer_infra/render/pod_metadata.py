@@ -6,6 +6,7 @@ runtime and of runtime patches.
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from trainer_infra.api.trainjob import TrainJob
@@ -39,6 +40,7 @@ PATCH: Final = "write it in spec.runtimePatches, below trainingRuntimeSpec.templ
 OF_POD: Final = "spec.replicatedJobs[name: node].template.spec.template.metadata"
 
 
+@lru_cache(1024)
 def is_of_pods(key: str) -> bool:
     """Whether others read a label or annotation from pods."""
     return any(fnmatchcase(key, each) for each in OF_PODS)

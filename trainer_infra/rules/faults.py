@@ -15,7 +15,7 @@ from trainer_infra import names
 from trainer_infra.api import finding as api
 from trainer_infra.api.shape import queue_schema, schema, workloads
 from trainer_infra.api.shape.object_meta import OBJECT_META
-from trainer_infra.api.shape.reading import unknown_paths, with_stand_ins
+from trainer_infra.api.shape.reading import has_unknown, unknown_paths, with_stand_ins
 from trainer_infra.api.shape.walk import FormWalk, Schema, Walk
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import queue_objects
@@ -196,7 +196,7 @@ def _shapes(subject: Subject) -> Iterator[tuple[Value, Schema]]:
 
 def _walked(place: Value, schema: Schema) -> FormWalk:
     root = place.root
-    is_whole = not root.gaps and next(unknown_paths(place.raw), None) is None
+    is_whole = not root.gaps and not has_unknown(place.raw)
     walk = FormWalk(None if is_whole else root.may_have)
     walk.check(None if place.raw is ABSENT else place.raw, schema, place.path)
     return walk

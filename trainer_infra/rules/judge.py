@@ -66,17 +66,19 @@ def judge(
     # Most rules have no parameters.
     usual: Context[Any] = Context(subject, world, Parameters(), severities, today)
     general: frozenset[str] | None = None
+    is_whole = not subject.is_part
     for chosen in applied:
-        knows = kind in chosen.rule.kinds and not subject.is_part
+        rule = chosen.rule
+        knows = is_whole and kind in rule.kinds
         if not knows:
             # Most objects are of a known kind: of others only is asked what they have.
             general = _general(subject) if general is None else general
-            if general.isdisjoint(chosen.rule.kinds):
+            if general.isdisjoint(rule.kinds):
                 continue
-        places, unseen = subject.places(chosen.rule.places)
+        places, unseen = subject.places(rule.places)
         if places or unseen or hidden:
             context = usual
-            if chosen.rule.parameters is not Parameters:
+            if rule.parameters is not Parameters:
                 context = Context(subject, world, chosen.parameters, severities, today)
             judged = _judged(chosen, context, places, (*hidden, *unseen))
             judged = judged if knows or judged is None else _standing(judged, subject)

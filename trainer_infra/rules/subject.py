@@ -14,7 +14,7 @@ from trainer_infra.api import manifests
 from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.shape.object_meta import CLUSTER_SCOPED
-from trainer_infra.api.shape.reading import unknown_paths
+from trainer_infra.api.shape.reading import has_unknown
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
@@ -250,7 +250,7 @@ def subject_of_runtime(runtime: AnyRuntime) -> Subject:
 
 
 def _judged_schema(runtime: AnyRuntime, _subject: Subject) -> Rendering:
-    is_known = next(unknown_paths(runtime.wire), None) is None
+    is_known = not has_unknown(runtime.wire)
     return FITS if is_known and runtime.typed is not None else NOTHING
 
 

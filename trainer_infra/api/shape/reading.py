@@ -101,16 +101,22 @@ def reading(raw: Any, path: Path, may_have: MayHave) -> Any:
     return raw
 
 
+def has_unknown(value: Any) -> bool:
+    """Whether it is not known, or something in it is not."""
+    if type(value) in _SCALARS:
+        return value is UNKNOWN
+    if is_mapping(value):
+        return any(map(has_unknown, value.values()))
+    return is_list(value) and any(map(has_unknown, value))
+
+
 def unknown_paths(value: Any, path: Path = ()) -> Iterator[Path]:
     """The paths of the values that are not known."""
     if value is UNKNOWN:
         yield path
-    elif is_mapping(value):
-        for key, each in value.items():
+    elif has_unknown(value):
+        for key, each in value.items() if is_mapping(value) else enumerate(value):
             yield from unknown_paths(each, (*path, key))
-    elif is_list(value):
-        for index, each in enumerate(value):
-            yield from unknown_paths(each, (*path, index))
 
 
 def with_stand_ins(value: Any, path: Path = ()) -> Any:

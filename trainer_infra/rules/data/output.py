@@ -113,17 +113,20 @@ def outputs(container: Value, variables: Sequence[str], options: Sequence[str]) 
 
 def _of_checkpoint(container: Value) -> Iterator[Output]:
     """Where the checkpoint of a TrainJob is: in an output, whose variable has the address."""
-    env = [each for each in container["env"].items() if not each["name"].is_noted()]
-    values = {each["name"].text(): each["value"] for each in env if not each["value"].is_noted()}
-    said = values.get(checkpoint.VARIABLE)
+    said = _value_of(container, checkpoint.VARIABLE)
     place = "" if said is None else _place_of(said)
     if said is None or not place:
         return
     output = place.removeprefix(checkpoint.OUTPUT).upper().replace("-", "_")
     if not place.startswith(checkpoint.OUTPUT):
         yield Output(said, place)
-    elif address := values.get(f"{names.OUTPUT_VARIABLE}{output}"):
+    elif address := _value_of(container, f"{names.OUTPUT_VARIABLE}{output}"):
         yield Output(said, address.text())
+
+
+def _value_of(container: Value, variable: str) -> Value | None:
+    found = [each["value"] for each in container["env"].items() if each["name"].raw == variable]
+    return next((each for each in found[-1:] if not each.is_noted()), None)
 
 
 def _place_of(value: Value) -> str:
@@ -212,6 +215,9 @@ def _of_arguments(
                 yield Output(each, word.strip(_QUOTES))
             name, equals, value = word.partition("=")
             dashed = name.startswith("-")
+            if not (dashed or equals):
+                awaited = False
+                continue
             whole = name.lstrip("-").replace("-", "_")
             above, _, key = whole.rpartition(".")
             is_below = key in options and not (above and key in _READ_BELOW)

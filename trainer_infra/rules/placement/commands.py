@@ -18,6 +18,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.placement import policy_variables
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Finding, Subject, Value
+from trainer_infra.rules.value import ABSENT
 
 CONFIG_MAP, _RAY_JOB = "ConfigMap", "RayJob"
 _ENTRYPOINT: Final = ("spec", "entrypoint")
@@ -119,7 +120,7 @@ def _texts(subject: Subject) -> Iterator[CodeText]:
 
 
 def _values(subject: Subject) -> Iterator[tuple[Value, str]]:
-    for words, _, _ in _words_of(subject):
+    for words, _, _ in subject.once(_words_of):
         yield from ((each, "") for each in words)
     for container in pods.containers(subject):
         for each in container.value["env"].items():
@@ -137,11 +138,12 @@ def _words_of(subject: Subject) -> Iterator[tuple[tuple[Value, ...], PodContaine
         value = each.value
         yield tuple(item for key in ("command", "args") for item in value[key].items()), each, True
         for path in _HANDLERS:
-            yield tuple(value.at(*path).items()), each, False
+            if value[path[0]].raw is not ABSENT:
+                yield tuple(value.at(*path).items()), each, False
 
 
 def _commands(subject: Subject) -> Iterator[ContainerCommand]:
-    for words, container, is_main in _words_of(subject):
+    for words, container, is_main in subject.once(_words_of):
         if words:
             variables = policy_variables.variables_of(container, subject)
             line = program.read_command_line([*map(_text, words)], variables)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.api.shape.reading import unknown_paths
+from trainer_infra.api.shape.reading import has_unknown
 from trainer_infra.render import resolve
 from trainer_infra.render.command_lines.references import ContainerVariables
 from trainer_infra.render.launch_warnings import FRAMEWORKS
@@ -47,7 +47,7 @@ def is_filled(place: PodContainer | None, framework: str, policy: Value) -> bool
 def variables_of(place: PodContainer, subject: Subject) -> ContainerVariables:
     """Those of the container as it will run: a runtime has not yet what its policy adds."""
     policy = subject.ml_policy
-    if next(unknown_paths(policy.raw), None) is not None:
+    if has_unknown(policy.raw):
         values, are_all = dict[str, str | None](), False
     else:
         framework = framework_of(policy)

@@ -46,7 +46,7 @@ def _check(place: PodContainer, context: Context[PlainHttp]) -> Iterator[Finding
     urls = [
         (value, found, _is_near(found["host"].lower(), allow))
         for value, url in _urls(place.value)
-        if (found := _URL.fullmatch(url.strip()))
+        if "//" in url and (found := _URL.fullmatch(url.strip()))
     ]
     what = "is reached without TLS, by a container that has a secret"
     wrong = [

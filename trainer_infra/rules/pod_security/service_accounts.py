@@ -67,7 +67,8 @@ def _credentials(subject: Subject) -> Iterator[tuple[Pod, Value]]:
             yield from ((pod, each) for each in present(found))
     for container in pods.containers(subject):
         variables, whole = container.value["env"].items(), container.value["envFrom"].items()
-        found = [each.at("valueFrom", "secretKeyRef", "name") for each in variables]
+        sources = present(each["valueFrom"] for each in variables)
+        found = [each.at("secretKeyRef", "name") for each in sources]
         found += (each.at("secretRef", "name") for each in whole)
         yield from ((container.pod, each) for each in present(found))
 

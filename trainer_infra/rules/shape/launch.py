@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.api.shape.reading import unknown_paths
+from trainer_infra.api.shape.reading import has_unknown
 from trainer_infra.render.command_lines import launch_faults
 from trainer_infra.render.command_lines.node_counts import MPI, TrainingNodes
 from trainer_infra.render.command_lines.references import ContainerVariables
@@ -126,8 +126,7 @@ def _training_nodes(
         subject.object.at("spec", "trainer", "numProcPerNode").number(),
         lacks_devices=bool(asked)
         and all(
-            is_mapping(each) and next(unknown_paths(each), None) is None and lacks_devices(each)
-            for each in asked
+            is_mapping(each) and not has_unknown(each) and lacks_devices(each) for each in asked
         ),
     )
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.api.shape import schema
-from trainer_infra.api.shape.reading import unknown_paths
+from trainer_infra.api.shape.reading import has_unknown, unknown_paths
 from trainer_infra.errors import Problem
 from trainer_infra.rules import faults
 from trainer_infra.rules.rendering import REFERENCE
@@ -65,7 +65,7 @@ def _of_runtime(subject: Subject) -> Iterator[Problem]:
     runtime = subject.runtime
     if runtime is None or subject.is_whole or subject.runtime_is_judged:
         return
-    if next(unknown_paths(runtime.raw), None) is None:
+    if not has_unknown(runtime.raw):
         yield Problem("spec.runtimeRef.name", "names a runtime that its schema refuses")
 
 
