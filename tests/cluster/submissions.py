@@ -33,6 +33,8 @@ class Job:
     """Fields of the runtime's first JobSpec."""
     pod_spec: dict[str, Any] = field(default_factory=dict)
     """Fields of its PodSpec."""
+    jobset_spec: dict[str, Any] = field(default_factory=dict)
+    """Fields of its JobSetSpec."""
     owner: Owner = OWNER
     content: str = "c1"
     engine: str = "provider"
@@ -61,7 +63,9 @@ class Job:
     def _runtime(self) -> Runtime:
         runtime = catalog.get(self.runtime)
         wire = runtime.to_wire()
-        spec = wire["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]
+        jobset_spec = wire["spec"]["template"]["spec"]
+        jobset_spec.update(self.jobset_spec)
+        spec = jobset_spec["replicatedJobs"][0]["template"]["spec"]
         spec.update(self.job_spec)
         spec["template"]["spec"].update(self.pod_spec)
         return type(runtime).from_wire(wire)

@@ -82,6 +82,27 @@ def test_the_deadline_goes_on_every_job_unless_that_has_a_shorter_one(
     ] == [limit]
 
 
+@pytest.mark.parametrize(
+    ("own", "rules"),
+    [
+        (None, ["trainJobDeadline", "free"]),
+        # What follows after the runtime's own, shorter deadline of an attempt is the runtime's affair.
+        (30, ["free"]),
+    ],
+)
+def test_after_its_deadline_no_failure_policy_restarts_it(
+    own: int | None, rules: list[str]
+) -> None:
+    free = {"name": "free", "action": "RestartJobSetAndIgnoreMaxRestarts"}
+    policy = {"maxRestarts": 3, "rules": [free]}
+    own_limit = {"activeDeadlineSeconds": own} if own else {}
+    spec, of_jobset = {"activeDeadlineSeconds": 60}, {"failurePolicy": policy}
+    job = Job("team", spec=spec, job_spec=own_limit, jobset_spec=of_jobset)
+    found = jobset(job)["spec"]["failurePolicy"]
+    assert [each["name"] for each in found["rules"]] == rules
+    assert found["maxRestarts"] == 3
+
+
 def test_without_a_deadline_a_job_has_the_one_of_the_runtime() -> None:
     assert "activeDeadlineSeconds" not in template(jobset(Job("team")))
 

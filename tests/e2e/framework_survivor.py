@@ -15,7 +15,7 @@ from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import eventually
-from tests.e2e.survivor import DISTURBANCES
+from tests.e2e.survivor import DISTURBANCES, run_of
 from tests.e2e.test_outputs_and_retry import CLAIM
 
 TRAINING: Final = Path(__file__).parent / "training"
@@ -69,7 +69,7 @@ def train_disturbed(stack: Stack, namespace: Namespace, name: str, times: int) -
         reached = eventually(
             partial(_step, stack, namespace, cut, reached + drawn.randrange(2, 20))
         )
-        pods = [each for each in namespace.names("pods") if each.startswith(f"{cut}-")]
+        pods = [each for each in namespace.names("pods") if run_of(each) == cut]
         how = [*DISTURBANCES][number % len(DISTURBANCES)]
         DISTURBANCES[how](stack, namespace, drawn.choice(pods))
     ends = [_end(stack, namespace, each) for each in (whole, cut)]
@@ -92,7 +92,7 @@ def _end(stack: Stack, namespace: Namespace, name: str) -> str:
     def run() -> dict[str, Any]:
         return dict(json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json")))
 
-    eventually(lambda: run()["phase"] in {"Complete", "Failed"})
+    eventually(lambda: run()["phase"] in {"Complete", "Failed"}, 1200)
     assert run()["phase"] == "Complete", stack.trainer("describe", name, "-n", namespace.name)
     (said,) = _said(stack, namespace, name, r"ends (.*)")
     return str(said)

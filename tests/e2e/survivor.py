@@ -41,6 +41,11 @@ TrainJob("job", runtime="plain-distributed", namespace=NS, labels=%r, active_dea
 """
 
 
+def run_of(pod: str) -> str:
+    """The name of a pod's run."""
+    return pod.partition("-node-")[0]
+
+
 def delete_pod(_stack: Stack, namespace: Namespace, pod: str) -> None:
     """As somebody does by hand."""
     namespace.kubectl("delete", "pod", pod, "--wait=false")
@@ -56,17 +61,17 @@ def evict_pod(_stack: Stack, namespace: Namespace, pod: str) -> None:
 def drain(_stack: Stack, namespace: Namespace, pod: str) -> None:
     """Empty its node of the run's pods, and let pods onto it again."""
     node = namespace.one("pods", pod)["spec"]["nodeName"]
-    own = f"{names.JOBSET_NAME_LABEL}={pod.partition('-node-')[0]}"
+    own = f"{names.JOBSET_NAME_LABEL}={run_of(pod)}"
     options = ("--force", "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=120s")
     namespace.kubectl("drain", node, f"--pod-selector={own}", *options)
     namespace.kubectl("uncordon", node)
 
 
-def suspend(stack: Stack, namespace: Namespace, _pod: str) -> None:
+def suspend(stack: Stack, namespace: Namespace, pod: str) -> None:
     """As Kueue does when it preempts, and a user for the night."""
-    name = stack.job()["name"]
+    name = run_of(pod)
     stack.trainer("suspend", name, "-n", namespace.name)
-    eventually(lambda: not namespace.all("pods"))
+    eventually(lambda: not any(run_of(each) == name for each in namespace.names("pods")))
     stack.trainer("resume", name, "-n", namespace.name)
 
 
@@ -141,7 +146,7 @@ def train_disturbed(
 def train_to_deadlines(stack: Stack, namespace: Namespace) -> None:
     """Run it with too short a deadline and retry it until it is complete: each try goes on where the last one was."""
     namespace.kubectl("apply", "-f", "-", given=CLAIM)
-    stack.program(PROGRAM + dedent(COUNTING % ({}, 15, STEPS)))
+    stack.program(PROGRAM + dedent(COUNTING % ({}, 10, STEPS)))
     stack.up()
     name = stack.job()["name"]
     tries = 1
