@@ -1,5 +1,6 @@
 """A run that failed runs again, as the same run."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,18 @@ def test_a_run_whose_supervisor_was_killed_runs_again(tmp_path: Path) -> None:
     (tmp_path / "mended").touch()
 
     assert finished(target.retry_run(RunKey("default", "tj", run.uid))).phase == "Complete"
+
+
+def test_a_run_whose_deadline_passed_has_the_whole_time_again(tmp_path: Path) -> None:
+    command = shell(f"test -e {tmp_path}/mended || sleep 60")
+    failed = finished(Job(command=command, spec={"activeDeadlineSeconds": 2}).submit())
+    assert failed.reason == "DeadlineExceeded"
+    (tmp_path / "mended").touch()
+    time.sleep(2)
+
+    assert (
+        finished(target.retry_run(RunKey("default", "tj", failed.uid, OWNER))).phase == "Complete"
+    )
 
 
 def test_what_has_not_failed_is_refused(tmp_path: Path) -> None:

@@ -198,6 +198,18 @@ EVENTS = {
         ],
         "suspended",
     ),
+    "its deadline passes, and its Job deletes a pod": (
+        [
+            event("Job", "tj-node-0", "SuccessfulDelete", f"Deleted pod: {POD}", "14:57"),
+            KILLED,
+            event("Job", "tj-node-0", "DeadlineExceeded", "Job was active too long", "14:59"),
+        ],
+        "its deadline passed",
+    ),
+    "the deadline of its TrainJob passes": (
+        [KILLED, event("TrainJob", "tj", "TrainJobDeadlineExceeded", "too long", "14:58")],
+        "its deadline passed",
+    ),
     "a Job that was never suspended deletes a pod": (
         [event("Job", "tj-node-0", "SuccessfulDelete", f"Deleted pod: {POD}", "14:57"), KILLED],
         GONE,

@@ -66,6 +66,8 @@ class Reconciler:
         self._children = children
         self._record: Mapping[str, Any] = run_folder.read_json(target.record) or {}
         self._run: Run = run_from_json(run_folder.read_json(target.run) or {})
+        self._begun = conditions.timestamp(datetime.now(UTC))
+        """When this try began: its deadline counts from there, as that of a TrainJob which is made anew."""
         self._runtime = _runtime(self._record["runtime"])
         self._objects: dict[tuple[str, str], JSONObject] = {}
         self._jobset: JSONObject | None = None
@@ -198,7 +200,7 @@ class Reconciler:
     def _job(self) -> TrainJob:
         """The TrainJob as the user wants it now, with its status."""
         job = self._record["job"]
-        given = {"uid": self._run.uid, "creationTimestamp": self._run.created}
+        given = {"uid": self._run.uid, "creationTimestamp": self._begun}
         wish = run_folder.read_json(self._folder.control) or {}
         return TrainJob.model_validate(
             {

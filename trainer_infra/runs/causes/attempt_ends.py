@@ -21,6 +21,7 @@ from trainer_infra.runs.run import COMPLETE, FINISHED, SUSPENDED
 
 FINISHED_WELL: Final = "finished"
 BY_HAND: Final = "suspended"
+LATE: Final = "its deadline passed"
 _BY_KUEUE: Final = "stopped by Kueue: {message}"
 EVENTS_LAST: Final = timedelta(hours=2)
 """How long ago an attempt ended of which there may be events: an API server keeps them for one, unless it is told."""
@@ -58,6 +59,8 @@ _OF_EVENTS: Final = {
     (names.JOBSET, "Stopped"): (_Rank.QUEUE, _BY_KUEUE),
     (names.TRAIN_JOB, "Stopped"): (_Rank.QUEUE, _BY_KUEUE),
     ("Job", "Suspended"): (_Rank.OUTSIDE, BY_HAND),
+    ("Job", names.DEADLINE_EXCEEDED): (_Rank.OUTSIDE, LATE),
+    (names.TRAIN_JOB, names.EVENT_DEADLINE): (_Rank.OUTSIDE, LATE),
     ("Pod", "Preempted"): (_Rank.OUTSIDE, "pod {name} was preempted: {message}"),
     ("Pod", "TaintManagerEviction"): (_Rank.OUTSIDE, "pod {name} was evicted: {message}"),
     ("Pod", "Evicted"): (_Rank.OUTSIDE, "pod {name} was evicted: {message}"),
