@@ -52,6 +52,11 @@ class Handle:
         """End it, and return when it has ended."""
         daemon.stop(self.name)
 
+    def kill(self) -> None:
+        """End it without a word, and return when it has ended."""
+        daemon.signalled(self.name, signal.SIGKILL)
+        wait_until(lambda: not daemon.alive(self.name), _STANDS_WITHIN)
+
     def start(self) -> None:
         """Start it again, and return when it answers."""
         components.start(self.name)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+import pytest
+
 from tests.deploy.project import Stack
 from tests.e2e.jobs import eventually
 
@@ -108,6 +110,33 @@ class Struck:
         begins = [at for at, each in enumerate(lines) if each.begins]
         last = begins[-1] if begins else len(lines)
         return (lines[last], lines[last + 1]) if len(lines) > last + 1 else None
+
+
+Kill = Callable[[Struck, int], None]
+TIMES = pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.soak)])
+
+
+def strike(struck: Mapping[str, Struck], ways: Mapping[str, Kill], times: int) -> None:
+    """Kill each run as often, in all ways in turn, and show the figures."""
+    drawn = random.Random(times)
+    for number in range(times):
+        kill = ways[[*ways][number % len(ways)]]
+        for each in struck.values():
+            each.strike(partial(kill, each), drawn.randrange(2))
+    print(figures(struck))  # noqa: T201  what the test is run for
+
+
+def completed(struck: Struck) -> None:
+    """See that both nodes have done every step once when they come to their end."""
+    eventually(lambda: phase(struck) in {"Complete", "Failed"})
+    ends = ended(struck.look())
+    assert (phase(struck), len(ends)) == ("Complete", 2)
+    assert all(sum_ == step * (step - 1) // 2 for step, sum_ in ends), ends
+
+
+def phase(struck: Struck) -> str:
+    """What `get` says that it is."""
+    return str(struck.run()["phase"])
 
 
 def figures(struck: Mapping[str, Struck]) -> str:

@@ -1,51 +1,20 @@
-"""Runs that are killed by force again and again, here and on a cluster, go on from their checkpoints.
+"""Runs on this machine that are killed by force again and again go on from their checkpoints.
 
 The figures are those of each strike, beside those of a run that saves nothing: `pytest -s` shows them.
 """
 
-import random
-from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import psutil
-import pytest
 
 from tests.deploy.project import Stack, processes_of
-from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import eventually
-from tests.e2e.killed_by_force import TRAINING, Struck, ended, figures
-from tests.e2e.test_outputs_and_retry import CLAIM
+from tests.e2e.killed_by_force import TIMES, TRAINING, Struck, completed, phase, strike
 from tests.engine.fixtures import engine_stack, stack
 from trainer_infra import names
 
 __all__ = ("engine_stack", "stack")
-
-Kill = Callable[[Struck, int], None]
-TIMES = pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.soak)])
-
-
-def strike(struck: Mapping[str, Struck], ways: Mapping[str, Kill], times: int) -> None:
-    """Kill each run as often, in all ways in turn, and show the figures."""
-    drawn = random.Random(times)
-    for number in range(times):
-        kill = ways[[*ways][number % len(ways)]]
-        for each in struck.values():
-            each.strike(partial(kill, each), drawn.randrange(2))
-    print(figures(struck))  # noqa: T201  what the test is run for
-
-
-def completed(struck: Struck) -> None:
-    """See that both nodes have done every step once when they come to their end."""
-    eventually(lambda: phase(struck) in {"Complete", "Failed"})
-    ends = ended(struck.look())
-    assert (phase(struck), len(ends)) == ("Complete", 2)
-    assert all(sum_ == step * (step - 1) // 2 for step, sum_ in ends), ends
-
-
-def phase(struck: Struck) -> str:
-    return str(struck.run()["phase"])
 
 
 def processes(struck: Struck, node: int | None = None) -> list[psutil.Process]:
@@ -84,61 +53,3 @@ def test_here_it_goes_on_when_a_program_a_pod_or_the_supervisor_is_killed(
     for each in struck.values():
         (Path(each.run()["outputs"]["ends"]) / "now").touch()
         completed(each)
-
-
-def pod_of(namespace: Namespace, struck: Struck, node: int) -> str:
-    """The name of a node's pod."""
-    start = f"{struck.name}-node-0-{node}-"
-    (found,) = (
-        each["metadata"]["name"]
-        for each in namespace.all("pods")
-        if each["metadata"]["name"].startswith(start) and each["status"]["phase"] == "Running"
-    )
-    return str(found)
-
-
-def kill_there(program: str, namespace: Namespace, struck: Struck, node: int) -> None:
-    """Kill a program in a pod, as the kernel does that has no memory left."""
-    each = f'case "$2" in */{program}.py) kill -9 ${{pid#/proc/}};; esac'
-    ours = f"for pid in /proc/[0-9]*; do set -- $(tr '\\0' ' ' < $pid/cmdline); {each}; done"
-    with suppress(AssertionError):
-        # The pod may be gone before its shell has ended.
-        namespace.kubectl("exec", pod_of(namespace, struck, node), "--", "sh", "-c", ours)
-
-
-def delete_by_force(namespace: Namespace, struck: Struck, node: int) -> None:
-    pod = pod_of(namespace, struck, node)
-    namespace.kubectl("delete", "pod", pod, "--force", "--grace-period=0")
-
-
-def strike_on_a_cluster(stack: Stack, namespace: Namespace, times: int) -> None:
-    """The same on a cluster."""
-    namespace.kubectl("apply", "-f", "-", given=CLAIM)
-    stack.run("config", "set", "trainer:outputs", "pvc://models")
-    runs, more = ("saves", "starts-anew"), 'image=place["image"], resources_per_node={"cpu": "50m"}'
-    jobs = (
-        f'TrainJob("{each}", namespace=NS, outputs=["ends"], **counting({each == "saves"}, {more}))'
-        for each in runs
-    )
-    stack.program("\n".join((PROGRAM, TRAINING, *jobs)))
-    stack.up()
-    struck = {
-        each: Struck(stack, stack.job(each)["name"], ("-n", namespace.name), saves=each == "saves")
-        for each in runs
-    }
-    ways = {
-        "rank": partial(kill_there, "main", namespace),
-        "pod": partial(delete_by_force, namespace),
-    }
-    strike(struck, ways, times)
-    for each in struck.values():
-        pod = eventually(partial(pod_of, namespace, each, 0))
-        namespace.kubectl("exec", pod, "--", "sh", "-c", 'touch "$TRAINER_INFRA_OUTPUT_ENDS/now"')
-        completed(each)
-
-
-@TIMES
-def test_on_a_cluster_it_goes_on_when_a_program_or_a_pod_is_killed(
-    cluster_stack: Stack, namespace: Namespace, times: int
-) -> None:
-    strike_on_a_cluster(cluster_stack, namespace, times)

@@ -10,6 +10,7 @@ from tests.e2e import framework_survivor
 from tests.e2e.cluster import Namespace
 from tests.e2e.elastic_pods import train_with_deleted_pods
 from tests.e2e.elastic_training import undisturbed
+from tests.e2e.killed_on_a_cluster import strike_on_a_cluster
 from tests.e2e.survivor import DISTURBANCES, train_disturbed, train_to_deadlines
 
 
@@ -41,3 +42,10 @@ def test_ended_by_its_deadline_and_retried_it_goes_on(
     controller_stack: Callable[..., Stack], namespace: Namespace
 ) -> None:
     train_to_deadlines(controller_stack(), namespace)
+
+
+@pytest.mark.soak
+def test_killed_fifty_times_by_force_it_goes_on(
+    controller_stack: Callable[..., Stack], namespace: Namespace
+) -> None:
+    strike_on_a_cluster(controller_stack(), namespace, 50)
