@@ -19,7 +19,8 @@ from tests.e2e.survivor import DISTURBANCES, run_of
 from tests.e2e.test_outputs_and_retry import CLAIM
 
 TRAINING: Final = Path(__file__).parent / "training"
-STEPS: Final = 300
+STEPS: Final = 1500
+"""Each takes some hundredths of a second; to read a log takes one or two."""
 _JOB: Final = """
 from trainer_infra import Checkpoint
 for name in ("whole", "cut"):
@@ -46,7 +47,7 @@ FRAMEWORKS: Final = {
     "jax": Framework("jax", ("jax",), "survive_jax", {"steps": STEPS}),
     "xgboost": Framework("xgboost", ("xgboost",), "survive_xgboost", {"rounds": STEPS}),
     "trl": Framework(
-        "torch", ("trainers", "torch"), "survive_sft", {"folder": "/tmp/sft", "steps": STEPS}
+        "torch", ("trainers", "torch"), "survive_sft", {"folder": "/tmp/sft", "steps": 300}
     ),
 }
 

@@ -120,9 +120,10 @@ def train_disturbed(
     stack: Stack, namespace: Namespace, disturb: Disturbance, times: int = 1
 ) -> None:
     """Run it, disturb it at a step, and see that it goes on from there to the end of an undisturbed run."""
+    steps = STEPS * times
     namespace.kubectl("apply", "-f", "-", given=CLAIM)
     labels = {names.KUEUE_QUEUE_LABEL: "team"} if isinstance(disturb, Preemption) else {}
-    stack.program(PROGRAM + dedent(COUNTING % (labels, None, STEPS)))
+    stack.program(PROGRAM + dedent(COUNTING % (labels, None, steps)))
     stack.up()
     name = stack.job()["name"]
     reached = 0
@@ -135,7 +136,7 @@ def train_disturbed(
     )
     said = stack.trainer("logs", name, "-n", namespace.name)
     ends = re.findall(r"began at (\d+) and ends with ([\d.]+)", said)
-    assert {end for _, end in ends} == {str(sum(step * 0.1 for step in range(STEPS)))}
+    assert {end for _, end in ends} == {str(sum(step * 0.1 for step in range(steps)))}
     assert len(ends) == 2, "both nodes came to their end"
     assert max(int(begun) for begun, _ in ends) >= reached, said
     _see_attempts(stack, namespace, name, disturb, times)
@@ -182,7 +183,7 @@ def _see_attempts(
     shown = stack.trainer("describe", name, "-n", namespace.name)
     assert (found["total"], found["lostSteps"]) == (times + 1, 0), shown
     *disturbed, last = found["last"]
-    assert (last["cause"], last["last"]) == ("finished", STEPS), shown
+    assert (last["cause"], last["last"]) == ("finished", STEPS * times), shown
     for each in disturbed:
         assert re.search(CAUSES.get(disturb, "Kueue"), each["cause"]), shown
         assert each["cause"] in " ".join(shown.split()), shown
