@@ -19,14 +19,14 @@ from tests.e2e.survivor import DISTURBANCES, run_of
 from tests.e2e.test_outputs_and_retry import CLAIM
 
 TRAINING: Final = Path(__file__).parent / "training"
-STEPS: Final = 1500
-"""Each takes some hundredths of a second; to read a log takes one or two."""
+STEPS: Final = 600
+"""Each takes a fifth of a second; to read a log takes one or two."""
 _JOB: Final = """
 from trainer_infra import Checkpoint
 for name in ("whole", "cut"):
     TrainJob(name, runtime=json.loads(pathlib.Path("runtime.json").read_text()), namespace=NS,
              checkpoint=Checkpoint(uri="pvc://models/{run}", every=20, save_seconds=15),
-             trainer=CustomTrainer("training:%s:train", func_args=%r, image=place["image"], num_nodes=2,
+             trainer=CustomTrainer("training:%s:train", func_args=%r, image=place["image"], num_nodes=2, env={"STEP_SECONDS": "0.2"},
                                    resources_per_node={"requests": {"cpu": "50m"}}))
 """
 

@@ -21,7 +21,7 @@ def done(step: int, rank: int = 0, ranks: int = 1) -> None:
     if rank == 0:
         print("done", step, flush=True)  # noqa: T201  read by the test
     # What a step takes: processes ask each other more rarely where it is nothing.
-    time.sleep(0.02)
+    time.sleep(float(os.environ.get("STEP_SECONDS", "0.02")))
     how, _, at = os.environ.get("DISTURB", "").partition("@")
     if not how or step != int(at):
         return
