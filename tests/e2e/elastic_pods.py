@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, Final
+from typing import Final
 
 from from_source.cluster import python
 from tests.deploy.project import Stack
@@ -33,7 +33,8 @@ TrainJob("job", runtime="torch-distributed", namespace=NS, runtime_patches=[plac
 def train_with_deleted_pods(stack: Stack, namespace: Namespace, gate: Path) -> float:
     """Delete the pod of node 3, then that of node 0; with what the training ends."""
     namespace.kubectl("apply", "-f", "-", given=CLAIM)
-    _describe_pods(stack, gate)
+    folders = {runtimes.PACKAGES: python.environment("torch"), GATE: gate}
+    runtimes.describe_pods(stack.folder, folders)
     stack.program(PROGRAM + dedent(ELASTIC % (TRAINING, STEPS, GATE)))
     stack.up()
     name = stack.job()["name"]
@@ -61,25 +62,6 @@ def train_with_deleted_pods(stack: Stack, namespace: Namespace, gate: Path) -> f
     eventually(lambda: phase() in {"Complete", "Failed"})
     assert phase() == "Complete", stack.trainer("describe", name, "-n", namespace.name)
     return end_of(said())
-
-
-def _describe_pods(stack: Stack, gate: Path) -> None:
-    """Write to the project what its pods mount from this machine, and where they find it."""
-    folders = {runtimes.PACKAGES: python.environment("torch"), GATE: gate}
-    volumes, mounts = [], []
-    for index, (place, folder) in enumerate(folders.items()):
-        volumes.append({"name": f"host-{index}", "hostPath": {"path": str(folder)}})
-        mounts.append({"name": f"host-{index}", "mountPath": place})
-    container = {"name": "node", "volumeMounts": mounts}
-    known: dict[str, Any] = json.loads((stack.folder / "place.json").read_text())
-    known["patch"] = runtimes.patch_of_node({"volumes": volumes, "containers": [container]})
-    system = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    known["env"] = {
-        "PYTHONPATH": runtimes.PACKAGES,
-        "PATH": f"{runtimes.PACKAGES}/bin:{system}",
-        "OMP_NUM_THREADS": "1",
-    }
-    (stack.folder / "place.json").write_text(json.dumps(known))
 
 
 def _delete(namespace: Namespace, pod: str, said: Callable[[], str]) -> int:

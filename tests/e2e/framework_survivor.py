@@ -24,9 +24,9 @@ STEPS: Final = 600
 _JOB: Final = """
 from trainer_infra import Checkpoint
 for name in ("whole", "cut"):
-    TrainJob(name, runtime=json.loads(pathlib.Path("runtime.json").read_text()), namespace=NS,
+    TrainJob(name, runtime="%s-distributed", namespace=NS, runtime_patches=[place["patch"]],
              checkpoint=Checkpoint(uri="pvc://models/{run}", every=20, save_seconds=15),
-             trainer=CustomTrainer("training:%s:train", func_args=%r, image=place["image"], num_nodes=2, env={"STEP_SECONDS": "0.2"},
+             trainer=CustomTrainer("training:%s:train", func_args=%r, image=place["image"], num_nodes=2, env={**place["env"], "STEP_SECONDS": "0.2"},
                                    resources_per_node={"requests": {"cpu": "50m"}}))
 """
 
@@ -55,14 +55,16 @@ FRAMEWORKS: Final = {
 def train_disturbed(stack: Stack, namespace: Namespace, name: str, times: int) -> None:
     """Run it twice, disturb one of the two in turn in all ways, and compare how they end."""
     framework, drawn = FRAMEWORKS[name], random.Random(name)
-    packages = (python.environment(each) for each in framework.packages)
-    runtime = runtimes.on_host(f"{framework.runtime}-distributed", *packages)
-    (stack.folder / "runtime.json").write_text(json.dumps(runtime.to_wire()))
+    packages = enumerate(map(python.environment, framework.packages))
+    runtimes.describe_pods(
+        stack.folder, {f"{runtimes.PACKAGES}{at}": each for at, each in packages}
+    )
     shutil.copytree(
         TRAINING, stack.folder / "training", ignore=shutil.ignore_patterns("__pycache__")
     )
     namespace.kubectl("apply", "-f", "-", given=CLAIM)
-    stack.program(PROGRAM + _JOB % (framework.program, dict(framework.arguments)))
+    job = _JOB % (framework.runtime, framework.program, dict(framework.arguments))
+    stack.program(PROGRAM + job)
     stack.up()
     whole, cut = (stack.job(each)["name"] for each in ("whole", "cut"))
     reached = 0

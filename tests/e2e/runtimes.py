@@ -5,6 +5,7 @@ run from_source/cluster/base_image.py, with the packages of from_source/cluster/
 CustomTrainer brings code, the programs of training/ mounted from the host.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,17 +28,17 @@ _PACKAGE = Path(catalog.__file__).parent.parent
 _SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def on_host(name: str, *packages: Path) -> ClusterTrainingRuntime:
+def on_host(name: str, packages: Path | None = None) -> ClusterTrainingRuntime:
     """The shipped runtime of that name, in our image.
 
     Args:
         name: of the catalog.
-        packages: folders of Python packages, of from_source/cluster/python.py.
+        packages: folder of Python packages, of from_source/cluster/python.py.
     """
-    env = [{"name": "OMP_NUM_THREADS", "value": "1"}]
-    folders = {f"{PACKAGES}{index or ''}": each for index, each in enumerate(packages)}
-    if folders:
-        env += _paths(*folders)
+    env, folders = [{"name": "OMP_NUM_THREADS", "value": "1"}], {}
+    if packages:
+        env += _paths(PACKAGES)
+        folders[PACKAGES] = packages
     return _edited(catalog.get(name), env, folders)
 
 
@@ -108,6 +109,18 @@ def patch_of_node(pod: JSON) -> JSON:
     job = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
     spec = {"template": {"spec": {"replicatedJobs": [job]}}}
     return {"manager": "trainer-infra.local/e2e", "trainingRuntimeSpec": spec}
+
+
+def describe_pods(project: Path, folders: dict[str, Path]) -> None:
+    """Write to a project what its pods mount from this machine, as `patch`, and where they find packages, as `env`."""
+    container = {"name": "node", "volumeMounts": [*_mounts(folders)]}
+    pod = {"volumes": [*_volumes(folders)], "containers": [container]}
+    packages = [each for each in folders if each.startswith(PACKAGES)]
+    variables = {each["name"]: each["value"] for each in _paths(*packages)}
+    place = project / "place.json"
+    known: JSON = json.loads(place.read_text())
+    known |= {"patch": patch_of_node(pod), "env": {**variables, "OMP_NUM_THREADS": "1"}}
+    place.write_text(json.dumps(known))
 
 
 def _edited(
