@@ -1,12 +1,14 @@
 """A training by torch on two to four nodes, of which a test takes some away and gives them back."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,8 @@ class ElasticTraining:
     stack: Stack
     gate: Path
     nodes: Any = (2, 4)
+    disturbed_at: float = field(default_factory=time.time)
+    """When a node was last taken away or given back."""
 
     def up(self) -> str:
         """Start it, or bring it to what the program says now."""
@@ -74,11 +78,13 @@ class ElasticTraining:
 
     def give_back(self, *nodes: int) -> None:
         """Let them begin."""
+        self.disturbed_at = time.time()
         for each in nodes:
             (self.gate / f"hold-{each}").unlink()
 
     def kill(self, node: int) -> None:
         """End all processes of a node, as a machine does that is gone."""
+        self.disturbed_at = time.time()
         uid = str(self.stack.job()["uid"])
         found = [each for each in processes.find_everywhere(uid) if _node(each) == str(node)]
         assert found
@@ -87,8 +93,10 @@ class ElasticTraining:
                 each.send_signal(signal.SIGKILL)
 
     def trains_with(self, ranks: int) -> int:
-        """Wait until as many processes have begun last; from which step they did."""
+        """Wait until as many processes have begun last, and show after what pause; from which step they did."""
         eventually(lambda: [each for _, each in begins(self.logs())[-1:]] == [ranks])
+        pause = begun_at(self.logs())[-1][0] - self.disturbed_at
+        print(json.dumps({"processes": ranks, "pause": round(pause, 1)}))  # noqa: T201  what `pytest -s` is for
         return begins(self.logs())[-1][0]
 
     def ends(self) -> float:
@@ -105,9 +113,13 @@ class ElasticTraining:
 
 def begins(said: str) -> list[tuple[int, int]]:
     """From which step a training began each time, and with how many processes."""
+    return [(step, ranks) for _, step, ranks in begun_at(said)]
+
+
+def begun_at(said: str) -> list[tuple[float, int, int]]:
+    """The same, with when it was."""
     found = re.findall(r"([\d.]+) begins at (\d+) with (\d+)", said)
-    ordered = sorted((float(at), int(step), int(ranks)) for at, step, ranks in found)
-    return [(step, ranks) for _, step, ranks in ordered]
+    return sorted((float(at), int(step), int(ranks)) for at, step, ranks in found)
 
 
 def end_of(said: str, steps: int = STEPS) -> float:
