@@ -1,6 +1,5 @@
 """idle-gpus: a container that asks for GPUs does not only wait on them."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -15,8 +14,6 @@ from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject
 from trainer_infra.rules.value import ABSENT
 
-_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?|inf(?:inity)?)([smhd]?)", re.IGNORECASE)
 _IDLE: Final = frozenset(
     {
         *("sleep", "echo", "printf", "date", "true", ":", "nvidia-smi", "rocm-smi", "wait", "read"),
@@ -82,11 +79,9 @@ def _waiting(
 
 def _wait(program: Program, every: Sequence[Program], most: int) -> str:
     """How a program waits; empty where it does not for long."""
-    if program.file == "sleep":
-        parts = [found for each in program.starts if (found := _DURATION.fullmatch(each))]
-        seconds = sum(float(each[1]) * _UNITS[each[2].lower()] for each in parts)
-        if seconds > most:
-            return f"sleeps {' '.join(each[0] for each in parts)}"
+    slept = commands.slept(program)
+    if sum(slept.values()) > most:
+        return f"sleeps {' '.join(slept)}"
     if program.around.is_endless and all(
         each.file in _IDLE for each in every if each.around.is_endless
     ):

@@ -5,7 +5,7 @@ Python code, here documents and files that a script writes have further ones in 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -29,6 +29,8 @@ _HANDLERS: Final = (
     *(("lifecycle", each, "exec", "command") for each in ("postStart", "preStop")),
     *((each, "exec", "command") for each in ("livenessProbe", "readinessProbe", "startupProbe")),
 )
+_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?|inf(?:inity)?)([smhd]?)", re.IGNORECASE)
 _SHELL_FILE: Final = re.compile(r".*\.(sh|bash|ksh|zsh)|\.?(bash|z)rc|\.?(bash_)?profile")
 _MOST_UNNAMED: Final = 2**13
 """Characters of a text that may be a script though its name does not say so: it has no ending."""
@@ -87,6 +89,13 @@ Place = ContainerCommand | CodeText
 def commands_of(subject: Subject) -> tuple[ContainerCommand, ...]:
     """All of an object's commands, each of which is read once for all rules."""
     return subject.once(_commands)
+
+
+def slept(program: Program) -> Mapping[str, float]:
+    """For how long `sleep` waits: its words with their seconds, perhaps infinite; none of another program."""
+    words = program.starts if program.file == "sleep" else ()
+    parts = (found for each in words if (found := _DURATION.fullmatch(each)))
+    return {each[0]: float(each[1]) * _UNITS[each[2].lower()] for each in parts}
 
 
 def texts_with(*marks: str) -> Callable[[Subject], Iterator[CodeText]]:

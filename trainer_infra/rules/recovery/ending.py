@@ -1,5 +1,6 @@
 """The time that pods have to end in: it is as long as torchrun's, and that as long as a step and a save, and stays."""
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -9,10 +10,10 @@ from trainer_infra.api import checkpoint
 from trainer_infra.api.checkpoint import ELASTIC_TIMEOUT, GRACE, MARGIN
 from trainer_infra.render.command_lines.program_options import LauncherKind
 from trainer_infra.render.command_lines.references import UNREAD
-from trainer_infra.rules.placement import queue_objects
+from trainer_infra.rules.placement import commands, queue_objects
 from trainer_infra.rules.recovery import saving
 from trainer_infra.rules.recovery.saving import Saving
-from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Value
+from trainer_infra.rules.rule import Context, Finding, Parameters, Rule, Severity, Subject, Value
 from trainer_infra.rules.value import UnseenValue
 
 _USUAL: Final = 30
@@ -20,8 +21,6 @@ _USUAL: Final = 30
 _ELASTIC: Final = (LauncherKind.TORCHRUN, LauncherKind.TUNE, LauncherKind.ACCELERATE)
 _OLD: Final = re.compile(r"(?:.*/)?pytorch/pytorch:(1\.\d+|2\.\d|2\.1[01])(?!\d).*")
 """Images of PyTorch before 2.12, whose torchrun reads no time."""
-_SLEEP: Final = re.compile(r"\bsleep[ \t]+(\d{1,6})(?:\.\d+)?([smh]?)\b")
-_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def _check(place: Saving, context: Context[Parameters]) -> Iterator[Finding]:
@@ -33,7 +32,7 @@ def _check(place: Saving, context: Context[Parameters]) -> Iterator[Finding]:
     if not timeout or context.subject.kind in names.RUNTIMES:
         # What a runtime does not say, its TrainJobs may.
         timeout = timeout if timeout and timeout[1] else (0, place.value)
-    yield from _of_pod(place, *timeout, save)
+    yield from _of_pod(place, *timeout, save, context.subject)
     every, pod = said.get("every_seconds"), place.job.container.pod
     whole = [context.subject.object["spec"]] if context.subject.kind == names.TRAIN_JOB else []
     deadlines = (each["activeDeadlineSeconds"] for each in (*whole, pod.job_spec, pod.spec))
@@ -44,18 +43,19 @@ def _check(place: Saving, context: Context[Parameters]) -> Iterator[Finding]:
 
 
 def _of_pod(
-    place: Saving, timeout: int | None, where: Value | None, save: int
+    place: Saving, timeout: int | None, where: Value | None, save: int, subject: Subject
 ) -> Iterator[Finding]:
     grace = place.job.container.pod.spec[GRACE]
     hook = place.job.container.value.at("lifecycle", "preStop")
-    before = _slept(hook)
+    before = _slept(hook, subject)
     given = _USUAL if grace.number() is None else grace.number() or 0
-    left, needed = given - before, max(save, (timeout or 0) if where else 0)
+    left, needed = max(0, given - before), max(save, (timeout or 0) if where else 0)
     if needed > left:
         said = where if where and not place.said else place.value
         at = hook if before and given >= needed else grace if grace.is_there() else said
         what = f"leaves the pod {left} s to end in, and {needed} s are needed"
-        yield place.finding(at, what, None, f"set {GRACE} to {needed + before + MARGIN} or more")
+        longer = f"set {GRACE} to {needed + before + MARGIN} or more"
+        yield place.finding(at, what, None, longer if before < math.inf else "shorten the hook")
     elif where is None and not save and grace.is_there() and left > _USUAL + MARGIN:
         what = f"does nothing for the training: torchrun kills its workers after {_USUAL} s"
         yield place.finding(
@@ -109,11 +109,13 @@ def _timeout(place: Saving) -> tuple[int | None, Value | None] | None:
     return int(text) if re.fullmatch(r"\s*\d{1,9}\s*", text) else None, where
 
 
-def _slept(hook: Value) -> int:
+def _slept(hook: Value, subject: Subject) -> float:
     """Seconds for which a hook sleeps, which are part of the pod's time to end in."""
-    words = " ".join(hook.at("exec", "command").texts())
-    found = sum(int(number) * _UNITS[unit] for number, unit in _SLEEP.findall(words))
-    return found + (hook.at("sleep", "seconds").number() or 0)
+    path = hook.at("exec", "command").path
+    every = (each for each in commands.commands_of(subject) if each.words[0].path[:-1] == path)
+    found = sum(sum(commands.slept(one).values()) for each in every for one in each.line.every)
+    found += hook.at("sleep", "seconds").number() or 0
+    return found if found == math.inf else math.ceil(found)
 
 
 TIME_TO_SAVE: Final = Rule(
