@@ -113,7 +113,8 @@ class Struck:
 
 
 Kill = Callable[[Struck, int], None]
-TIMES = pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.soak)])
+LONG: Final = pytest.mark.timeout(3600)
+TIMES = pytest.mark.parametrize("times", [3, pytest.param(50, marks=[pytest.mark.soak, LONG])])
 
 
 def strike(struck: Mapping[str, Struck], ways: Mapping[str, Kill], times: int) -> None:
