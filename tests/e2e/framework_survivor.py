@@ -19,6 +19,8 @@ from tests.e2e.survivor import DISTURBANCES, run_of
 from tests.e2e.test_outputs_and_retry import CLAIM
 
 TRAINING: Final = Path(__file__).parent / "training"
+LONG: Final = 1200
+"""Seconds in which pods that import torch and what is built on it get on, on a busy machine."""
 STEPS: Final = 600
 """Each takes a fifth of a second; to read a log takes one or two."""
 _JOB: Final = """
@@ -70,7 +72,7 @@ def train_disturbed(stack: Stack, namespace: Namespace, name: str, times: int) -
     reached = 0
     for number in range(times):
         reached = eventually(
-            partial(_step, stack, namespace, cut, reached + drawn.randrange(2, 20))
+            partial(_step, stack, namespace, cut, reached + drawn.randrange(2, 20)), LONG
         )
         pods = [each for each in namespace.names("pods") if run_of(each) == cut]
         how = [*DISTURBANCES][number % len(DISTURBANCES)]
@@ -95,7 +97,7 @@ def _end(stack: Stack, namespace: Namespace, name: str) -> str:
     def run() -> dict[str, Any]:
         return dict(json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json")))
 
-    eventually(lambda: run()["phase"] in {"Complete", "Failed"}, 1200)
+    eventually(lambda: run()["phase"] in {"Complete", "Failed"}, LONG)
     assert run()["phase"] == "Complete", stack.trainer("describe", name, "-n", namespace.name)
     (said,) = _said(stack, namespace, name, r"ends (.*)")
     return str(said)
