@@ -123,7 +123,7 @@ def train_disturbed(
     steps = STEPS * times
     namespace.kubectl("apply", "-f", "-", given=CLAIM)
     labels = {names.KUEUE_QUEUE_LABEL: "team"} if isinstance(disturb, Preemption) else {}
-    stack.program(PROGRAM + dedent(COUNTING % (labels, None, steps)))
+    stack.program(PROGRAM + dedent(COUNTING % (labels, None, 10, steps)))
     stack.up()
     name = stack.job()["name"]
     reached = 0
