@@ -35,7 +35,7 @@ def count(steps):
     print("began at", begun, "and ends with", state["sum"], flush=True)
 
 TrainJob("job", runtime="plain-distributed", namespace=NS, labels=%r, active_deadline_seconds=%r,
-         checkpoint=Checkpoint(uri="pvc://models/{run}", every=10, save_seconds=5),
+         checkpoint=Checkpoint(uri="pvc://models/{run}", every=%d, save_seconds=5),
          trainer=CustomTrainer(count, func_args={"steps": %d}, image=place["image"], num_nodes=2,
                                resources_per_node={"cpu": "50m"}))
 """
@@ -147,7 +147,7 @@ def train_disturbed(
 def train_to_deadlines(stack: Stack, namespace: Namespace) -> None:
     """Run it with too short a deadline and retry it until it is complete: each try goes on where the last one was."""
     namespace.kubectl("apply", "-f", "-", given=CLAIM)
-    stack.program(PROGRAM + dedent(COUNTING % ({}, 10, STEPS)))
+    stack.program(PROGRAM + dedent(COUNTING % ({}, 12, 1, STEPS)))
     stack.up()
     name = stack.job()["name"]
     tries = 1
