@@ -78,7 +78,7 @@ def train_disturbed(stack: Stack, namespace: Namespace, name: str, times: int) -
         how = [*DISTURBANCES][number % len(DISTURBANCES)]
         DISTURBANCES[how](stack, namespace, drawn.choice(pods))
     ends = [_end(stack, namespace, each) for each in (whole, cut)]
-    assert ends[0] == ends[1]
+    assert ends[0] == ends[1], ends
 
 
 def _said(stack: Stack, namespace: Namespace, name: str, pattern: str) -> list[str]:

@@ -36,6 +36,7 @@ class Done(TrainerCallback):  # type: ignore[misc]  # transformers is not there 
 def train(folder: str, steps: int) -> None:
     """Tune, from a checkpoint where there is one."""
     torch.set_num_threads(1)
+    torch.manual_seed(0)
     place = Path(folder)
     if not (place / "model").exists():
         tiny_llama.write_model(place / "model", 16)
