@@ -114,12 +114,13 @@ class AttemptLog:
         self._due = 0.0
         self._writing = threading.Lock()
         self._process = os.getpid()
+        # Before what a session registers, and so after that when the program ends: the place may be slow.
+        atexit.register(self.end)
 
     def begin(self, step: int) -> None:
         """Remember that this attempt goes on from a step, after those that are found."""
         self._step = step
         self._memory = self._found().with_next(self._begin, step)
-        atexit.register(self.end)
         report.remember(lambda: self._now().metrics())
         self._write(tells=True)
 

@@ -57,7 +57,7 @@ class CheckpointSession:
         """
         self.beats.beat(beats.RESTORES)
         number = by_first(self.ranks, self._open)
-        # Before what tells the place, which may be slow.
+        # At the end it goes before what tells the place, which may be slow.
         atexit.register(self.beats.beat, beats.ENDED)
         unseen = self._writer.unseen(number, self.ranks.rank) if self.ranks.rank else ""
         if any(self.ranks.most(bool(unseen))):
