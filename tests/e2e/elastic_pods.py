@@ -1,6 +1,5 @@
 """The training of `training/train_elastic.py` as four pods of a cluster, of which some are deleted."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from tests.e2e import runtimes
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.elastic_training import STEPS, TRAINING, begins, end_of
 from tests.e2e.jobs import eventually
+from tests.e2e.survivor import phase_of
 from tests.e2e.test_outputs_and_retry import CLAIM
 
 GATE: Final = "/opt/gate"
@@ -58,7 +58,7 @@ def train_with_deleted_pods(stack: Stack, namespace: Namespace, gate: Path) -> f
     assert not jobset["status"].get("restarts"), "no pod was counted"
 
     (gate / "go").touch()
-    phase = partial(_phase, stack, namespace, name)
+    phase = partial(phase_of, stack, namespace, name)
     eventually(lambda: phase() in {"Complete", "Failed"})
     assert phase() == "Complete", stack.trainer("describe", name, "-n", namespace.name)
     return end_of(said())
@@ -85,8 +85,3 @@ def _pods(namespace: Namespace) -> dict[str, str]:
         if "deletionTimestamp" not in each["metadata"]
         and each["status"].get("phase") in {"Pending", "Running"}
     }
-
-
-def _phase(stack: Stack, namespace: Namespace, name: str) -> str:
-    run = json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json"))
-    return str(run["phase"])

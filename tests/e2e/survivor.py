@@ -169,7 +169,7 @@ def _end(stack: Stack, namespace: Namespace, name: str) -> str:
     """The phase in which it ends."""
     return str(
         eventually(
-            lambda: {"Complete", "Failed"}.intersection([_phase(stack, namespace, name)])
+            lambda: {"Complete", "Failed"}.intersection([phase_of(stack, namespace, name)])
         ).pop()
     )
 
@@ -201,6 +201,7 @@ def _step_of_all(namespace: Namespace, least: int) -> int:
     return found if found >= least else 0
 
 
-def _phase(stack: Stack, namespace: Namespace, name: str) -> str:
+def phase_of(stack: Stack, namespace: Namespace, name: str) -> str:
+    """What a run is."""
     run = json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json"))
     return str(run["phase"])
