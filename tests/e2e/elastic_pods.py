@@ -12,7 +12,7 @@ from tests.e2e import runtimes
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.elastic_training import STEPS, TRAINING, begins, end_of
 from tests.e2e.jobs import eventually
-from tests.e2e.survivor import phase_of
+from tests.e2e.survivor import phase_at_end
 from tests.e2e.test_outputs_and_retry import CLAIM
 
 GATE: Final = "/opt/gate"
@@ -58,9 +58,8 @@ def train_with_deleted_pods(stack: Stack, namespace: Namespace, gate: Path) -> f
     assert not jobset["status"].get("restarts"), "no pod was counted"
 
     (gate / "go").touch()
-    phase = partial(phase_of, stack, namespace, name)
-    eventually(lambda: phase() in {"Complete", "Failed"})
-    assert phase() == "Complete", stack.trainer("describe", name, "-n", namespace.name)
+    phase = phase_at_end(stack, namespace, name)
+    assert phase == "Complete", stack.trainer("describe", name, "-n", namespace.name)
     return end_of(said())
 
 

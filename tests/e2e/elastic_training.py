@@ -95,9 +95,10 @@ class ElasticTraining:
     def trains_with(self, ranks: int) -> int:
         """Wait until as many processes have begun last, and show after what pause; from which step they did."""
         eventually(lambda: [each for _, each in begins(self.logs())[-1:]] == [ranks])
-        pause = begun_at(self.logs())[-1][0] - self.disturbed_at
+        at, step, _ = begun_at(self.logs())[-1]
+        pause = at - self.disturbed_at
         print(json.dumps({"processes": ranks, "pause": round(pause, 1)}))  # noqa: T201  what `pytest -s` is for
-        return begins(self.logs())[-1][0]
+        return step
 
     def ends(self) -> float:
         """With what it ends; every step was counted once."""

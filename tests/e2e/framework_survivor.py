@@ -1,6 +1,5 @@
 """A training by a real framework in pods, disturbed again and again: it must end as one that was left alone."""
 
-import json
 import random
 import re
 import shutil
@@ -15,7 +14,7 @@ from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import eventually
-from tests.e2e.survivor import DISTURBANCES, run_of
+from tests.e2e.survivor import DISTURBANCES, phase_at_end, run_of
 from tests.e2e.test_outputs_and_retry import CLAIM
 
 TRAINING: Final = Path(__file__).parent / "training"
@@ -93,11 +92,7 @@ def _step(stack: Stack, namespace: Namespace, name: str, least: int) -> int:
 
 def _end(stack: Stack, namespace: Namespace, name: str) -> str:
     """What it says at its end."""
-
-    def run() -> dict[str, Any]:
-        return dict(json.loads(stack.trainer("get", name, "-n", namespace.name, "-o", "json")))
-
-    eventually(lambda: run()["phase"] in {"Complete", "Failed"}, LONG)
-    assert run()["phase"] == "Complete", stack.trainer("describe", name, "-n", namespace.name)
+    phase = phase_at_end(stack, namespace, name, LONG)
+    assert phase == "Complete", stack.trainer("describe", name, "-n", namespace.name)
     (said,) = _said(stack, namespace, name, r"ends (.*)")
     return str(said)

@@ -113,8 +113,8 @@ class Struck:
 
 
 Kill = Callable[[Struck, int], None]
-LONG: Final = pytest.mark.timeout(3600)
-TIMES = pytest.mark.parametrize("times", [3, pytest.param(50, marks=[pytest.mark.soak, LONG])])
+ONE_HOUR: Final = pytest.mark.timeout(3600)
+TIMES = pytest.mark.parametrize("times", [3, pytest.param(50, marks=[pytest.mark.soak, ONE_HOUR])])
 
 
 def strike(struck: Mapping[str, Struck], ways: Mapping[str, Kill], times: int) -> None:

@@ -5,7 +5,7 @@ import pytest
 from tests.deploy.project import Stack
 from tests.e2e import framework_survivor
 from tests.e2e.cluster import Namespace
-from tests.e2e.killed_by_force import LONG
+from tests.e2e.killed_by_force import ONE_HOUR
 from tests.e2e.survivor import DISTURBANCES, train_disturbed, train_to_deadlines
 
 
@@ -25,7 +25,7 @@ def test_disturbed_more_often_than_a_job_replaces_pods_it_is_complete(
 
 
 @pytest.mark.soak
-@LONG
+@ONE_HOUR
 @pytest.mark.parametrize("name", framework_survivor.FRAMEWORKS)
 def test_a_framework_disturbed_ten_times_ends_as_if_it_had_not_been(
     cluster_stack: Stack, namespace: Namespace, name: str

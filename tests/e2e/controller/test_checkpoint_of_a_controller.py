@@ -10,7 +10,7 @@ from tests.e2e import framework_survivor
 from tests.e2e.cluster import Namespace
 from tests.e2e.elastic_pods import train_with_deleted_pods
 from tests.e2e.elastic_training import undisturbed
-from tests.e2e.killed_by_force import LONG
+from tests.e2e.killed_by_force import ONE_HOUR
 from tests.e2e.killed_on_a_cluster import strike_on_a_cluster
 from tests.e2e.survivor import DISTURBANCES, train_disturbed, train_to_deadlines
 
@@ -23,7 +23,7 @@ def test_a_disturbed_run_is_complete_with_what_an_undisturbed_one_has(
 
 
 @pytest.mark.soak
-@LONG
+@ONE_HOUR
 @pytest.mark.parametrize("name", framework_survivor.FRAMEWORKS)
 def test_a_framework_disturbed_ten_times_ends_as_if_it_had_not_been(
     controller_stack: Callable[..., Stack], namespace: Namespace, name: str
@@ -47,7 +47,7 @@ def test_ended_by_its_deadline_and_retried_it_goes_on(
 
 
 @pytest.mark.soak
-@LONG
+@ONE_HOUR
 def test_killed_fifty_times_by_force_it_goes_on(
     controller_stack: Callable[..., Stack], namespace: Namespace
 ) -> None:

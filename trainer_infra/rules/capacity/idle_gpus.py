@@ -80,8 +80,8 @@ def _waiting(
 def _wait(program: Program, every: Sequence[Program], most: int) -> str:
     """How a program waits; empty where it does not for long."""
     slept = commands.slept(program)
-    if sum(slept.values()) > most:
-        return f"sleeps {' '.join(slept)}"
+    if sum(seconds for _, seconds in slept) > most:
+        return f"sleeps {' '.join(word for word, _ in slept)}"
     if program.around.is_endless and all(
         each.file in _IDLE for each in every if each.around.is_endless
     ):

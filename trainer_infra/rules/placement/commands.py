@@ -5,7 +5,7 @@ Python code, here documents and files that a script writes have further ones in 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -91,11 +91,11 @@ def commands_of(subject: Subject) -> tuple[ContainerCommand, ...]:
     return subject.once(_commands)
 
 
-def slept(program: Program) -> Mapping[str, float]:
+def slept(program: Program) -> tuple[tuple[str, float], ...]:
     """For how long `sleep` waits: its words with their seconds, perhaps infinite; none of another program."""
     words = program.starts if program.file == "sleep" else ()
     parts = (found for each in words if (found := _DURATION.fullmatch(each)))
-    return {each[0]: float(each[1]) * _UNITS[each[2].lower()] for each in parts}
+    return tuple((each[0], float(each[1]) * _UNITS[each[2].lower()]) for each in parts)
 
 
 def texts_with(*marks: str) -> Callable[[Subject], Iterator[CodeText]]:

@@ -113,7 +113,8 @@ def _slept(hook: Value, subject: Subject) -> float:
     """Seconds for which a hook sleeps, which are part of the pod's time to end in."""
     path = hook.at("exec", "command").path
     every = (each for each in commands.commands_of(subject) if each.words[0].path[:-1] == path)
-    found = sum(sum(commands.slept(one).values()) for each in every for one in each.line.every)
+    programs = (one for each in every for one in each.line.every)
+    found = sum(seconds for one in programs for _, seconds in commands.slept(one))
     found += hook.at("sleep", "seconds").number() or 0
     return found if found == math.inf else math.ceil(found)
 
